@@ -21,7 +21,7 @@ const PaymentPage = lazyPage(async () => (await import('./pages/payment/payment.
 const TransactionPage = lazyPage(
   async () => (await import('./pages/payment/payment.js')).TransactionPage,
 )
-const Status = lazyPage(async () => (await import('./pages/status.js')).Status)
+const Status = lazyPage(async () => (await import('./pages/status/status.js')).Status)
 const HowItWorks = lazyPage(async () => (await import('./pages/guides/how-it-works.js')).HowItWorks)
 const ForMerchants = lazyPage(
   async () => (await import('./pages/guides/merchants.js')).ForMerchants,

@@ -80,7 +80,7 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
     await page.goto('/for/merchants')
     await page.getByLabel('Address of your endpoint').fill(url)
     await page.getByRole('button', { name: 'Check' }).click()
-    await page.getByText(/Your 402 (is right|works)/).waitFor()
+    await page.getByText(/Your endpoint (asks for payment correctly|works)/).waitFor()
     await page.getByText('$0.01', { exact: true }).waitFor()
     expect(await page.getByText('In the directory:').locator('..').innerText()).not.toMatch(
       /not listed/i,
@@ -96,7 +96,7 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
       await page.getByRole('button', { name: 'Check' }).click()
       await page.getByText(answer).first().waitFor()
     }
-    await check('/weather/today', 'Your 402')
+    await check('/weather/today', 'Your endpoint')
     await check('/free', 'Does not ask for payment')
     await check('/wrong-network', 'Asks for payment on another network')
     await page.getByText('In the directory:').waitFor()

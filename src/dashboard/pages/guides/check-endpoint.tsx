@@ -10,6 +10,9 @@ import { Notice } from '../../components/notice.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { verdictName, warningText } from '../../format/verdicts.js'
 import { type Quote, readQuote } from '../console/editor/quote.js'
+import { words as texts } from './words.js'
+
+const words = texts.check
 
 interface Checked {
   quote: Quote
@@ -22,7 +25,7 @@ async function check(url: string): Promise<Checked> {
   return { quote, listed: await requestJson<ListingStatus>(path) }
 }
 
-/** Calls an endpoint without payment and shows what its 402 says to a buyer. It needs no wallet. */
+/** Calls an endpoint without payment and shows what it tells a buyer. It needs no wallet. */
 export function CheckEndpoint() {
   const [url, setUrl] = useState('')
   const checking = useMutation({ mutationFn: check })
@@ -33,26 +36,26 @@ export function CheckEndpoint() {
   return (
     <form onSubmit={submit} className="space-y-3">
       <TextField
-        label="Address of your endpoint"
+        label={words.url}
         inputMode="url"
         value={url}
         onChange={(text) => {
           setUrl(text)
           checking.reset()
         }}
-        placeholder="https://api.example.com/quote"
+        placeholder={words.placeholder}
         isCode
         maxLength={2_048}
         beside={
           <Button type="submit" variant="primary" isBusy={checking.isPending}>
-            Check
+            {words.submit}
           </Button>
         }
       />
       <div aria-live="polite" className="space-y-3">
-        {checking.isPending && <p className="text-sm">Arcus calls it now, without payment.</p>}
+        {checking.isPending && <p className="text-sm">{words.pending}</p>}
         {checking.error !== null && (
-          <Notice tone="bad" title="It could not be checked">
+          <Notice tone="bad" title={words.failed}>
             {checking.error.message}
           </Notice>
         )}
@@ -65,12 +68,7 @@ export function CheckEndpoint() {
 function Result({ quote, listed }: Checked) {
   const { verdict, message, warnings, listing } = quote
   const isRight = verdict === 'live' && warnings.length === 0
-  const title =
-    verdict !== 'live'
-      ? verdictName(verdict)
-      : isRight
-        ? 'Your 402 is right'
-        : 'Your 402 works, and could be better'
+  const title = verdict !== 'live' ? verdictName(verdict) : isRight ? words.right : words.works
   return (
     <>
       <Notice tone={isRight ? 'ok' : 'warn'} title={title}>
@@ -81,17 +79,17 @@ function Result({ quote, listed }: Checked) {
       </Notice>
       {listing !== null && (
         <dl className="grid gap-x-8 gap-y-3 rounded-xl border border-line px-4 py-3 sm:grid-cols-3">
-          <Fact name="A call costs">
+          <Fact name={words.price}>
             <Price {...listing} />
           </Fact>
-          <Fact name="Paid to">
+          <Fact name={words.payTo}>
             <Hex hex={listing.payTo} kind="address" network={listing.network} />
           </Fact>
-          <Fact name="On">{listing.network}</Fact>
+          <Fact name={words.network}>{listing.network}</Fact>
         </dl>
       )}
       <p className="text-sm">
-        <strong>In the directory:</strong> <UntrustedText text={listed.message} max={600} />
+        <strong>{words.listed}</strong> <UntrustedText text={listed.message} max={600} />
         {listed.entries.map(({ merchant, url, toolName, mend }) =>
           mend === null ? null : (
             <span key={`${merchant} ${url} ${toolName}`} className="block">

@@ -8,6 +8,7 @@ import { Card } from '../../components/card.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
 import { guides } from '../../components/shell.js'
+import { words } from './words.js'
 
 const TESTNET = 'eip155:5042002'
 
@@ -33,7 +34,7 @@ export function Guide({ title, lead, children }: GuideProps) {
   const query = useQuery(settingsQuery)
   return (
     <>
-      <nav aria-label="Guides" className="mb-8 flex flex-wrap gap-1.5">
+      <nav aria-label={words.nav} className="mb-8 flex flex-wrap gap-1.5">
         {guides.map(([href, name]) => (
           <Link
             key={href}
@@ -89,6 +90,15 @@ export function Addresses({ rows }: { rows: readonly (readonly [name: string, ur
       </dl>
     </Card>
   )
+}
+
+/** Statements, each with what it means. */
+export function Points({ points }: { points: readonly (readonly [name: string, text: string])[] }) {
+  return points.map(([name, text]) => (
+    <p key={name}>
+      <strong>{name}</strong> {text}
+    </p>
+  ))
 }
 
 /** Steps in their order. */

@@ -1,58 +1,40 @@
 import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
+import { Sentence } from '../../components/sentence.js'
 import { CheckEndpoint } from './check-endpoint.js'
 import { Addresses, Guide, Part, Steps } from './guide.js'
 import { shopSnippet } from './snippets.js'
 import { TestMoney } from './test-money.js'
+import { words as texts } from './words.js'
+
+const words = texts.merchants
 
 export function ForMerchants() {
   return (
-    <Guide
-      title="For merchants"
-      lead="Put a price on a route of your API. The money arrives at your address with each call."
-    >
+    <Guide title={words.title} lead={words.lead}>
       {({ settings, network, isTestnet, facilitator }) => (
         <>
-          <Part title="Sell in five minutes">
+          <Part title={words.sell}>
             <Addresses
               rows={[
-                ['Facilitator', facilitator],
-                ['Network', network.network],
-                [`${network.asset.symbol} contract`, network.asset.address],
+                [words.facilitator, facilitator],
+                [words.network, network.network],
+                [words.contract(network.asset.symbol), network.asset.address],
               ]}
             />
             <p>
-              This is a whole shop. It needs no key and no account, only the address where you want
-              to be paid, in <code>PAY_TO</code>.
+              <Sentence text={words.shop} parts={{ payTo: <code>PAY_TO</code> }} />
             </p>
-            <CodeBlock name="shop" code={shopSnippet(facilitator, network)} />
+            <CodeBlock name={words.shopName} code={shopSnippet(facilitator, network)} />
           </Part>
-          <Part title="Is my 402 right?">
-            <p>
-              Arcus calls your endpoint once, without payment, and says what a buyer sees. It needs
-              no wallet.
-            </p>
+          <Part title={words.check}>
+            <p>{words.checkText}</p>
             <CheckEndpoint />
           </Part>
-          <Part title="Be found">
-            <Steps
-              steps={[
-                [
-                  'By itself',
-                  'An API whose 402 carries the discovery extension, as the shop above does, is listed after its first payment.',
-                ],
-                [
-                  'With a name',
-                  'Sign a listing with your wallet. It costs nothing, and it adds a name, texts, tags and badges.',
-                ],
-                [
-                  'With evidence',
-                  'The directory checks listed endpoints all day. It shows their uptime, their price history and how many payers they have.',
-                ],
-              ]}
-            />
+          <Part title={words.found}>
+            <Steps steps={words.ways} />
             <p>
-              <TextLink href="/console/new">List your API</TextLink>
+              <TextLink href="/console/new">{words.list}</TextLink>
             </p>
           </Part>
           <TestMoney {...{ settings, network, isTestnet }} />

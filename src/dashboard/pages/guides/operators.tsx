@@ -1,46 +1,36 @@
 import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
-import { Guide, Part } from './guide.js'
+import { Sentence } from '../../components/sentence.js'
+import { Guide, Part, Points } from './guide.js'
 import { operatorSnippet } from './snippets.js'
+import { words as texts } from './words.js'
+
+const words = texts.operators
 
 export function ForOperators() {
   return (
-    <Guide
-      title="For operators"
-      lead="Run this facilitator yourself. It is one process with one database file."
-    >
+    <Guide title={words.title} lead={words.lead}>
       {({ isTestnet }) => (
         <>
-          <Part title="Start it">
+          <Part title={words.start}>
             <p>
-              You need Node 20.19 or newer, a checkout of Arcus, and one or more wallets that hold a
-              few dollars of USDC for gas. Put their keys into <code>relayer.keys</code>, one a
-              line.
+              <Sentence text={words.needs} parts={{ file: <code>relayer.keys</code> }} />
             </p>
-            <CodeBlock name="commands" code={operatorSnippet(isTestnet)} />
+            <CodeBlock name={words.commandsName} code={operatorSnippet(isTestnet)} />
             <p>
-              <code>npm run doctor</code> checks settings, nodes, wallets, database and clock, and
-              says what to do about each problem.
+              <Sentence text={words.doctor} parts={{ command: <code>npm run doctor</code> }} />
             </p>
           </Part>
-          <Part title="What it costs">
-            <p>
-              You pay the gas of every payment, about a tenth of a cent. Arcus takes no fee. Limits
-              for each day keep buyers and merchants from spending your gas for nothing.
-            </p>
+          <Part title={words.cost}>
+            <p>{words.costText}</p>
           </Part>
-          <Part title="What you answer for">
+          <Part title={words.duties}>
+            <Points points={words.dutyPoints} />
             <p>
-              <strong>Relayer keys can spend your gas money, and nothing else.</strong> They cannot
-              redirect a payment.
-            </p>
-            <p>
-              <strong>The database remembers every payment that was sent.</strong> Keep it on a disk
-              that survives. A process that is killed finishes its work after the next start.
-            </p>
-            <p>
-              Two or more processes share the work with PostgreSQL. See how this one is doing on its{' '}
-              <TextLink href="/status">status page</TextLink>.
+              <Sentence
+                text={words.replicas}
+                parts={{ status: <TextLink href="/status">{words.status}</TextLink> }}
+              />
             </p>
           </Part>
         </>

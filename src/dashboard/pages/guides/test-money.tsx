@@ -1,27 +1,34 @@
 import { CodeBlock } from '../../components/code-block.js'
+import { Sentence } from '../../components/sentence.js'
 import { OutLink } from '../../components/untrusted-text.js'
 import { type Facts, Part } from './guide.js'
+import { words as texts } from './words.js'
+
+const words = texts.money
+const FAUCET = 'faucet.circle.com'
 
 /** Says where money to try it with comes from. */
 export function TestMoney({ settings, network, isTestnet }: Omit<Facts, 'facilitator'>) {
   if (settings.devnet) {
     return (
-      <Part title="Play money">
+      <Part title={words.play}>
         <p>
-          This is a local chain, and its money is worth nothing. <code>npm run dev</code> prints the
-          key of a wallet with 100 {network.asset.symbol}. This command pays the sample API with it:
+          <Sentence
+            text={words.playText(network.asset.symbol)}
+            parts={{ command: <code>npm run dev</code> }}
+          />
         </p>
-        <CodeBlock name="command" code="npm run pay" />
+        <CodeBlock name={words.commandName} code="npm run pay" />
       </Part>
     )
   }
   return (
-    <Part title="Money to try it with">
+    <Part title={words.free}>
       <p>
-        {isTestnet
-          ? 'This is the testnet. Its money is free: '
-          : 'Try it on the testnet first. Its money is free: '}
-        choose Arc Testnet at <OutLink href="https://faucet.circle.com">faucet.circle.com</OutLink>.
+        <Sentence
+          text={isTestnet ? words.onTestnet : words.onMainnet}
+          parts={{ faucet: <OutLink href={`https://${FAUCET}`}>{FAUCET}</OutLink> }}
+        />
       </p>
     </Part>
   )

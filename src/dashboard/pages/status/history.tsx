@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { StatusHistory } from '../../api/service.js'
-import { statusHistoryQuery } from '../api/queries.js'
-import { Badge } from '../components/badge.js'
-import { type Bar, Bars } from '../components/bars.js'
-import { Card, Section } from '../components/card.js'
-import { Loaded, Skeleton } from '../components/loaded.js'
-import { UntrustedText } from '../components/untrusted-text.js'
-import { duration } from '../format/amounts.js'
-import { absoluteTime, dayInUtc, roughSpan } from '../format/moments.js'
+import type { StatusHistory } from '../../../api/service.js'
+import { statusHistoryQuery } from '../../api/queries.js'
+import { Badge } from '../../components/badge.js'
+import { type Bar, Bars } from '../../components/bars.js'
+import { Card, Section } from '../../components/card.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
+import { duration } from '../../format/amounts.js'
+import { absoluteTime, dayInUtc, roughSpan } from '../../format/moments.js'
+import { words } from './words.js'
 
 type Day = StatusHistory['days'][number]
 type Incident = StatusHistory['incidents'][number]
@@ -16,17 +17,13 @@ type Incident = StatusHistory['incidents'][number]
 const MINUTES_A_DAY = 1_440
 const SHOWN_INCIDENTS = 10
 
-const kinds = {
-  degraded: { tone: 'warn', name: 'Degraded' },
-  down: { tone: 'bad', name: 'Down' },
-  silent: { tone: 'plain', name: 'No data' },
-} as const
+const tones = { degraded: 'warn', down: 'bad', silent: 'plain' } as const
 
 /** Shows by day whether payments could settle in 90 days, how fast they did, and what went wrong. */
 export function StatusMemory() {
   const query = useQuery(statusHistoryQuery)
   return (
-    <Section title="Last 90 days" note="Days are in UTC. Each minute is checked once.">
+    <Section title={words.history.title} note={words.history.note}>
       <Loaded query={query} skeleton={<Skeleton className="h-[26rem] w-full !rounded-2xl" />}>
         {(history) => (
           <div className="space-y-4">
@@ -45,18 +42,21 @@ export function StatusMemory() {
 function Uptime({ history: { days, uptime, recordedSince } }: { history: StatusHistory }) {
   const [shown, setShown] = useState<number | null>(null)
   const bars = days.map(toUptimeBar)
-  const since = recordedSince === null ? '' : ` since ${dayName(recordedSince)}`
   const all =
-    uptime === null ? 'Nothing was noted yet.' : `${precisePercent(uptime)} of the time up${since}`
+    uptime === null
+      ? words.history.nothing
+      : recordedSince === null
+        ? words.history.up(precisePercent(uptime))
+        : words.history.upSince(precisePercent(uptime), dayName(recordedSince))
   return (
     <Card className="p-5">
-      <h3 className="text-sm font-medium">Payments could settle</h3>
+      <h3 className="text-sm font-medium">{words.history.uptime}</h3>
       <p className="mt-1 min-h-10 text-xs text-muted tabular" aria-hidden={shown !== null}>
         {shown === null ? all : bars[shown]?.text}
       </p>
       <div className="mt-3 h-16">
         <Bars
-          label="Uptime by day"
+          label={words.history.uptimeLabel}
           bars={bars}
           tones={['ok', 'warn', 'bad', 'none']}
           onShow={setShown}
@@ -69,10 +69,10 @@ function Uptime({ history: { days, uptime, recordedSince } }: { history: StatusH
 
 function Legend() {
   const names = [
-    ['bg-ok', 'settling'],
-    ['bg-warn', 'degraded'],
-    ['bg-bad', 'down'],
-    ['bg-line-strong', 'no data'],
+    ['bg-ok', words.history.legend.up],
+    ['bg-warn', words.history.legend.degraded],
+    ['bg-bad', words.history.legend.down],
+    ['bg-line-strong', words.history.legend.silent],
   ] as const
   return (
     <p className="mt-3 flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
@@ -96,8 +96,14 @@ function toUptimeBar(day: Day): Bar {
     values: noted === 0 ? [0, 0, 0, MINUTES_A_DAY] : [ready, degraded, down, unknown],
     text:
       noted === 0
-        ? `${name}: no data`
-        : `${name}: ${precisePercent((ready + degraded) / noted)} up, ${said(degraded)} degraded, ${said(down)} down, ${said(unknown)} without data`,
+        ? words.history.dayWithout(name)
+        : words.history.day(
+            name,
+            precisePercent((ready + degraded) / noted),
+            degraded,
+            down,
+            unknown,
+          ),
   }
 }
 
@@ -108,21 +114,19 @@ function SettleTimes({ days }: { days: readonly Day[] }) {
     const values = [p50Ms ?? 0, Math.max(0, (p95Ms ?? 0) - (p50Ms ?? 0))]
     const text =
       p50Ms === null
-        ? `${name}: no payments`
-        : `${name}: half within ${duration(p50Ms)}, 95% within ${duration(p95Ms)}`
+        ? words.history.noPayments(name)
+        : words.history.times(name, duration(p50Ms), duration(p95Ms))
     return { key: at, name, values, text }
   })
   return (
     <Card className="p-5">
-      <h3 className="text-sm font-medium">Settle time</h3>
+      <h3 className="text-sm font-medium">{words.history.settleTime}</h3>
       <p className="mt-1 min-h-10 text-xs text-muted tabular" aria-hidden={shown !== null}>
-        {shown === null
-          ? 'From the request to the answer. The dark part holds half of the payments, the whole bar 95%.'
-          : bars[shown]?.text}
+        {shown === null ? words.history.settleTimeText : bars[shown]?.text}
       </p>
       <div className="mt-3 h-24">
         <Bars
-          label="Settle time by day"
+          label={words.history.settleTimeLabel}
           bars={bars}
           tones={['accent', 'soft']}
           formatValue={(value) => duration(value)}
@@ -138,9 +142,9 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
   const shown = isWhole ? incidents : incidents.slice(0, SHOWN_INCIDENTS)
   return (
     <Card className="px-5">
-      <h3 className="border-b border-line py-3 text-sm font-medium">Incidents</h3>
+      <h3 className="border-b border-line py-3 text-sm font-medium">{words.incidents.title}</h3>
       {incidents.length === 0 ? (
-        <p className="py-3 text-sm text-muted">None was noted.</p>
+        <p className="py-3 text-sm text-muted">{words.incidents.none}</p>
       ) : (
         <ul className="divide-y divide-line text-sm">
           {shown.map((incident) => (
@@ -154,7 +158,7 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
           onClick={() => setIsWhole(true)}
           className="w-full border-t border-line py-3 text-xs text-muted hover:text-accent"
         >
-          Show all {incidents.length}
+          {words.incidents.all(incidents.length)}
         </button>
       )}
     </Card>
@@ -163,18 +167,16 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
 
 function IncidentLine({ incident }: { incident: Incident }) {
   const { startedAt, endedAt, kind, reason } = incident
-  const { tone, name } = kinds[kind]
   return (
     <li className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
       <span className="w-20 shrink-0">
-        <Badge tone={tone}>{name}</Badge>
+        <Badge tone={tones[kind]}>{words.incidents.kinds[kind]}</Badge>
       </span>
       <div className="min-w-0 flex-1 basis-60">
         <p className="tabular">
-          {absoluteTime(startedAt * 1_000)}
-          <span className="text-muted">
-            {endedAt === null ? ', not over yet' : `, for ${roughSpan(endedAt - startedAt)}`}
-          </span>
+          {endedAt === null
+            ? words.incidents.open(absoluteTime(startedAt * 1_000))
+            : words.incidents.over(absoluteTime(startedAt * 1_000), roughSpan(endedAt - startedAt))}
         </p>
         <p className="break-words text-muted">
           <UntrustedText text={reason} max={300} />
@@ -189,8 +191,4 @@ const dayName = (seconds: number) => dayInUtc(seconds * 1_000)
 /** Writes `99.98%`; never rounds up, so that only all of it is 100%. */
 function precisePercent(share: number): string {
   return `${Math.floor(share * 10_000) / 100}%`
-}
-
-function said(minutes: number): string {
-  return minutes === 1 ? '1 minute' : `${minutes} minutes`
 }

@@ -1,27 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
-import type { LaneStatus, NetworkStatus, ServiceStatus, SettlingStatus } from '../../api/service.js'
-import { statusQuery } from '../api/queries.js'
-import { Badge } from '../components/badge.js'
-import { Card, Section } from '../components/card.js'
-import { Latency, Stat, Usd } from '../components/figures.js'
-import { Loaded, Skeleton } from '../components/loaded.js'
-import { Moment, useIsOld } from '../components/moment.js'
-import { PageTitle } from '../components/page.js'
-import { type Column, DataTable } from '../components/table.js'
-import { Hex } from '../components/untrusted-text.js'
-import { exactCount, percent } from '../format/amounts.js'
-import { roughSpan } from '../format/moments.js'
-import { standingOf } from '../format/standing.js'
-import { StatusMemory } from './status-history.js'
+import type {
+  LaneStatus,
+  NetworkStatus,
+  ServiceStatus,
+  SettlingStatus,
+} from '../../../api/service.js'
+import { statusQuery } from '../../api/queries.js'
+import { Badge } from '../../components/badge.js'
+import { Card, Section } from '../../components/card.js'
+import { Latency, Stat, Usd } from '../../components/figures.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Moment, useIsOld } from '../../components/moment.js'
+import { PageTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
+import { type Column, DataTable } from '../../components/table.js'
+import { Hex } from '../../components/untrusted-text.js'
+import { exactCount, percent } from '../../format/amounts.js'
+import { roughSpan } from '../../format/moments.js'
+import { standingOf } from '../../format/standing.js'
+import { StatusMemory } from './history.js'
+import { words } from './words.js'
 
 /** Shows the state of the service, read again every five seconds. */
 export function Status() {
   const query = useQuery(statusQuery)
   return (
     <>
-      <PageTitle title="Status">
-        Shows whether payments settle now, and how fast they settled lately.
-      </PageTitle>
+      <PageTitle title={words.title}>{words.lead}</PageTitle>
       <Loaded query={query} isLive skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
         {(status) => <StatusReport status={status} readAt={query.dataUpdatedAt} />}
       </Loaded>
@@ -39,9 +44,7 @@ const standings = {
 function Headline({ status, readAt }: { status: ServiceStatus; readAt: number }) {
   const isOld = useIsOld(readAt)
   const known = standingOf(status)
-  const { tone, title } = isOld
-    ? { tone: 'warn' as const, title: 'Not known at this moment' }
-    : known
+  const { tone, title } = isOld ? { tone: 'warn' as const, title: words.unknown } : known
   const [dot, border] = standings[tone]
   const problems = status.checks.filter(({ ok, warning }) => !ok || warning === true)
   return (
@@ -53,9 +56,15 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
             {title}
           </p>
           <p className="text-sm text-muted">
-            {isOld && `When last read: ${known.title}. `}
-            Up for {roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000)},
-            version {status.version}. Read <Moment at={readAt} />.
+            {isOld && words.before(known.title)}{' '}
+            <Sentence
+              text={words.running}
+              parts={{
+                span: roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000),
+                version: status.version,
+                when: <Moment at={readAt} />,
+              }}
+            />
           </p>
         </div>
       </div>
@@ -78,21 +87,21 @@ function StatusReport({ status, readAt }: { status: ServiceStatus; readAt: numbe
     <div className="space-y-10">
       <Headline status={status} readAt={readAt} />
       <div className="grid gap-6 lg:grid-cols-2">
-        <Settling title="This hour and the previous one" settling={status.settling.hour} />
-        <Settling title="Last 24 hours" settling={status.settling.day} />
+        <Settling title={words.settling.hour} settling={status.settling.hour} />
+        <Settling title={words.settling.day} settling={status.settling.day} />
       </div>
       <StatusMemory />
       {status.networks.map((network) => (
         <NetworkSection key={network.network} network={network} />
       ))}
-      <Section title="Checks">
+      <Section title={words.checks.title}>
         <Card className="px-5">
           <ul className="divide-y divide-line text-sm">
             {status.checks.map(({ name, ok, warning = false, detail }) => (
               <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
                 <span className="w-40 shrink-0 font-medium">{name}</span>
                 <Badge tone={!ok ? 'bad' : warning ? 'warn' : 'ok'}>
-                  {!ok ? 'failing' : warning ? 'warning' : 'ok'}
+                  {words.checks[!ok ? 'failing' : warning ? 'warning' : 'ok']}
                 </Badge>
                 <ul className="min-w-0 flex-1 basis-48 break-words text-muted">
                   {detail.split('; ').map((part) => (
@@ -114,18 +123,22 @@ function Settling({ title, settling }: { title: string; settling: SettlingStatus
       <h2 className="mb-4 text-sm font-medium">{title}</h2>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3">
         <Stat
-          name="Settled"
+          name={words.settling.settled}
           value={exactCount(settling.settled)}
           note={
             settling.refunds > 0
-              ? `${exactCount(settling.failed)} failed, ${exactCount(settling.refunds)} refunds`
-              : `${exactCount(settling.failed)} failed`
+              ? words.settling.failedAndRefunds(settling.failed, settling.refunds)
+              : words.settling.failed(settling.failed)
           }
         />
-        <Stat name="Success rate" value={percent(settling.successRate)} />
-        <Latency name="Settle time" p50={settling.p50Ms} p95={settling.p95Ms} />
-        <Stat name="Verified" value={exactCount(settling.verifies)} />
-        <Latency name="Verify time" p50={settling.verifyP50Ms} p95={settling.verifyP95Ms} />
+        <Stat name={words.settling.successRate} value={percent(settling.successRate)} />
+        <Latency name={words.settling.settleTime} p50={settling.p50Ms} p95={settling.p95Ms} />
+        <Stat name={words.settling.verified} value={exactCount(settling.verifies)} />
+        <Latency
+          name={words.settling.verifyTime}
+          p50={settling.verifyP50Ms}
+          p95={settling.verifyP95Ms}
+        />
       </dl>
     </Card>
   )
@@ -138,27 +151,32 @@ function NetworkSection({ network }: { network: NetworkStatus }) {
       <Card>
         <dl className="grid grid-cols-2 gap-x-6 gap-y-5 p-5 sm:grid-cols-4">
           <Stat
-            name="Last block"
-            value={block === null ? '–' : exactCount(block.number)}
+            name={words.network.block}
+            value={block === null ? words.network.nothing : exactCount(block.number)}
             note={
-              block === null ? 'the chain cannot be read' : `${roughSpan(block.ageSeconds)} old`
+              block === null
+                ? words.network.unreadable
+                : words.network.age(roughSpan(block.ageSeconds))
             }
           />
-          <Stat name="Waiting to be sent" value={exactCount(queueLength)} />
+          <Stat name={words.network.queue} value={exactCount(queueLength)} />
           <Stat
-            name="Wallets that can send"
-            value={`${lanes.filter(({ state }) => state === 'open').length} of ${lanes.length}`}
+            name={words.network.working}
+            value={words.network.workingOf(
+              lanes.filter(({ state }) => state === 'open').length,
+              lanes.length,
+            )}
           />
           <Stat
-            name="Gas lasts"
-            value={runwayDays === null ? '–' : roughSpan(runwayDays * 86_400)}
-            title={runwayDays === null ? undefined : `${exactCount(Math.floor(runwayDays))} days`}
-            note={runwayDays === null ? 'not enough spent to estimate' : 'at the present rate'}
+            name={words.network.runway}
+            value={runwayDays === null ? words.network.nothing : roughSpan(runwayDays * 86_400)}
+            title={runwayDays === null ? undefined : words.network.days(Math.floor(runwayDays))}
+            note={runwayDays === null ? words.network.unknownRate : words.network.rate}
           />
         </dl>
         <div className="border-t border-line">
           <DataTable
-            label="Relayer wallets"
+            label={words.wallets.title}
             columns={laneColumns(network.network)}
             rows={lanes}
             keyOf={({ address }) => address}
@@ -175,29 +193,30 @@ const tones = { open: 'ok', unfunded: 'warn', closed: 'bad' } as const
 function laneColumns(network: string): Column<LaneStatus>[] {
   return [
     {
-      name: 'Relayer',
+      name: words.wallets.wallet,
       cell: ({ address }) => <Hex hex={address} kind="address" network={network} />,
     },
     {
-      name: 'State',
+      name: words.wallets.state,
       cell: ({ state, reason }) => (
         <>
-          <Badge tone={tones[state]}>{state}</Badge>
+          <Badge tone={tones[state]}>{words.wallets.states[state]}</Badge>
           {reason !== null && (
             <p className="mt-1 max-w-xs text-xs whitespace-normal text-muted">{reason}</p>
           )}
         </>
       ),
     },
-    { name: 'In flight', cell: ({ inFlight }) => inFlight },
+    { name: words.wallets.inFlight, cell: ({ inFlight }) => inFlight },
     {
-      name: 'Oldest',
+      name: words.wallets.oldest,
       cell: ({ inFlight, oldestPendingSeconds }) =>
-        inFlight === 0 ? '–' : roughSpan(oldestPendingSeconds),
+        inFlight === 0 ? words.network.nothing : roughSpan(oldestPendingSeconds),
     },
     {
-      name: 'Gas left',
-      cell: ({ balanceUsd }) => (balanceUsd === null ? '–' : <Usd usd={balanceUsd} />),
+      name: words.wallets.gas,
+      cell: ({ balanceUsd }) =>
+        balanceUsd === null ? words.network.nothing : <Usd usd={balanceUsd} />,
     },
   ]
 }

@@ -27,7 +27,7 @@ const warnings: Record<string, string> = {
     'The endpoint asks for a kind of payment that is not settled here. Offer the scheme “exact” as well.',
   foreign_pay_to: 'The endpoint also asks to pay somebody else. That way to pay is not published.',
   header_missing:
-    'The 402 answer says in its body only how to pay. Send that in the PAYMENT-REQUIRED header too.',
+    'The 402 answer says how to pay in its body only. Send that in the PAYMENT-REQUIRED header too.',
   header_url_safe:
     'The PAYMENT-REQUIRED header is in URL-safe base64. Some clients read standard base64 only.',
   requirements_unusable:

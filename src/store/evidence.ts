@@ -61,3 +61,32 @@ export function inOrderOf<Member>(
   ).sort()
   return Array.from(packed, (key) => members[key % PLACES] as Member)
 }
+
+/** A price as lists are sorted by it. */
+export interface Priced {
+  /** Atomic units of `asset`; from $4,294 on, prices count as equal. */
+  price: number
+  asset: string
+  /** ISO 4217; `null` if not known. */
+  currency: string | null
+}
+
+/** Puts the cheapest first within each money: nobody has the rates to compare them. */
+export function byPrice<Member extends Priced>(members: readonly Member[]): Member[] {
+  const groups = new Map<string, Member[]>()
+  for (const member of members) {
+    const money = moneyOf(member)
+    const group = groups.get(money)
+    if (group === undefined) groups.set(money, [member])
+    else group.push(member)
+  }
+  return [...groups]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, group]) => inOrderOf(group, ({ price }) => price))
+}
+
+/** Names the money of a price: dollars come first, then each currency, then each token of an unknown one. */
+function moneyOf({ currency, asset }: Priced): string {
+  if (currency === null) return `2${asset}`
+  return currency === 'USD' ? '0' : `1${currency}`
+}

@@ -20,6 +20,7 @@ import {
   owner,
   payTo,
 } from '../unit/directory/listed-merchants.js'
+import { inEuros } from '../unit/discovery/a-catalog.js'
 
 const facilitator = 'https://pay.example.com'
 
@@ -180,6 +181,27 @@ describe('GET /api/merchants', () => {
       expect(await sorted('limit=3')).toEqual(['a', 'b', 'c'])
       const uncached = await anApp(1)
       expect(await sorted('sort=payers&limit=2', uncached)).toEqual(['b', 'c'])
+      await uncached.close()
+    })
+
+    it('sorts by the price of the cheapest endpoint, dollars before other money', async () => {
+      const at = (price: bigint, over = {}) => anEndpoint({ price, accepts: [], ...over })
+      const asked = (amount: string) => [
+        { scheme: 'exact', network: 'eip155:5042', asset, payTo, amount },
+      ]
+      await listings.list('euros', [at(1n, { ...inEuros })])
+      await listings.list('dear', [at(30_000n)])
+      await listings.list('mixed', [
+        at(1n, { ...inEuros, url: 'https://api.example.com/v1/e' }),
+        at(20_000n),
+      ])
+      // Its 402 asks for more than its listing says.
+      await listings.list('risen', [at(1n, { accepts: asked('25000'), status: 'live' })])
+      const order = ['mixed', 'risen', 'dear', 'euros']
+      expect(await sorted('sort=price')).toEqual(order)
+      expect(await sorted('sort=price&limit=2')).toEqual(order.slice(0, 2))
+      const uncached = await anApp(1)
+      expect(await sorted('sort=price', uncached)).toEqual(order)
       await uncached.close()
     })
 

@@ -184,7 +184,15 @@ describe('the page of a merchant', () => {
 })
 
 describe('search engines', () => {
-  const fixedPages = ['/', '/how-it-works', '/for/merchants', '/for/agents', '/for/operators']
+  const fixedPages = [
+    '/',
+    '/directory',
+    '/status',
+    '/how-it-works',
+    '/for/merchants',
+    '/for/agents',
+    '/for/operators',
+  ]
 
   it('are told where the sitemap is, and what is not for them', async () => {
     const { body, headers } = await get('/robots.txt')

@@ -179,7 +179,11 @@ describe('the status of a URL', () => {
       refusals: [],
     })
     expect((await statusOf(shop.url, '&toolName=tides')).entries).toHaveLength(1)
-    expect((await statusOf(shop.url, '&method=GET')).entries).toEqual([])
+    for (const other of ['&method=GET', '&toolName=waves']) {
+      const { entries, message } = await statusOf(shop.url, other)
+      expect(entries).toEqual([])
+      expect(message).toMatch(/^Nothing with this method and this tool .* at this URL: 2\.$/)
+    }
   })
 
   it('says why a paid resource was refused, and tells the merchant the same', async () => {
@@ -209,7 +213,12 @@ describe('the status of a URL', () => {
   })
 
   it('is asked for with a URL', async () => {
-    expect(await statusOf('nowhere')).toMatchObject({ error: 'invalid_request' })
+    for (const url of ['nowhere', 'localhost:4021/quote', 'ftp://shop.example/quote']) {
+      expect(await statusOf(url)).toEqual({
+        error: 'invalid_request',
+        message: 'resource must be an http or https URL.',
+      })
+    }
     expect((await world.get('/discovery/status')).status).toBe(400)
   })
 })

@@ -1093,8 +1093,8 @@ export interface operations {
       query?: {
         /** @description Only so many merchants; all of them without `sort` and `limit`. */
         limit?: number;
-        /** @description By the payments of 30 days (`calls` without those of the busiest payer), the last payment, or age; the best 100 unless `limit` says how many. */
-        sort?: "calls" | "payers" | "new" | "lastPaid";
+        /** @description By the payments of 30 days (`calls` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best 100 unless `limit` says how many. */
+        sort?: "calls" | "payers" | "price" | "new" | "lastPaid";
       };
     };
     responses: {

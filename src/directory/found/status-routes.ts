@@ -7,7 +7,7 @@ import { choiceParameter, nameParameter, readQuery, textParameter } from '../../
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
 import { canonicalUrl } from '../../x402/bazaar.js'
-import { callMethods } from '../../x402/calls.js'
+import { type CallTarget, callMethods } from '../../x402/calls.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import type { Refusals } from './refusals.js'
 
@@ -17,7 +17,9 @@ const MAX_ENTRIES = 20
 
 const statusQuery = z.object({
   resource: textParameter(MAX_URL_CHARS, 'is required: the URL of a paid resource')
-    .refine((text) => parseUrl(text) !== undefined, 'must be a URL')
+    .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ''), {
+      error: 'must be an http or https URL',
+    })
     .describe('URL of the resource, or of the MCP server.'),
   method: choiceParameter(callMethods).optional().describe('Only with this method.'),
   toolName: nameParameter().optional().describe('Only the tool of this name.'),
@@ -72,24 +74,32 @@ export async function statusRoutes(
     const bare = canonicalUrl(resource) ?? href
     // A caller may have added the query, which only some entries have in their URL.
     const spellings = [...new Set([href, bare])]
-    const found = await Promise.all(
-      spellings.map((url) => store.findAtUrl({ url, method, toolName }, MAX_ENTRIES)),
+    const find = async (wanted: Partial<Pick<CallTarget, 'method' | 'toolName'>>) => {
+      const at = spellings.map((url) => store.findAtUrl({ url, ...wanted }, MAX_ENTRIES))
+      return (await Promise.all(at)).flat().slice(0, MAX_ENTRIES)
+    }
+    const entries = (await find({ ...(method && { method }), ...(toolName && { toolName }) })).map(
+      toStatus,
     )
-    const entries = found.flat().slice(0, MAX_ENTRIES).map(toStatus)
+    const others = entries.length === 0 ? (await find({})).length : 0
     const refused = refusals.find(bare).map((it) => ({ ...it, payTo: checksum(it.payTo) }))
     reply.header('cache-control', 'no-store')
-    return { resource, message: sumUp(entries, refused), entries, refusals: refused }
+    return { resource, message: sumUp(entries, refused, others), entries, refusals: refused }
   })
 }
 
 function sumUp(
   entries: readonly ListingStatus['entries'][number][],
   refused: readonly { reason: string }[],
+  others: number,
 ): string {
   const listed = entries.filter(({ isListed }) => isListed).length
   if (listed > 0) return `${listed} of ${entries.length} entries at this URL are in the list.`
   const [first] = entries
   if (first !== undefined) return `It is not in the list: ${first.reason}`
+  if (others > 0) {
+    return `Nothing with this method and this tool is listed here; ask without them for the other entries at this URL: ${others}.`
+  }
   const [last] = refused
   return last === undefined ? NOTHING_KNOWN : `It was paid for and not listed: ${last.reason}`
 }

@@ -31,7 +31,7 @@ const catalogQuery = z.object({
   sort: choiceParameter(merchantSorts)
     .optional()
     .describe(
-      `By the payments of 30 days (\`calls\` without those of the busiest payer), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
+      `By the payments of 30 days (\`calls\` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
     ),
   limit: integerParameter({ min: 1, max: MAX_FIRST })
     .optional()

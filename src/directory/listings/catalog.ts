@@ -3,15 +3,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
 import {
+  byPrice,
   type Evidence,
   evidenceKeys,
   evidenceOf,
   inOrderOf,
   NO_EVIDENCE,
+  type Priced,
 } from '../../store/evidence.js'
 import type { Endpoint, JsonText, ListingReader, Merchant } from '../../store/listings.js'
+import { livePriceOf } from '../../store/live-price.js'
 import { isUnclaimed, speaksForPayTo } from '../../store/ownership.js'
 import type { Usage } from '../../store/usage.js'
+import { currencyOf } from '../../x402/currencies.js'
 import { createPause } from './pause.js'
 import {
   catalogPrices,
@@ -39,7 +43,7 @@ export interface CatalogOptions {
   now?: () => number
 }
 
-export const merchantSorts = ['calls', 'payers', 'new', 'lastPaid'] as const
+export const merchantSorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
 export type MerchantSort = (typeof merchantSorts)[number]
 
 /** The catalog at one moment; later changes do not affect it. */
@@ -78,10 +82,16 @@ export function firstOf(
 
 function firstPieces(blocks: readonly Block[], sort: MerchantSort | undefined): Piece[] {
   const places = blocks.flatMap((block) =>
-    block.standings.map(({ evidence, since }, i) => ({ evidence, since, block, i })),
+    block.standings.map((standing, i) => ({ ...standing, block, i })),
   )
-  const inOrder = sort === undefined ? places : inOrderOf(places, evidenceKeys[sort])
-  return inOrder.slice(0, MAX_FIRST).map(({ block, i }) => toPieces(block)[i] as Piece)
+  return inOrder(places, sort)
+    .slice(0, MAX_FIRST)
+    .map(({ block, i }) => toPieces(block)[i] as Piece)
+}
+
+function inOrder<Place extends Standing>(places: Place[], sort: MerchantSort | undefined): Place[] {
+  if (sort === undefined) return places
+  return sort === 'price' ? byPrice(places) : inOrderOf(places, evidenceKeys[sort])
 }
 
 const MAX_READY_BYTES = 64 * 1024 * 1024
@@ -99,21 +109,23 @@ export function createCatalog(options: CatalogOptions): Catalog {
   let refreshing: Promise<void> | undefined
 
   /** Renders a merchant; `undefined` for an unclaimed one without a live endpoint. */
-  async function fragmentOf(merchant: Merchant, usage: Usage | null): Promise<Buffer | undefined> {
+  async function pieceOf(
+    merchant: Merchant,
+    usage: Usage | null,
+  ): Promise<Required<Piece> | undefined> {
     const shown = shownEndpoints(merchant, await store.endpointsOf(merchant.id))
     if (shown.length === 0 && isUnclaimed(merchant)) return undefined
-    return toFragment(merchant, shown, usage, checksum)
+    const bytes = toFragment(merchant, shown, usage, checksum)
+    return { id: merchant.id, bytes, standing: standingOf(merchant, shown, usage) }
   }
 
-  async function pieceOf(id: string): Promise<Required<Piece> | undefined> {
+  async function readPiece(id: string): Promise<Required<Piece> | undefined> {
     const merchant = await store.findMerchant(id)
     if (merchant === undefined || !isPublished(merchant)) return undefined
-    const usage = shownUsage(merchant, (await store.merchantUsageOf([id])).get(id))
-    const bytes = await fragmentOf(merchant, usage)
-    return bytes && { id, bytes, standing: standingOf(merchant, usage) }
+    return pieceOf(merchant, shownUsage(merchant, (await store.merchantUsageOf([id])).get(id)))
   }
 
-  const build = async (id: string) => (await pieceOf(id))?.bytes
+  const build = async (id: string) => (await readPiece(id))?.bytes
 
   /** Reads the figures of all merchants, and from now on those that change. */
   async function readAllUsage(): Promise<Map<string, JsonText>> {
@@ -139,13 +151,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (last === undefined) break
       const pieces: Piece[] = []
       for (const merchant of page) {
-        const { id } = merchant
+        const piece = await pieceOf(merchant, shownUsage(merchant, figures.get(merchant.id)))
         const isKept = readyBytes < maxReadyBytes
-        const usage = shownUsage(merchant, figures.get(id))
-        const bytes = isKept ? await fragmentOf(merchant, usage) : undefined
-        readyBytes += bytes?.length ?? 0
-        const standing = standingOf(merchant, usage)
-        if (!isKept || bytes !== undefined) pieces.push({ id, bytes, standing })
+        if (isKept) readyBytes += piece?.bytes?.length ?? 0
+        if (piece !== undefined) pieces.push(isKept ? piece : { ...piece, bytes: undefined })
         await pause()
       }
       loaded.push(...packBlocks(pieces))
@@ -174,7 +183,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const changed = new Map<string, Piece | undefined>()
     for (const { merchantId: id } of merchants) {
       if (changed.has(id)) continue
-      const piece = await pieceOf(id)
+      const piece = await readPiece(id)
       const isKept = readyBytes < maxReadyBytes
       changed.set(id, piece === undefined || isKept ? piece : { ...piece, bytes: undefined })
       await pause()
@@ -238,9 +247,23 @@ function shownUsage(merchant: Merchant, figures: JsonText | undefined): Usage | 
   return figures === undefined || !speaksForPayTo(merchant) ? null : JSON.parse(figures)
 }
 
-function standingOf({ createdAt }: Merchant, usage: Usage | null): Standing {
-  return { since: createdAt, evidence: usage === null ? NO_EVIDENCE : evidenceOf(usage) }
+function standingOf(
+  merchant: Merchant,
+  endpoints: readonly Endpoint[],
+  usage: Usage | null,
+): Standing {
+  const evidence = usage === null ? NO_EVIDENCE : evidenceOf(usage)
+  const prices = endpoints.map((endpoint) => ({
+    price: Number(livePriceOf(endpoint, merchant) ?? endpoint.price),
+    asset: endpoint.asset,
+    currency: currencyOf(endpoint.symbol),
+  }))
+  const [cheapest = NO_PRICE] = byPrice(prices)
+  return { since: merchant.createdAt, evidence, ...cheapest }
 }
+
+/** The price of a merchant without endpoints, which comes after all others. */
+const NO_PRICE: Priced = { price: 0, asset: '~', currency: null }
 
 function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
   const { method, url, toolName, title, pricing } = endpoint
@@ -259,8 +282,8 @@ function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpo
   }
 }
 
-/** The facts by which a merchant is sorted. */
-export interface Standing {
+/** The facts by which a merchant is sorted; its price is that of its cheapest endpoint. */
+export interface Standing extends Priced {
   evidence: Evidence
   /** Unix seconds of its creation. */
   since: number

@@ -161,7 +161,15 @@ function* sitemapIndex(origin: string, pages: number): Generator<string> {
 }
 
 /** The pages that stand in the sitemap before the merchants. */
-const FIXED_PAGES = ['/', '/how-it-works', '/for/merchants', '/for/agents', '/for/operators']
+const FIXED_PAGES = [
+  '/',
+  '/directory',
+  '/status',
+  '/how-it-works',
+  '/for/merchants',
+  '/for/agents',
+  '/for/operators',
+]
 
 /** Writes the fixed pages and then the merchants of one page, a block of the catalog at a time. */
 function* sitemap(

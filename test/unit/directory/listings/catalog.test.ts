@@ -160,7 +160,7 @@ describe('the catalog', () => {
   })
 })
 
-const standing = { evidence: NO_EVIDENCE, since: 0 }
+const standing = { evidence: NO_EVIDENCE, since: 0, price: 0, asset: '', currency: null }
 const aPiece = (id: string, bytes = 1_000): Piece => ({
   id,
   bytes: Buffer.alloc(bytes, `,${id}`),

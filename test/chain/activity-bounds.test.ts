@@ -7,7 +7,7 @@ import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
-const FLOOD = 3_000
+const FLOOD = 1_000
 const PATHS = 50
 /** More than any bound on single answers that were refused, and far less than the flood. */
 const FEW = 300

@@ -38,7 +38,7 @@ async function anOpenChannel(amount = '100000'): Promise<Channel> {
   return channel
 }
 
-describe('a deposit', () => {
+describe.concurrent('a deposit', () => {
   it('is verified with the state of the channel before it, and settled with the state after', async () => {
     const channel = await aFundedChannel()
     const body = await channel.deposit()
@@ -107,7 +107,7 @@ describe('a deposit', () => {
   })
 })
 
-describe('what is wrong with a payload', () => {
+describe.concurrent('what is wrong with a payload', () => {
   const cases: [string, (channel: Channel) => Promise<BatchBody>, ReasonKey][] = [
     [
       'more than the payer holds',
@@ -203,7 +203,7 @@ describe('what is wrong with a payload', () => {
   })
 })
 
-describe('a voucher', () => {
+describe.concurrent('a voucher', () => {
   it('is valid up to what the channel holds and above what was claimed', async () => {
     const channel = await anOpenChannel()
     const state = { channelId: channel.channelId, balance: '100000', totalClaimed: '0' }
@@ -308,7 +308,7 @@ describe('a payout', () => {
   })
 })
 
-describe('a refund', () => {
+describe.concurrent('a refund', () => {
   it('gives back what is not claimed, with the claim that goes before it', async () => {
     const channel = await anOpenChannel()
     const body = await channel.refund('90000', '0', '3000', [{ max: '3000', total: '3000' }])

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { hostname, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
 import { freePort } from '../../src/devnet/process.js'
@@ -18,16 +18,15 @@ const path = join(folder, 'data', 'arcus.db')
 const relayerKeys = devnetRelayers.slice(0, 1).map(({ privateKey }) => privateKey)
 
 let anvil: Anvil
-let services: Service[] = []
+/** Each test goes on with the service that the one before it left. */
+let service: Service
+const services: Service[] = []
 
 beforeAll(async () => {
   anvil = await startChain()
 })
-afterEach(async () => {
-  for (const service of services) await service.stop()
-  services = []
-})
 afterAll(async () => {
+  await Promise.all(services.map((it) => it.stop()))
   await anvil.stop()
   rmSync(folder, { recursive: true })
 })
@@ -35,9 +34,9 @@ afterAll(async () => {
 async function start(databasePath = path): Promise<Service> {
   const databaseUrl = `sqlite:${databasePath}`
   const port = await freePort()
-  const service = await startService({ port, rpcUrls: [anvil.url], relayerKeys, databaseUrl })
-  services.push(service)
-  return service
+  const started = await startService({ port, rpcUrls: [anvil.url], relayerKeys, databaseUrl })
+  services.push(started)
+  return started
 }
 
 async function environment(databasePath: string) {
@@ -73,7 +72,7 @@ it('a second service on a database does not start, by whatever path, and says wh
   // Before there is a file they lead to.
   symlinkSync(path, linkToFile)
   symlinkSync(join(folder, 'data'), linkToFolder)
-  const first = await start(linkToFile)
+  service = await start(linkToFile)
   const ways = [path, relative(process.cwd(), path), linkToFile, join(linkToFolder, 'arcus.db')]
   for (const { way, code, said } of await Promise.all(ways.map(refusal))) {
     expect({ way, code }).toEqual({ way, code: 1 })
@@ -85,7 +84,7 @@ it('a second service on a database does not start, by whatever path, and says wh
   }
   const pid = /process (\d+)/.exec(readFileSync(`${path}-lock-holder`, 'utf8'))?.[1]
   expect(() => process.kill(Number(pid), 0)).not.toThrow()
-  const settled = await fetch(`${first.url}/settle`, {
+  const settled = await fetch(`${service.url}/settle`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(await aSignedPayment()),
@@ -94,15 +93,13 @@ it('a second service on a database does not start, by whatever path, and says wh
 }, 120_000)
 
 it('a service that was killed leaves no lock behind, and one that ended none either', async () => {
-  const first = await start()
-  await first.crash()
+  await service.crash()
   const second = await start()
   await second.stop()
-  await start()
+  service = await start()
 }, 120_000)
 
 it('the commands of an operator work beside the service', async () => {
-  await start()
   const env = await environment(path)
   const arcus = (script: `src/${string}.ts`, ...args: string[]) =>
     run(process.execPath, [compiled(script), ...args], { env })

@@ -9,7 +9,7 @@ import {
   type PrivateKeyAccount,
   privateKeyToAccount,
 } from 'viem/accounts'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
 import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
@@ -21,9 +21,6 @@ let world: World
 let endpoint: Server
 let url: string
 let listed = 0
-/** A merchant of its own for each case, with the key that is paid as its owner. */
-let merchant: PrivateKeyAccount
-let merchantId: string
 
 beforeAll(async () => {
   world = await startWorld({
@@ -50,12 +47,6 @@ beforeAll(async () => {
 afterAll(async () => {
   endpoint.close()
   await world.stop()
-})
-
-beforeEach(async () => {
-  merchant = anAccount()
-  merchantId = `merchant-${++listed}`
-  await list(merchant, merchantId)
 })
 
 function anAccount(): PrivateKeyAccount {
@@ -98,18 +89,24 @@ async function settle(payment: object) {
   return body as { success: boolean; errorReason?: string }
 }
 
-async function sell(from: Account, wish: PaymentWish = {}) {
-  const payment = await purchaseOf(from, merchant.address, wish)
-  expect(await settle(payment)).toMatchObject({ success: true })
-  return payment
+/** A merchant of its own for each case, with the key that is paid as its owner. */
+async function aMerchant() {
+  const merchant = anAccount()
+  const merchantId = `merchant-${++listed}`
+  await list(merchant, merchantId)
+  async function sell(from: Account, wish: PaymentWish = {}) {
+    const payment = await purchaseOf(from, merchant.address, wish)
+    expect(await settle(payment)).toMatchObject({ success: true })
+    return payment
+  }
+  return { merchant, merchantId, sell, ofMerchant: () => figuresOf(merchantId) }
 }
 
 async function pay(from: Account, to: Address, wish: PaymentWish = {}) {
   expect(await settle(await paymentOf(from, to, wish))).toMatchObject({ success: true })
 }
 
-const ofMerchant = async (id = merchantId) =>
-  (await world.get(`/api/merchants/${id}/stats`)).body['24h']
+const figuresOf = async (id: string) => (await world.get(`/api/merchants/${id}/stats`)).body['24h']
 const ofAll = async () => (await world.get('/api/stats')).body['24h']
 const status = async () => (await world.get('/api/status')).body.settling.hour
 
@@ -119,8 +116,8 @@ async function counted(): Promise<void> {
   const id = `sentinel-${++listed}`
   await list(sentinel, id)
   await pay(await aBuyer(), sentinel.address)
-  await vi.waitFor(async () => expect((await ofMerchant(id)).settled).toBe(1), {
-    timeout: 10_000,
+  await vi.waitFor(async () => expect((await figuresOf(id)).settled).toBe(1), {
+    timeout: 30_000,
     interval: 100,
   })
 }
@@ -130,6 +127,7 @@ const times = <T>(count: number, make: () => Promise<T>) =>
 
 describe('the success rate', () => {
   it('is not for strangers to ruin: what was never a sound, signed payment is in no public figure', async () => {
+    const { merchant, ofMerchant, sell } = await aMerchant()
     const buyer = await aBuyer()
     const sold = await sell(buyer)
     await sell(buyer)
@@ -174,26 +172,11 @@ describe('the success rate', () => {
       verifies: before.status.verifies,
     })
   })
-
-  it('counts what was sound and did not settle, and of one payer once a day', async () => {
-    const seller = await aBuyer()
-    await sell(seller)
-    const buyer = await aBuyer(10_000n)
-    const payments = await times(12, () => purchaseOf(buyer, merchant.address))
-    for (const payment of payments) {
-      expect((await world.post('/verify', payment)).body.isValid).toBe(true)
-    }
-    await pay(buyer, anAccount().address)
-    for (const payment of [...payments, ...payments]) {
-      expect((await settle(payment)).errorReason).toMatch(/insufficient_balance/)
-    }
-    await counted()
-    expect(await ofMerchant()).toMatchObject({ settled: 1, successRate: 0.5 })
-  })
 })
 
 describe('what was given back', () => {
   it('is no sale, and the merchant who gives it no payer', async () => {
+    const { merchant, ofMerchant, sell } = await aMerchant()
     await counted()
     const before = await ofAll()
     const buyer = await aBuyer()
@@ -214,7 +197,43 @@ describe('what was given back', () => {
     expect(after.refunds.count - before.refunds.count).toBe(1)
   })
 
-  it('in full undoes the sale and its payer', async () => {
+  it('is never more than was paid, and what is paid to others is no refund', async () => {
+    const { merchant, ofMerchant, sell } = await aMerchant()
+    const buyer = await aBuyer()
+    await sell(buyer)
+    await mintUsdc(world.chainUrl, merchant.address, 1_000_000n)
+    const before = await ofAll()
+    await pay(merchant, buyer.address, { value: 500_000n })
+    await pay(merchant, anAccount().address, { value: 30_000n })
+    await counted()
+    expect(await ofMerchant()).toMatchObject({ settled: 0, revenue: { amount: '0' } })
+    const gained = BigInt((await ofAll()).revenue.amount) - BigInt(before.revenue.amount)
+    // The sentinel's cent and what was paid to somebody who had bought nothing.
+    expect(gained).toBeLessThanOrEqual(10_000n + 30_000n)
+  })
+})
+
+// Each case looks at its own merchant alone, and waits for what was written to be counted.
+describe.concurrent('the figures of a merchant', () => {
+  it('count what was sound and did not settle, and of one payer once a day', async () => {
+    const { merchant, ofMerchant, sell } = await aMerchant()
+    const seller = await aBuyer()
+    await sell(seller)
+    const buyer = await aBuyer(10_000n)
+    const payments = await times(12, () => purchaseOf(buyer, merchant.address))
+    for (const payment of payments) {
+      expect((await world.post('/verify', payment)).body.isValid).toBe(true)
+    }
+    await pay(buyer, anAccount().address)
+    for (const payment of [...payments, ...payments]) {
+      expect((await settle(payment)).errorReason).toMatch(/insufficient_balance/)
+    }
+    await counted()
+    expect(await ofMerchant()).toMatchObject({ settled: 1, successRate: 0.5 })
+  })
+
+  it('leave out a sale that was given back in full, and its payer', async () => {
+    const { merchant, ofMerchant, sell } = await aMerchant()
     const [one, two] = [await aBuyer(), await aBuyer()]
     await sell(one)
     await sell(one)
@@ -231,21 +250,8 @@ describe('what was given back', () => {
     })
   })
 
-  it('is never more than was paid, and what is paid to others is no refund', async () => {
-    const buyer = await aBuyer()
-    await sell(buyer)
-    await mintUsdc(world.chainUrl, merchant.address, 1_000_000n)
-    const before = await ofAll()
-    await pay(merchant, buyer.address, { value: 500_000n })
-    await pay(merchant, anAccount().address, { value: 30_000n })
-    await counted()
-    expect(await ofMerchant()).toMatchObject({ settled: 0, revenue: { amount: '0' } })
-    const gained = BigInt((await ofAll()).revenue.amount) - BigInt(before.revenue.amount)
-    // The sentinel's cent and what was paid to somebody who had bought nothing.
-    expect(gained).toBeLessThanOrEqual(10_000n + 30_000n)
-  })
-
-  it('is the word of the key that was paid: a stranger takes no revenue from a merchant', async () => {
+  it('are the word of the key that was paid: a stranger takes no revenue by giving back', async () => {
+    const { ofMerchant, sell } = await aMerchant()
     const buyer = await aBuyer()
     const { paymentPayload } = await sell(buyer, { value: 50_000n })
     const stranger = await aBuyer()
@@ -267,7 +273,8 @@ describe('what was given back', () => {
     })
   })
 
-  it('is not what one merchant buys from another who bought from them', async () => {
+  it('lose nothing by what one merchant buys from another who bought from them', async () => {
+    const { merchant, merchantId, ofMerchant, sell } = await aMerchant()
     const other = await aBuyer()
     await list(other, `${merchantId}-other`)
     await sell(other, { value: 30_000n })
@@ -275,13 +282,14 @@ describe('what was given back', () => {
     expect(await settle(bought)).toMatchObject({ success: true })
     await counted()
     expect(await ofMerchant()).toMatchObject({ settled: 1, revenue: { amount: '30000' } })
-    expect(await ofMerchant(`${merchantId}-other`)).toMatchObject({
+    expect(await figuresOf(`${merchantId}-other`)).toMatchObject({
       settled: 1,
       revenue: { amount: '10000' },
     })
   })
 
-  it('by channel was never a sale, and a deposit counts for no more than it brought', async () => {
+  it('take a deposit for no more than it brought, and what a channel gives back for no sale', async () => {
+    const { merchant, ofMerchant } = await aMerchant()
     const payer = await aBuyer()
     const channel = aChannel({ payer, receiver: merchant.address })
     const deposit = await channel.deposit('100000', '1000', { amount: '999000000000' })

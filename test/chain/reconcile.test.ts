@@ -282,16 +282,16 @@ it('payments by Permit2 are rebuilt, through the multicall, by a wallet, and of 
 })
 
 it('misunderstandings are exit code 2, blocks that are not there 1', async () => {
-  for (const args of [
+  const misunderstood = [
     [],
     ['--since', 'yesterday'],
     ['--from-block', 'x'],
     ['--since', '2026-01-01', '--from-block', '1'],
     ['--from-block', '1', '--relayer', 'alice'],
     ['--from-block', '1', '--network', 'eip155:1'],
-  ]) {
-    expect((await reconcile(...args)).code).toBe(2)
-  }
+  ]
+  const runs = misunderstood.map(async (args) => (await reconcile(...args)).code)
+  expect(await Promise.all(runs)).toEqual(misunderstood.map(() => 2))
   const late = await reconcile('--since', '2999-01-01')
   expect(late).toMatchObject({ code: 1, text: expect.stringContaining('no such blocks') })
 })

@@ -133,6 +133,25 @@ it('refuses the calls of strangers, and the multicall of other wallets', async (
   expect(body.invalidReason).toBe('upto_facilitator_mismatch')
 })
 
+it('finds on chain what a journal of another settled through it', async () => {
+  const payments = await Promise.all(Array.from({ length: 3 }, () => aPayment()))
+  const hashes = (await Promise.all(payments.map(settle))).map(({ body }) => body.transaction)
+  const other = await startWorld({ chainUrl: world.chainUrl })
+  try {
+    const answers = await Promise.all(payments.map((it) => other.post('/settle', it)))
+    for (const [i, { body }] of answers.entries()) {
+      expect(body).toMatchObject({
+        success: false,
+        errorReason: 'permit2_invalid_nonce',
+        transaction: hashes[i],
+      })
+    }
+  } finally {
+    await other.stop()
+  }
+})
+
+// Comes last: what another service sends from the same wallets delays the first one.
 it('is used by those relayers alone that it is for', async () => {
   const [first, second, third] = relayers as [Hex, Hex, Hex]
   // The third wallet is new, and the key of the spare one lies in a safe.
@@ -157,22 +176,4 @@ it('is used by those relayers alone that it is for', async () => {
   await expect(startWorld({ env: strangers, chainUrl: world.chainUrl })).rejects.toThrow(
     'RELAYER_MULTICALL_WALLETS names none of the relayer wallets.',
   )
-})
-
-it('finds on chain what a journal of another settled through it', async () => {
-  const payments = await Promise.all(Array.from({ length: 3 }, () => aPayment()))
-  const hashes = (await Promise.all(payments.map(settle))).map(({ body }) => body.transaction)
-  const other = await startWorld({ chainUrl: world.chainUrl })
-  try {
-    const answers = await Promise.all(payments.map((it) => other.post('/settle', it)))
-    for (const [i, { body }] of answers.entries()) {
-      expect(body).toMatchObject({
-        success: false,
-        errorReason: 'permit2_invalid_nonce',
-        transaction: hashes[i],
-      })
-    }
-  } finally {
-    await other.stop()
-  }
 })

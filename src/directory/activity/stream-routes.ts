@@ -75,7 +75,7 @@ export async function activityStreamRoutes(
 
       const send = (text: string) => {
         requireOwner(request, options).then(
-          () => response.writable && response.write(text),
+          () => response.writableEnded || response.write(text),
           () => response.end(),
         )
       }

@@ -81,7 +81,7 @@ export async function exploreRoutes(
       const send = (event: string, data: unknown) => {
         // A reader who is slower than the payments is cut off and connects again, so that nothing piles up.
         if (response.writableNeedDrain) response.destroy()
-        else if (response.writable)
+        else if (!response.writableEnded)
           response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       }
       const unsubscribe = feed.subscribe((news) => send('settlements', news))

@@ -98,8 +98,11 @@ const QUERY_TRIES = 2
  * shares, and the owner of a name could block them with a server that never answers. `servers` are those of the system
  * by default.
  */
-export function createPublicResolver(servers?: readonly string[]): Resolve {
-  const dns = new DnsResolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+export function createPublicResolver(
+  servers?: readonly string[],
+  timeout = QUERY_TIMEOUT_MS,
+): Resolve {
+  const dns = new DnsResolver({ timeout, tries: QUERY_TRIES })
   if (servers !== undefined) dns.setServers(servers)
   return async (hostname) => {
     const answers = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)])

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RpcResult } from '../../../src/chain/rpc.js'
 import { createBalances } from '../../../src/metrics/gas-money.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -125,7 +125,11 @@ describe('a scrape', () => {
     const metrics = createMetrics(Date.now)
     const never = () => new Promise<never>(() => {})
     metrics.watchDatabase({ store: 'sqlite', isWritable: never, sizeBytes: never })
-    expect((await metrics.render()).text).toContain('arcus_database_up{store="sqlite"} 0')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const page = metrics.render()
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect((await page).text).toContain('arcus_database_up{store="sqlite"} 0')
   })
 
   it('has the figures of the process and of no other registry', async () => {

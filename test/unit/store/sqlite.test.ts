@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { dirname, join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { MigrationError, StoreUnavailableError } from '../../../src/store/errors.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
@@ -26,8 +26,20 @@ function aFile(): string {
   return join(folder, 'deep', 'arcus.db')
 }
 
-async function openEngine(): Promise<Engine> {
+/** A new database with its tables, copied for most tests: to make all of them takes longer than a test. */
+const migrated = join(mkdtempSync(join(tmpdir(), 'arcus-store-')), 'arcus.db')
+beforeAll(() => void openDatabase(migrated).close())
+afterAll(() => rmSync(dirname(migrated), { recursive: true }))
+
+function aMigratedFile(): string {
   const path = aFile()
+  mkdirSync(dirname(path))
+  copyFileSync(migrated, path)
+  return path
+}
+
+async function openEngine(): Promise<Engine> {
+  const path = aMigratedFile()
   let current = openSqliteStores(path)
   return {
     stores: current,
@@ -112,7 +124,7 @@ function lock(path: string): () => void {
 }
 
 describe('the group commit', () => {
-  const open = () => openSqliteStores(aFile())
+  const open = () => openSqliteStores(aMigratedFile())
   const count = ({ database }: ReturnType<typeof open>) =>
     (database.prepare('SELECT count(*) AS n FROM blocks').get() as { n: number }).n
   const insert =

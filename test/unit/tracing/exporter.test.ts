@@ -6,8 +6,10 @@ let collector: Collector
 let exporter: SpanExporter | undefined
 beforeEach(async () => {
   collector = await startCollector()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(async () => {
+  vi.useRealTimers()
   await exporter?.close()
   await collector.stop()
 })
@@ -39,12 +41,15 @@ function anExporter(endpoint = collector.url) {
   return { exporter, counted, said }
 }
 
+/** The second after which spans are sent. */
+const aSecond = () => vi.advanceTimersByTime(1_000)
 const until = (test: () => void) => vi.waitFor(test, { timeout: 20_000, interval: 20 })
 
 describe('the exporter of spans', () => {
   it('sends what OTLP/HTTP asks for, with the headers of the settings', async () => {
     const { exporter, counted } = anExporter(`${collector.url}/`)
     exporter.add(aSpan({ links: [{ traceId: 'c'.repeat(32), spanId: 'd'.repeat(16) }] }))
+    aSecond()
     await until(() => expect(counted.exported).toBe(1))
     const [span] = collector.spans
     expect(span).toMatchObject({
@@ -65,11 +70,14 @@ describe('the exporter of spans', () => {
     const { exporter, counted, said } = anExporter()
     collector.answer = 503
     exporter.add(aSpan())
+    aSecond()
     await until(() => expect(counted.dropped).toBe(1))
     exporter.add(aSpan())
+    aSecond()
     await until(() => expect(counted.dropped).toBe(2))
     collector.answer = 200
     exporter.add(aSpan())
+    aSecond()
     await until(() => expect(counted.exported).toBe(1))
     expect(said).toEqual([
       'traces are dropped: the collector does not take them',
@@ -84,7 +92,12 @@ describe('the exporter of spans', () => {
     for (let i = 0; i < total; i++) exporter.add(aSpan())
     // 8,192 wait, and a batch of 256 is on its way.
     expect(counted.dropped).toBe(total - 8_192 - 256)
-    await exporter.close()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const closed = exporter.close()
+    vi.advanceTimersByTime(2_000)
+    // The client of HTTP keeps timers of its own, which must be real.
+    vi.useRealTimers()
+    await closed
     expect(counted.exported).toBe(0)
     expect(counted.dropped).toBeGreaterThanOrEqual(total - 256)
   })

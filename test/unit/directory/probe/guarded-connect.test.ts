@@ -114,7 +114,7 @@ describe('the resolver for public names', () => {
   })
 
   it('gives up on a name server that is silent', async () => {
-    const resolve = createPublicResolver([await aNameServer(undefined)])
+    const resolve = createPublicResolver([await aNameServer(undefined)], 100)
     await expect(resolve('api.example.com')).rejects.toMatchObject({ code: 'ETIMEOUT' })
   })
 })

@@ -139,7 +139,7 @@ describe.skipIf(skipped !== undefined)('the home page', () => {
     const { page, close } = await world.open()
     const search = async (text: string) => {
       await page.goto('/')
-      await page.getByRole('searchbox', { name: 'Search everything' }).fill(text)
+      await page.getByRole('searchbox', { name: 'Payment, address, merchant or words' }).fill(text)
       await page.keyboard.press('Enter')
     }
     await search('ab'.repeat(32))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { settled } from './support/console-steps.js'
+import { accountButton, settled } from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -46,7 +46,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await press(page, page.getByRole('button', { name: 'Connect wallet' }))
     await press(page, page.getByRole('dialog').getByRole('button', { name: 'Fern' }))
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await hasFocus(page.getByRole('button', { name: 'Switch wallet' }))).toBe(true)
+    expect(await hasFocus(accountButton(page))).toBe(true)
 
     await press(page, page.getByRole('link', { name: 'List an API' }).first())
     await page.getByRole('heading', { level: 1, name: 'List an API' }).waitFor()

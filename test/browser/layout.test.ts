@@ -109,6 +109,11 @@ describe.skipIf(skipped !== undefined)('a phone on a slow network', () => {
       }
     }
     await slowDown(context, page)
+    // The fonts come last, so that a text whose width they change is seen to move.
+    await context.route('**/*.woff2', async (route) => {
+      await new Promise((go) => setTimeout(go, 400))
+      await route.continue()
+    })
     await measure([...publicPaths, '/console', '/console/new'])
     await signInAt(page)
     await measure(ownerPaths)

@@ -5,6 +5,7 @@ import { owners } from './support/a-directory.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import {
+  accountButton,
   checkEndpoint,
   connectWallet,
   review,
@@ -248,7 +249,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
     await page.getByText('You refused in the wallet.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
-    await page.getByRole('button', { name: 'Disconnect' }).waitFor()
+    await accountButton(page).waitFor()
   })
 
   it('with a contract wallet lists like any other owner', async () => {

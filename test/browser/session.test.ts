@@ -3,7 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { connectWallet, signIn, switchWallet } from './support/console-steps.js'
+import {
+  chooseInAccountMenu,
+  connectWallet,
+  signIn,
+  switchWallet,
+} from './support/console-steps.js'
 import type { OpenPage } from './support/open-page.js'
 import { createTestWallet, type TestWallet } from './support/test-wallet.js'
 
@@ -54,7 +59,7 @@ describe.skipIf(skipped !== undefined)(
   () => {
     it('when the wallet is disconnected, also after a reload and a new connection', async () => {
       expect((await readActivity()).status()).toBe(200)
-      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await chooseInAccountMenu(page, 'Disconnect wallet')
       await isOver()
       await connectWallet(page, 'Fern')
       await page.getByRole('button', { name: 'Sign in with the wallet' }).waitFor()
@@ -105,7 +110,7 @@ describe.skipIf(skipped !== undefined)(
       const other = await opened.context.newPage()
       await other.goto(path)
       await figures(other).waitFor()
-      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await chooseInAccountMenu(page, 'Disconnect wallet')
       await isSignInShown(other)
       expect(await figures(other).count()).toBe(0)
       await isOver()
@@ -114,7 +119,7 @@ describe.skipIf(skipped !== undefined)(
 
     it('when the service is unreachable, and no cookie brings them back', async () => {
       await opened.context.setOffline(true)
-      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await chooseInAccountMenu(page, 'Disconnect wallet')
       await isSignInShown(page)
       expect(await figures(page).count()).toBe(0)
       const cookies = await opened.context.cookies()
@@ -136,13 +141,13 @@ describe.skipIf(skipped !== undefined)(
       await page.route('**/api/session', (route) =>
         route.request().method() === 'DELETE' ? route.fulfill({ status: 500 }) : route.continue(),
       )
-      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await chooseInAccountMenu(page, 'Disconnect wallet')
       await isOver()
       await opened.close()
     })
 
     it('when the account changes while the wallet is asked to sign in', async () => {
-      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await chooseInAccountMenu(page, 'Disconnect wallet')
       await isSignInShown(page)
       await connectWallet(page, 'Fern')
       const release = fern.holdNext('personal_sign')

@@ -108,6 +108,15 @@ export function Spinner() {
 
 const SHOWN_MS = 1_600
 
+/** Returns whether the browser allowed it. The clipboard is missing where the page is not served securely. */
+export async function copyText(text: string): Promise<boolean> {
+  const copied = navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  )
+  return (await copied) ?? false
+}
+
 /** Copies `text`. The label of the button is `Copy` and the name. */
 export function CopyButton({ text, name }: { text: string; name: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
@@ -117,12 +126,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
     return () => clearTimeout(timer)
   }, [state])
   const copy = () => {
-    // The clipboard is missing where the page is not served securely.
-    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('clipboard'))
-    copied.then(
-      () => setState('copied'),
-      () => setState('refused'),
-    )
+    void copyText(text).then((isCopied) => setState(isCopied ? 'copied' : 'refused'))
   }
   return (
     <button

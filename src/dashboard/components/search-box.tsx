@@ -1,5 +1,5 @@
 import { withQuery } from 'arcus-client/calls'
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
@@ -11,15 +11,26 @@ const MAX_CHARS = 200
 
 /**
  * The one search box: a transaction hash leads to its payment, an address to what is paid there, and words or the id of a
- * merchant to the directory.
+ * merchant to the directory. It takes the focus where it is alone in a dialog.
  */
-export function SearchBox() {
+export function SearchBox({
+  isAlone = false,
+  onSearch,
+}: {
+  isAlone?: boolean
+  onSearch?: () => void
+}) {
   const [typed, setTyped] = useState('')
   const [, navigate] = useLocation()
   const hint = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isAlone) input.current?.focus()
+  }, [isAlone])
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    onSearch?.()
     const target = readSearch(typed)
     if (target.kind === 'hash') navigate(`/payments/${target.hash}`)
     else if (target.kind === 'address') navigate(`/directory?payTo=${target.address}`)
@@ -34,6 +45,7 @@ export function SearchBox() {
             <Icon name="search" />
           </span>
           <input
+            ref={input}
             type="search"
             value={typed}
             onChange={({ target }) => setTyped(target.value)}

@@ -11,26 +11,35 @@ import {
 import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery, statusQuery } from '../api/queries.js'
+import { Dialog } from './dialog.js'
 import { Icon, Mark } from './icons.js'
+import { SearchBox } from './search-box.js'
 import { Toasts } from './toast.js'
+import { words as allWords } from './words.js'
+
+const words = allWords.shell
 
 const places = [
   {
     href: '/directory',
-    name: 'Directory',
+    name: words.directory,
     isHere: (path: string) => path.startsWith('/directory') || path.startsWith('/merchants'),
   },
-  { href: '/payments', name: 'Payments', isHere: (path: string) => path.startsWith('/payments') },
-  { href: '/status', name: 'Status', isHere: (path: string) => path.startsWith('/status') },
-  { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
+  {
+    href: '/payments',
+    name: words.payments,
+    isHere: (path: string) => path.startsWith('/payments'),
+  },
+  { href: '/status', name: words.status, isHere: (path: string) => path.startsWith('/status') },
+  { href: '/console', name: words.console, isHere: (path: string) => path.startsWith('/console') },
 ]
 
 /** The pages that explain, in the order of their links. */
 export const guides = [
-  ['/how-it-works', 'How it works'],
-  ['/for/merchants', 'For merchants'],
-  ['/for/agents', 'For agents'],
-  ['/for/operators', 'For operators'],
+  ['/how-it-works', words.howItWorks],
+  ['/for/merchants', words.forMerchants],
+  ['/for/agents', words.forAgents],
+  ['/for/operators', words.forOperators],
 ] as const
 
 /** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
@@ -52,15 +61,19 @@ export function Shell({ children }: { children: ReactNode }) {
         href="#main"
         className="absolute top-2 left-2 z-50 -translate-y-20 rounded-lg bg-accent px-4 py-2 text-sm text-on-accent focus:translate-y-0"
       >
-        Skip to content
+        {words.skip}
       </a>
       <header className="top-0 z-20 sm:sticky border-b border-line bg-paper/85 backdrop-blur-md">
         <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:gap-x-6 sm:px-6">
           <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
-            <span className="max-sm:sr-only">Arcus</span>
+            <span className="max-sm:sr-only">{words.arcus}</span>
           </Link>
-          <nav aria-label="Main" className="flex flex-1 gap-0.5 sm:gap-1">
+          <nav
+            aria-label={words.mainNav}
+            // A wider font scrolls here. It never makes a second line, which would move the page.
+            className="-my-1 flex min-w-0 flex-1 gap-0.5 overflow-x-auto py-1 [scrollbar-width:none] sm:gap-1"
+          >
             {places.map(({ href, name, isHere }) => (
               <Link
                 key={href}
@@ -79,7 +92,10 @@ export function Shell({ children }: { children: ReactNode }) {
               path.startsWith('/console') ? 'max-lg:min-h-10.5' : 'empty:hidden'
             }`}
           />
-          <ThemeToggle />
+          <SearchButton />
+          <span className="max-sm:hidden">
+            <ThemeToggle />
+          </span>
         </div>
       </header>
       <Banners path={path} />
@@ -103,11 +119,8 @@ function Footer() {
   return (
     <footer className="border-t border-line">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
-        <p className="max-w-prose">
-          Listings are self-serve. Arcus settles payments from payer to merchant, holds no funds,
-          and does not vouch for the APIs listed here.
-        </p>
-        <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
+        <p className="max-w-prose">{words.disclaimer}</p>
+        <nav aria-label={words.moreNav} className="flex flex-wrap gap-x-4 gap-y-1">
           {guides.map(([href, name]) => (
             <Link
               key={href}
@@ -120,13 +133,15 @@ function Footer() {
         </nav>
         <p className="tabular">
           <a href="/docs" className="underline underline-offset-4 hover:text-ink">
-            HTTP interface
+            {words.httpInterface}
           </a>
-          {' · '}
-          {network !== undefined && `${network.name} (${network.network})`}
-          {settings?.devnet === true && ', a local devnet'}
-          {settings !== undefined && ` · version ${settings.version}`}
+          {network !== undefined &&
+            ` · ${words.network(network.name, network.network, settings?.devnet === true)}`}
+          {settings !== undefined && ` · ${words.version(settings.version)}`}
         </p>
+        <span className="sm:hidden">
+          <ThemeToggle />
+        </span>
       </div>
     </footer>
   )
@@ -154,19 +169,54 @@ function Banners({ path }: { path: string }) {
   return (
     <div role="status">
       {!isOnline && (
-        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
-          You are offline. The figures on this page may be old. Drafts stay on this device.
-        </p>
+        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">{words.offline}</p>
       )}
       {data?.status === 'not_ready' && path !== '/status' && (
         <p className="bg-bad-soft px-4 py-2 text-center text-sm text-bad">
-          Payments cannot settle at this moment. Do not pay until they can.{' '}
+          {words.notReady}{' '}
           <Link href="/status" className="underline underline-offset-4">
-            See why
+            {words.seeWhy}
           </Link>
         </p>
       )}
     </div>
+  )
+}
+
+const iconButton =
+  'inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink'
+
+/** Opens the search for payments, addresses, merchants and words, from every page. `/` opens it too. */
+function SearchButton() {
+  const [isOpen, setIsOpen] = useState(false)
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      const isTyping = (event.target as Element).closest('input, textarea, select, dialog') !== null
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return
+      event.preventDefault()
+      setIsOpen(true)
+    }
+    addEventListener('keydown', open)
+    return () => removeEventListener('keydown', open)
+  }, [])
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => setIsOpen(true)}
+        aria-label={words.search}
+        aria-keyshortcuts="/"
+        title={words.searchTitle}
+        className={iconButton}
+      >
+        <Icon name="search" />
+      </button>
+      {isOpen && (
+        <Dialog title={words.search} onClose={() => setIsOpen(false)}>
+          <SearchBox isAlone onSearch={() => setIsOpen(false)} />
+        </Dialog>
+      )}
+    </>
   )
 }
 
@@ -197,9 +247,9 @@ function ThemeToggle() {
     <button
       type="button"
       onClick={toggle}
-      aria-label={`Switch to the ${other} theme`}
-      title={`Switch to the ${other} theme`}
-      className="inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+      aria-label={words.theme[other]}
+      title={words.theme[other]}
+      className={iconButton}
     >
       <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
     </button>

@@ -79,8 +79,37 @@ export const words = {
     toDirectory: 'To the directory',
   },
 
+  shell: {
+    arcus: 'Arcus',
+    skip: 'Skip to content',
+    mainNav: 'Main',
+    moreNav: 'More',
+    directory: 'Directory',
+    payments: 'Payments',
+    status: 'Status',
+    console: 'Console',
+    howItWorks: 'How it works',
+    forMerchants: 'For merchants',
+    forAgents: 'For agents',
+    forOperators: 'For operators',
+    search: 'Search everything',
+    searchTitle: 'Search everything (press /)',
+    theme: { dark: 'Switch to the dark theme', light: 'Switch to the light theme' },
+
+    disclaimer:
+      'Anybody can list an API here. Arcus settles payments from payer to merchant and holds no money. It does not vouch for the APIs.',
+    httpInterface: 'HTTP interface',
+    network: (name: string, id: string, isDevnet: boolean) =>
+      `${name} (${id})${isDevnet ? ', a local devnet' : ''}`,
+    version: (version: string) => `version ${version}`,
+
+    offline: 'You are offline. The figures on this page may be old. Drafts stay on this device.',
+    notReady: 'Payments cannot settle at this moment. Do not pay until they can.',
+    seeWhy: 'See why',
+  },
+
   search: {
-    label: 'Search everything',
+    label: 'Payment, address, merchant or words',
     placeholder: 'Search',
     submit: 'Search',
     hint: 'Words, the id of a merchant, a transaction hash, or an address.',

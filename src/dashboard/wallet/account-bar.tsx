@@ -3,64 +3,95 @@ import { useEffect, useRef, useState } from 'react'
 import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
 import { useLocation } from 'wouter'
-import { Button } from '../components/button.js'
+import { Button, copyText } from '../components/button.js'
 import { Glyph, Icon } from '../components/icons.js'
+import { MenuButton } from '../components/menu.js'
 import { Notice } from '../components/notice.js'
 import { InHeader } from '../components/shell.js'
-import { Hex } from '../components/untrusted-text.js'
-import { oneLine } from '../format/untrusted-text.js'
-import { endSession } from './session.js'
+import { say } from '../components/toast.js'
+import { oneLine, shortHex } from '../format/untrusted-text.js'
+import { endSession, useSession } from './session.js'
 import { useOtherOrigin } from './signing.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
+import { accountWords as words } from './words.js'
 
-/** Shows the connected account in the header, and above the page the reasons why the wallet cannot sign. */
+/** Shows the account and its menu in the header, and above the page the reasons why the wallet cannot sign. */
 export function AccountBar() {
-  const { address, connector, status } = useConnection()
-  const leave = useLeave()
-  const [isPicking, setIsPicking] = useState(false)
   useLateReconnect()
   return (
     <>
       <InHeader>
-        <div className="flex flex-wrap items-center gap-x-1.5 gap-y-2 sm:gap-x-2">
-          {address !== undefined && (
-            <span className="flex min-w-0 items-center gap-2 max-lg:mr-auto">
-              <Glyph of={address} size={28} />
-              <Hex hex={address} kind="address" />
-              {connector !== undefined && (
-                <span className="hidden text-xs text-faint xl:inline">
-                  <bdi>{oneLine(connector.name, 30)}</bdi>
-                </span>
-              )}
-            </span>
-          )}
-          {/* One button for both texts, so that the focus returns to it. */}
-          <Button
-            key="pick"
-            size="sm"
-            variant={address === undefined ? 'primary' : 'secondary'}
-            isBusy={status === 'reconnecting'}
-            onClick={() => setIsPicking(true)}
-          >
-            {address === undefined && <Icon name="wallet" size={14} />}
-            {address === undefined ? 'Connect wallet' : 'Switch wallet'}
-          </Button>
-          {address !== undefined && (
-            <Button size="sm" variant="quiet" onClick={leave}>
-              Disconnect
-            </Button>
-          )}
-        </div>
+        <AccountMenu />
       </InHeader>
       <div className="mb-6 space-y-3 empty:hidden">
         <WrongAddress />
         <WrongChain />
       </div>
+    </>
+  )
+}
+
+/** Connects a wallet, or opens the menu of the connected account. One button for both, so that nothing moves or loses the focus. */
+function AccountMenu() {
+  const { address, connector, status } = useConnection()
+  const { explorerUrl } = useListedNetwork()
+  const { data: session } = useSession()
+  const client = useQueryClient()
+  const leave = useLeave()
+  const [isPicking, setIsPicking] = useState(false)
+  const pick = () => setIsPicking(true)
+  return (
+    <>
+      <MenuButton
+        variant={address === undefined ? 'primary' : 'secondary'}
+        isBusy={status === 'reconnecting'}
+        label={address === undefined ? undefined : words.account(shortHex(address))}
+        onClick={pick}
+        heading={
+          connector !== undefined && (
+            <p className="px-3 py-1.5 text-xs text-muted">
+              <bdi>{words.connectedWith(oneLine(connector.name, 30))}</bdi>
+            </p>
+          )
+        }
+        actions={
+          address === undefined
+            ? []
+            : [
+                { name: words.copyAddress, act: () => void copyAddress(address) },
+                ...(explorerUrl === null
+                  ? []
+                  : [{ name: words.seeInExplorer, act: `${explorerUrl}/address/${address}` }]),
+                { name: words.switchWallet, act: pick },
+                ...(session == null
+                  ? []
+                  : [{ name: words.signOut, act: () => endSession(client) }]),
+                { name: words.disconnect, act: () => void leave() },
+              ]
+        }
+      >
+        {address === undefined ? (
+          <>
+            <Icon name="wallet" size={14} />
+            {words.connect}
+          </>
+        ) : (
+          <>
+            <Glyph of={address} size={20} />
+            <span className="font-mono">{shortHex(address)}</span>
+            <Icon name="more" size={12} />
+          </>
+        )}
+      </MenuButton>
       {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
     </>
   )
+}
+
+async function copyAddress(address: string): Promise<void> {
+  say((await copyText(address)) ? words.copied : words.copyRefused)
 }
 
 /** Disconnects every wallet: otherwise an earlier one would take the place of the last. */
@@ -83,20 +114,18 @@ function WrongChain() {
   return (
     <Notice
       tone="warn"
-      title={`The wallet is on another chain (${chainId})`}
+      title={words.otherChain(chainId)}
       action={
         <Button
           size="sm"
           isBusy={isPending}
           onClick={() => switchChain({ chainId: network.chainId })}
         >
-          Switch to {network.name}
+          {words.switchChain(network.name)}
         </Button>
       }
     >
-      {error === null
-        ? `Listings are signed on ${network.name} (${network.chainId}). Arcus asks the wallet to switch, and to add the chain if it is missing.`
-        : describeError(error)}
+      {error === null ? words.otherChainText(network.name, network.chainId) : describeError(error)}
     </Notice>
   )
 }
@@ -133,18 +162,17 @@ function WrongAddress() {
   return (
     <Notice
       tone="warn"
-      title="Nothing can be signed at this address"
+      title={words.otherAddress}
       action={
         <a
           href={origin + path + location.search}
           className="inline-flex h-8 items-center rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium text-ink hover:bg-sunken"
         >
-          Open it at {new URL(origin).host}
+          {words.openAt(new URL(origin).host)}
         </a>
       }
     >
-      You opened {location.origin}, and this directory accepts signatures made for {origin} only, so
-      that no other site can collect them.
+      {words.otherAddressText(location.origin, origin)}
     </Notice>
   )
 }

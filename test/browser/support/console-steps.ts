@@ -16,8 +16,16 @@ export async function connectWallet(page: Page, name: string): Promise<void> {
   await pickWallet(page, name)
 }
 
+/** The button that opens the menu of the connected account. */
+export const accountButton = (page: Page) => page.getByRole('button', { name: /^Account 0x/ })
+
+export async function chooseInAccountMenu(page: Page, name: string): Promise<void> {
+  await accountButton(page).click()
+  await page.getByRole('menuitem', { name }).click()
+}
+
 export async function switchWallet(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'Switch wallet' }).click()
+  await chooseInAccountMenu(page, 'Switch wallet')
   await pickWallet(page, name)
 }
 

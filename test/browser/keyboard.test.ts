@@ -1,9 +1,16 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { accountButton, settled } from './support/console-steps.js'
+import {
+  accountButton,
+  chooseInAccountMenu,
+  connectWallet,
+  settled,
+  signIn,
+} from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -113,6 +120,66 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(button)).toBe(true)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('the menu of the account', () => {
+  it('copies the address, shows the explorer, signs out, and is used by keys alone', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, context, close } = await world.open({ wallets: [wallet], width: 390 })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    const item = (name: string) => page.getByRole('menuitem', { name })
+    await press(page, accountButton(page))
+    await expect.poll(() => hasFocus(item('Copy address'))).toBe(true)
+    await page.getByText('Connected with Fern').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('ArrowUp')
+    expect(await hasFocus(item('Disconnect wallet'))).toBe(true)
+    expect(await item('Sign out').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await item('Copy address').waitFor({ state: 'detached' })
+    expect(await hasFocus(accountButton(page))).toBe(true)
+
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => hasFocus(item('Copy address'))).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.getByText('The address is copied.').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(devnetMerchant.address)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await item('Copy address').waitFor({ state: 'detached' })
+
+    await world.list('menu-house', {})
+    await page.goto('/console/menu-house')
+    await signIn(page)
+    await chooseInAccountMenu(page, 'Sign out')
+    await page.getByText('Sign in to see payments').waitFor()
+    // The wallet stays connected.
+    await accountButton(page).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('the search of every page', () => {
+  it('opens with a key, has the focus, and leads to what was typed', async () => {
+    const { page, close } = await world.open({ width: 390 })
+    await page.goto('/status')
+    await settled(page)
+    await page.keyboard.press('/')
+    const box = page.getByRole('dialog').getByRole('searchbox')
+    await expect.poll(() => hasFocus(box)).toBe(true)
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.type('ab'.repeat(32))
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/payments/0x${'ab'.repeat(32)}`)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Search everything' }).click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await hasFocus(page.getByRole('button', { name: 'Search everything' }))).toBe(true)
     await close()
   })
 })

@@ -34,13 +34,13 @@ export function Guide({ title, lead, children }: GuideProps) {
   const query = useQuery(settingsQuery)
   return (
     <>
-      <nav aria-label={words.nav} className="mb-8 flex flex-wrap gap-1.5">
+      <nav aria-label={words.nav} className="-m-1 mb-7 flex gap-1.5 overflow-x-auto p-1">
         {guides.map(([href, name]) => (
           <Link
             key={href}
             href={href}
             aria-current={path === href ? 'page' : undefined}
-            className="rounded-full border border-line px-3 py-1.5 text-sm text-muted hover:border-line-strong hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink"
+            className="shrink-0 rounded-full border border-line px-3 py-1.5 text-sm text-muted hover:border-line-strong hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink"
           >
             {name}
           </Link>

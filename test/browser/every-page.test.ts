@@ -1,0 +1,198 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { fillDirectory } from './support/a-directory.js'
+import { seriousFindings } from './support/accessibility.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { connectWallet, settled, signIn } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let publicPages: string[]
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  await fillDirectory(world)
+  const { body } = await world.pay(`${world.strangers.url}/weather/forecast`)
+  const [payment] = (await world.get(`/payments/${body.transaction}`)).body.payments
+  publicPages = [
+    '/',
+    '/directory',
+    '/directory?query=zzzz',
+    '/merchants/penny-weather',
+    '/merchants/arc-index',
+    '/merchants/nobody-here',
+    '/payments',
+    '/payments/attestation',
+    `/payments/${body.transaction}`,
+    `/payments/${payment.network}/${payment.payer}/${payment.nonce}`,
+    '/status',
+    '/how-it-works',
+    '/for/merchants',
+    '/for/agents',
+    '/for/operators',
+    '/console',
+    '/console/new',
+    '/nowhere',
+  ]
+})
+afterAll(() => world?.stop())
+
+const ownerPages = [
+  '/console',
+  '/console/new',
+  '/console/penny-weather',
+  '/console/penny-weather?range=30d',
+  '/console/penny-weather/endpoints',
+  '/console/penny-weather/edit',
+  '/console/penny-weather/settings',
+]
+
+/** Own files of a page, the console's with wallets and signatures. Bytes over the wire. */
+const MOST_BYTES = { public: 150_000, console: 330_000 }
+const MOST_SHIFT = 0.1
+/** Stops of the Tab key that are looked at on each page. */
+const STOPS = 25
+/** A phone on “slow 4G”, as Lighthouse simulates it. */
+const slow4G = { latency: 150, bytesPerSecond: (1_600 * 1_024) / 8 }
+
+async function slowDown(context: BrowserContext, page: Page): Promise<void> {
+  const session = await context.newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: slow4G.latency,
+    downloadThroughput: slow4G.bytesPerSecond,
+    uploadThroughput: slow4G.bytesPerSecond,
+  })
+}
+
+/** Adds up how far things move without anybody's doing, and says which. */
+function watchShifts(): void {
+  const shifts = { sum: 0, what: [] as string[] }
+  Object.assign(window, { shifts })
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as unknown as {
+      value: number
+      hadRecentInput: boolean
+      sources: { node?: Element | null }[]
+    }[]) {
+      if (entry.hadRecentInput) continue
+      shifts.sum += entry.value
+      for (const { node } of entry.sources) {
+        shifts.what.push(`${entry.value.toFixed(3)} ${node?.nodeName} ${node?.className}`)
+      }
+    }
+  }).observe({ type: 'layout-shift', buffered: true })
+}
+
+async function whatMoved(page: Page): Promise<string[]> {
+  // Shifts are reported with the frame after the one that moved.
+  await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => setTimeout(go))))
+  const { sum, what } = await page.evaluate(
+    () => (window as unknown as { shifts: { sum: number; what: string[] } }).shifts,
+  )
+  return sum < MOST_SHIFT ? [] : [`moved by ${sum.toFixed(2)}: ${what.join('; ')}`]
+}
+
+/** Walks backwards with the Tab key, from the end of the page up. */
+async function whatTheFocusMisses(page: Page): Promise<string[]> {
+  await page.evaluate(() => {
+    scrollTo(0, document.body.scrollHeight)
+    document.querySelector<HTMLElement>('footer a')?.focus()
+  })
+  const missed: string[] = []
+  for (let stops = 0; stops < STOPS; stops++) {
+    await page.keyboard.press('Shift+Tab')
+    const fault = await page.evaluate(() => {
+      const it = document.activeElement as HTMLElement
+      const { left, right, top, bottom } = it.getBoundingClientRect()
+      if (it === document.body || right <= left || bottom <= top) return undefined
+      const name = it.outerHTML.slice(0, 200)
+      const { outlineStyle, outlineWidth } = getComputedStyle(it)
+      if (it.id !== 'main' && (outlineStyle === 'none' || outlineWidth === '0px')) {
+        return `no outline around ${name}`
+      }
+      const x = Math.min(Math.max((left + right) / 2, 1), innerWidth - 1)
+      const bar = document.elementFromPoint(x, top + 2)?.closest('header, search')
+      return bar == null || bar.contains(it) ? undefined : `under a bar: ${name}`
+    })
+    if (fault !== undefined) missed.push(fault)
+  }
+  return missed
+}
+
+/** Finds chosen tabs, ranges and pages that look like their neighbours when the system gives the colours. */
+async function whatForcedColoursHide(page: Page): Promise<string[]> {
+  await page.emulateMedia({ forcedColors: 'active' })
+  const hidden = await page.evaluate(() => {
+    const pairs = [
+      ['[aria-pressed="true"]', '[aria-pressed="false"]'],
+      ['[role="tab"][aria-selected="true"]', '[role="tab"][aria-selected="false"]'],
+      ['nav [aria-current="page"]', 'nav a:not([aria-current])'],
+    ] as const
+    const looks = (it: Element) => getComputedStyle(it).backgroundColor
+    const same = pairs.flatMap(([chosen, other]) =>
+      [...document.querySelectorAll(chosen)].filter((it) => {
+        const neighbour = it.parentElement?.parentElement?.querySelector(other)
+        return neighbour != null && looks(neighbour) === looks(it)
+      }),
+    )
+    const dots = [...document.querySelectorAll('.dot')].filter(
+      (it) => looks(it) === looks(document.body),
+    )
+    return [...same, ...dots].map((it) => `forced colours hide ${it.outerHTML.slice(0, 200)}`)
+  })
+  await page.emulateMedia({ forcedColors: 'none' })
+  return hidden
+}
+
+describe.skipIf(skipped !== undefined).each([
+  [390, 'light'],
+  [768, 'dark'],
+  [1280, 'light'],
+] as const)('%i pixels wide and %s', (width, theme) => {
+  it('every page stays in place, fits, is light, and is of use to everybody', async () => {
+    const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]
+    const { page, context, faults, received, close } = await world.open({ width, theme, wallets })
+    await context.addInitScript(watchShifts)
+    // The fonts come last, so that a text whose width they change is seen to move.
+    await context.route('**/*.woff2', async (route) => {
+      await new Promise((go) => setTimeout(go, 250))
+      await route.continue()
+    })
+    if (width === 390) await slowDown(context, page)
+    const problems: Record<string, string[]> = {}
+    const look = async (path: string, mostBytes: number) => {
+      received.clear()
+      await page.goto(path)
+      await settled(page)
+      const found = await whatMoved(page)
+      const over = await page.evaluate(
+        () => document.documentElement.scrollWidth - window.innerWidth,
+      )
+      if (over > 0) found.push(`${over} pixels too wide`)
+      const bytes = [...received]
+        .filter(([file]) => !file.startsWith('/api/'))
+        .reduce((sum, [, size]) => sum + size, 0)
+      if (bytes > mostBytes) found.push(`${bytes} bytes`)
+      const headings = await page.getByRole('heading', { level: 1 }).count()
+      if (headings !== 1) found.push(`${headings} main headings`)
+      found.push(...(await seriousFindings(page)), ...faults.splice(0))
+      found.push(...(await whatForcedColoursHide(page)), ...(await whatTheFocusMisses(page)))
+      if (found.length > 0) problems[path] = found
+    }
+    for (const path of publicPages) {
+      await look(path, path.startsWith('/console') ? MOST_BYTES.console : MOST_BYTES.public)
+    }
+    await page.goto('/console/penny-weather')
+    await connectWallet(page, 'Fern')
+    await signIn(page)
+    for (const path of ownerPages) await look(path, MOST_BYTES.console)
+    expect(problems).toEqual({})
+    await close()
+  }, 180_000)
+})

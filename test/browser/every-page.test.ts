@@ -78,12 +78,14 @@ function watchShifts(): void {
     for (const entry of list.getEntries() as unknown as {
       value: number
       hadRecentInput: boolean
-      sources: { node?: Element | null }[]
+      sources: { node?: Element | null; previousRect: DOMRect; currentRect: DOMRect }[]
     }[]) {
       if (entry.hadRecentInput) continue
       shifts.sum += entry.value
-      for (const { node } of entry.sources) {
-        shifts.what.push(`${entry.value.toFixed(3)} ${node?.nodeName} ${node?.className}`)
+      for (const { node, previousRect: from, currentRect: to } of entry.sources) {
+        const way = `${from.x},${from.y} to ${to.x},${to.y}`
+        const name = `${node?.nodeName} ${node?.textContent?.slice(0, 30)}`
+        shifts.what.push(`${entry.value.toFixed(3)} ${name} ${way}`)
       }
     }
   }).observe({ type: 'layout-shift', buffered: true })

@@ -129,12 +129,22 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, context, close } = await world.open({ wallets: [wallet], width: 390 })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    // A devnet has no explorer.
+    await page.route('**/api/console', async (route) => {
+      const answer = await route.fetch()
+      const body = await answer.json()
+      for (const network of body.networks) network.explorerUrl = 'https://explorer.example'
+      await route.fulfill({ response: answer, json: body })
+    })
     await page.goto('/console')
     await connectWallet(page, 'Fern')
     const item = (name: string) => page.getByRole('menuitem', { name })
     await press(page, accountButton(page))
     await expect.poll(() => hasFocus(item('Copy address'))).toBe(true)
     await page.getByText('Connected with Fern').waitFor()
+    expect(await item('Show in the block explorer').getAttribute('href')).toBe(
+      `https://explorer.example/address/${devnetMerchant.address}`,
+    )
     expect(await seriousFindings(page)).toEqual([])
     await page.keyboard.press('ArrowUp')
     expect(await hasFocus(item('Disconnect wallet'))).toBe(true)

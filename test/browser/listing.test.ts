@@ -93,10 +93,10 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
   })
 
   it.each([
-    ['/wrong-asset', /asset/i],
-    ['/wrong-network', /network/i],
-    ['/free', /402/],
-    ['/moved', /redirect/i],
+    ['/wrong-asset', /asks for payment in another token/i],
+    ['/wrong-network', /asks for payment on another network/i],
+    ['/free', /does not ask for payment/i],
+    ['/moved', /sends callers to another address/i],
   ])('says why %s cannot be listed', async (path, words) => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')

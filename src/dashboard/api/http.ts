@@ -1,4 +1,5 @@
 import { ArcusError, type CallOptions, request } from 'arcus-client/calls'
+import { words } from '../format/words.js'
 
 /** Longer than any read takes, and short enough that nobody looks at an old figure for long. */
 const READ_MS = 15_000
@@ -42,8 +43,7 @@ async function within<Answer>(
   given?.addEventListener('abort', leave)
   if (given?.aborted === true) leave()
   const timer = setTimeout(() => {
-    const message = `Arcus did not answer within ${ms / 1_000} seconds.`
-    limit.abort(new ArcusError('unreachable', message))
+    limit.abort(new ArcusError('unreachable', words.silent(ms / 1_000)))
   }, ms)
   try {
     return await send(limit.signal)

@@ -1,4 +1,4 @@
-/** The texts of what is written the same on every page: amounts, times, and whether payments settle. */
+/** The texts that are the same on every page: of amounts, times, the state of the service, and its silence. */
 export const words = {
   money: {
     unknownToken: (amount: string) => `${amount} of an unknown token`,
@@ -12,6 +12,8 @@ export const words = {
   },
 
   time: { justNow: 'just now', long: 'over 10 years' },
+
+  silent: (seconds: number) => `Arcus did not answer within ${seconds} seconds.`,
 
   standing: {
     down: 'Payments cannot settle at this moment',

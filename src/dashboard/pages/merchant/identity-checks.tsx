@@ -62,7 +62,7 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
                 {check !== undefined && (
                   <p className="text-xs text-faint">
                     <Sentence
-                      text={words.checks.checked}
+                      text={words.checked}
                       parts={{ when: <Moment at={check.checkedAt * 1000} /> }}
                     />
                   </p>

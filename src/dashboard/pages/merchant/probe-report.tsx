@@ -31,7 +31,7 @@ export function ProbeReport({
         ) : (
           <span>
             <Sentence
-              text={words.endpoint.checked}
+              text={words.checked}
               parts={{ when: <Moment at={probe.checkedAt * 1000} /> }}
             />
           </span>

@@ -48,6 +48,9 @@ export const words = {
     note: 'Refunds are taken off. Payments of an owner to their own merchant, and invalid payments, are not counted.',
   },
 
+  /** Of an agent, and of an endpoint. */
+  checked: 'checked {when}',
+
   checks: {
     names: { control: 'Control', pay: 'Payment', file: 'File', domain: 'Domain' },
     meanings: {
@@ -59,7 +62,6 @@ export const words = {
     passed: 'passed',
     failed: 'not passed',
     unchecked: 'not checked',
-    checked: 'checked {when}',
     pending: 'Not checked yet',
     agent: 'ERC-8004 agent {agent}',
     noAgent:
@@ -76,7 +78,6 @@ export const words = {
     latency: (duration: string) => `It answers in ${duration}.`,
     tryIt: 'Try it',
     inputSchema: 'Input schema',
-    checked: 'checked {when}',
     unchecked: 'not checked yet',
     nextCheck: 'next check {when}',
   },

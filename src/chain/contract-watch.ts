@@ -15,7 +15,8 @@ export interface ContractWatch<Group extends string> {
   stop(): void
 }
 
-const CHECK_MS = 60_000
+/** Contracts that were deployed are to be offered within a minute. */
+const CHECK_MS = 30_000
 
 /** Reads which of these contracts have code. Throws `RpcUnavailableError`. */
 async function readDeployed(rpc: Rpc, addresses: readonly Address[]): Promise<Set<Address>> {
@@ -29,7 +30,7 @@ async function readDeployed(rpc: Rpc, addresses: readonly Address[]): Promise<Se
   return new Set(addresses.filter((_, i) => hasCode(i)))
 }
 
-/** Checks at once and then every minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */
+/** Checks at once and then every half minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */
 export async function watchContracts<Group extends string>(
   rpc: Rpc,
   groups: Record<Group, readonly Address[]>,

@@ -158,6 +158,8 @@ export async function discoveryRoutes(
       reply.raw.once('close', () => gone.abort())
       const signal = AbortSignal.any([gone.signal, closing.signal])
       if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
+      // Caches must not answer a reader of the stream with a page.
+      reply.header('vary', 'accept, accept-encoding')
       const { query, ip } = request
       const body = await answers.changes(query, { ip, signal })
       // A cache must not answer a caller who waits for what is new.

@@ -143,6 +143,7 @@ describe('GET /discovery/changes', () => {
     expect(headers).toMatchObject({
       'cache-control': 'public, max-age=60',
       'access-control-allow-origin': '*',
+      vary: expect.stringMatching(/\baccept\b(?!-)/),
     })
     const again = await get('/discovery/changes', { 'if-none-match': String(headers.etag) })
     expect(again.statusCode).toBe(304)

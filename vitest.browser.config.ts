@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config'
+import { compiledThreads } from './test/support/compiled-threads.js'
 
 /** Real Chromium against the real service; `npm run test:browser`. */
 export default defineConfig({
   // The packages of this repository are tested from their sources.
   resolve: { tsconfigPaths: true },
+  plugins: [compiledThreads()],
   test: {
     include: ['test/browser/**/*.test.ts'],
-    globalSetup: ['test/browser/support/built-console.ts'],
+    globalSetup: ['test/support/compiled-sources.ts', 'test/browser/support/built-console.ts'],
     // A busy machine is slow to show what is waited for.
     expect: { poll: { timeout: 15_000 } },
     testTimeout: 60_000,

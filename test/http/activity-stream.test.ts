@@ -87,14 +87,14 @@ describe('the stream of activity', () => {
     expect(heard.response.headers.get('cache-control')).toBe('no-store')
     feed.announce(new Set(['other']))
     for (let i = 0; i < 5; i++) feed.announce(news)
-    await vi.waitUntil(() => heard.text.includes('event: activity'), 3_000)
+    await vi.waitUntil(() => heard.text.includes('event: activity'), 15_000)
     expect(heard.text.match(/event: activity\ndata: \{\}\n\n/g)).toHaveLength(1)
     heard.stop()
   })
 
   it('says something again and again, as an event that a page can hear', async () => {
     const heard = await follow((await signIn(owner)).id)
-    await vi.waitUntil(() => heard.text.split('event: beat\ndata: {}\n\n').length > 2, 3_000)
+    await vi.waitUntil(() => heard.text.split('event: beat\ndata: {}\n\n').length > 2, 15_000)
     heard.stop()
   })
 
@@ -103,14 +103,14 @@ describe('the stream of activity', () => {
     const heard = await follow(id)
     await sessions.close(id)
     feed.announce(news)
-    await vi.waitUntil(() => heard.isOver, 3_000)
+    await vi.waitUntil(() => heard.isOver, 15_000)
     expect(heard.text).not.toContain('event: activity')
   })
 
   it('ends when the listing has another owner', async () => {
     const heard = await follow((await signIn(owner)).id)
     merchant = { ...merchant, owner: '0x7777777777777777777777777777777777777777' }
-    await vi.waitUntil(() => heard.isOver, 3_000)
+    await vi.waitUntil(() => heard.isOver, 15_000)
   })
 
   it('refuses a ninth page, until one is closed', async () => {
@@ -119,7 +119,7 @@ describe('the stream of activity', () => {
     const ninth = await follow(id)
     expect(ninth.response.status).toBe(503)
     open[0]?.stop()
-    await vi.waitUntil(async () => (await follow(id)).response.status === 200, 3_000)
+    await vi.waitUntil(async () => (await follow(id)).response.status === 200, 15_000)
   })
 
   it('is not used up by one owner of many merchants', async () => {
@@ -155,6 +155,6 @@ describe('the stream of activity', () => {
   it('does not hold up a server that closes', async () => {
     const heard = await follow((await signIn(owner)).id)
     await app.close()
-    await vi.waitUntil(() => heard.isOver, 3_000)
+    await vi.waitUntil(() => heard.isOver, 15_000)
   })
 })

@@ -161,7 +161,7 @@ describe('GET /api/merchants', () => {
       await again()
       expect((await again()).statusCode).toBe(304)
       clock += 60_000
-      await vi.waitUntil(async () => (await again()).statusCode === 200)
+      await vi.waitUntil(async () => (await again()).statusCode === 200, 15_000)
       expect((await merchants())[0].usage).toEqual(usage)
     })
 

@@ -175,10 +175,10 @@ it('charges nothing when the buyer disconnects, and releases the channel for the
   })
   const leaving = new AbortController()
   const call = pay(`${url}/quote`, { signal: leaving.signal }).catch((error: Error) => error.name)
-  await vi.waitUntil(() => served === 2)
+  await vi.waitUntil(() => served === 2, 15_000)
   leaving.abort()
   expect(await call).toBe('AbortError')
-  await vi.waitUntil(() => left === 1)
+  await vi.waitUntil(() => left === 1, 15_000)
   finish()
   hold = undefined
   expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)

@@ -23,13 +23,13 @@ it('is low below its bound, and no more once a quarter more than that is free', 
   const { watch, said } = await aWatch(() => ({ freeBytes, sizeBytes: 100_000 * MB }))
   expect(watch.isLow()).toBe(false)
   freeBytes = 255 * MB
-  await vi.waitUntil(() => watch.isLow())
+  await vi.waitUntil(() => watch.isLow(), 15_000)
   expect(watch.freeBytes()).toBe(255 * MB)
   freeBytes = 300 * MB
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(watch.isLow()).toBe(true)
   freeBytes = 321 * MB
-  await vi.waitUntil(() => !watch.isLow())
+  await vi.waitUntil(() => !watch.isLow(), 15_000)
   expect(said).toEqual([
     'the disk is nearly full: activity and listings are not kept',
     'the disk has room again: activity and listings are kept',
@@ -51,7 +51,7 @@ it('stays as it was when the disk cannot be read, and says so once', async () =>
     return { freeBytes: 1, sizeBytes: 1_000 }
   })
   fails = true
-  await vi.waitUntil(() => said.length === 2)
+  await vi.waitUntil(() => said.length === 2, 15_000)
   await new Promise((resolve) => setTimeout(resolve, 30))
   expect(said.at(-1)).toBe('the free space of the disk could not be read')
   expect(said).toHaveLength(2)

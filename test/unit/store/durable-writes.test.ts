@@ -102,16 +102,16 @@ it('a write is answered once the disk has it, and rejects when the disk fails', 
     .then(() => {
       isAnswered = true
     })
-  await vi.waitUntil(() => syncs.length === 1)
+  await vi.waitUntil(() => syncs.length === 1, 15_000)
   expect(isAnswered).toBe(false)
   syncs.shift()?.resolve()
   await written
   const failing = commit.write(() => insert.run('second'))
-  await vi.waitUntil(() => syncs.length === 1)
+  await vi.waitUntil(() => syncs.length === 1, 15_000)
   syncs.shift()?.reject(new Error('the disk is gone'))
   await expect(failing).rejects.toThrow('the disk is gone')
   const closed = commit.close()
-  await vi.waitUntil(() => syncs.length === 1)
+  await vi.waitUntil(() => syncs.length === 1, 15_000)
   syncs.shift()?.resolve()
   await closed
 })

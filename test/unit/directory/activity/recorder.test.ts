@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
 import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
 import type { NewActivity } from '../../../../src/store/activity.js'
@@ -79,12 +79,26 @@ function aRecorder(over: Over = {}) {
   return { recorder, kept, asked }
 }
 
+/** Stops the clock of timers until the end of the test. */
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+/** Answers are kept every second. */
+async function passASecond(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(1_000)
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
 describe('the recorder of activity', () => {
   it('keeps payer, recipient and resource of a payment, a moment later', async () => {
+    stopTimers()
     const { recorder, kept, asked } = aRecorder()
     recorder.record(anAnswer())
     expect(kept).toEqual([])
-    await vi.waitUntil(() => kept.length === 1, 2_000)
+    await passASecond()
+    expect(kept).toHaveLength(1)
     expect(kept[0]).toMatchObject({
       merchantId: 'weather',
       endpointId: 7,
@@ -136,16 +150,19 @@ describe('the recorder of activity', () => {
   })
 
   it('keeps a sale of another process before its possible refund', async () => {
+    stopTimers()
     let clock = 10_000
     const { recorder, kept } = aRecorder({ isShared: true, now: () => clock })
     const { payment, ...rest } = anAnswer({ at: clock })
     const { resourceUrl: _, ...unnamed } = payment
     recorder.record({ ...rest, payment: unnamed })
     recorder.record(anAnswer({ at: clock, settlementId: 'sale' }))
-    await vi.waitUntil(() => kept.length > 0, 2_000)
+    await passASecond()
     expect(kept.map(({ settlementId }) => settlementId)).toEqual(['sale'])
     clock += 3_000
-    await vi.waitUntil(() => kept.length > 1, 2_000)
+    expect(kept).toHaveLength(1)
+    await passASecond()
+    expect(kept).toHaveLength(2)
     recorder.record({ ...rest, at: clock, payment: unnamed })
     await recorder.stop()
     expect(kept).toHaveLength(3)

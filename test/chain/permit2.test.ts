@@ -1,9 +1,11 @@
 import {
   encodeFunctionData,
   type Hex,
+  pad,
   parseSignature,
   serializeCompactSignature,
   signatureToCompactSignature,
+  toHex,
 } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
@@ -150,6 +152,25 @@ describe.each(['upto', 'exact'] as const)('a payment of scheme %s by Permit2', (
         serializeCompactSignature(signatureToCompactSignature(parseSignature(signature))),
     })
     expect((await settle(payment)).body).toMatchObject({ success: true })
+  })
+
+  it('may come from a wallet with code, which is asked whether it signed', async () => {
+    const { deployedBytecode } = readArtifact('Wallet1271')
+    // By EIP-7702 an account has code and its own key; a wallet of ERC-1271 has the key of its owner.
+    const account = await aPayer()
+    const wallet = { ...(await aPayer()), signer: account.signer }
+    const owner = [wallet.from, toHex(0, { size: 32 }), pad(account.from)]
+    await call(world.chainUrl, 'anvil_setStorageAt', owner)
+    const before = await merchantBalance()
+    for (const payer of [account, wallet]) {
+      await call(world.chainUrl, 'anvil_setCode', [payer.from, deployedBytecode])
+      const forged = await aPermit2Payment({ scheme, ...payer, signer: anAccount() })
+      expect((await verify(forged)).body.invalidReason).toBe('invalid_permit2_signature')
+      const payment = await aPermit2Payment({ scheme, ...payer })
+      expect((await verify(payment)).body.isValid).toBe(true)
+      expect((await settle(payment)).body).toMatchObject({ success: true })
+    }
+    expect((await merchantBalance()) - before).toBe(20_000n)
   })
 
   it('is refused when the payer cancelled its nonce', async () => {

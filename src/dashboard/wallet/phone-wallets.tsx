@@ -1,18 +1,19 @@
 import { OutLink } from '../components/untrusted-text.js'
 import { encodeQr } from './qr.js'
+import { walletWords as words } from './words.js'
 
 /** Addresses that open a page inside the app of a wallet, as their makers document them. */
 const apps = [
   [
-    'MetaMask',
+    words.apps.metaMask,
     (page: string) => `https://link.metamask.io/dapp/${page.replace(/^https?:\/\//, '')}`,
   ],
   [
-    'Coinbase Wallet',
+    words.apps.coinbase,
     (page: string) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(page)}`,
   ],
   [
-    'Trust Wallet',
+    words.apps.trust,
     (page: string) =>
       `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(page)}`,
   ],
@@ -23,21 +24,17 @@ export function PhoneWallets({ isOpen }: { isOpen: boolean }) {
   const page = location.href.split('#', 1)[0] ?? ''
   return (
     <details open={isOpen} className="mt-4 text-sm">
-      <summary className="w-fit font-medium text-muted hover:text-ink">
-        A wallet on your phone
-      </summary>
+      <summary className="w-fit font-medium text-muted hover:text-ink">{words.onPhone}</summary>
       <ul className="mt-3 hidden flex-col gap-3 pointer-coarse:flex">
         {apps.map(([name, linkTo]) => (
           <li key={name}>
-            <OutLink href={linkTo(page)}>Open in {name}</OutLink>
+            <OutLink href={linkTo(page)}>{words.openIn(name)}</OutLink>
           </li>
         ))}
       </ul>
       <div className="mt-3 space-y-2 pointer-coarse:hidden">
         <QrCode text={page} />
-        <p className="text-xs text-pretty text-muted">
-          Scan it with the phone. Then open the page in the browser of your wallet app.
-        </p>
+        <p className="text-xs text-pretty text-muted">{words.scan}</p>
       </div>
     </details>
   )
@@ -55,7 +52,7 @@ function QrCode({ text }: { text: string }) {
     <svg
       viewBox={`0 0 ${size} ${size}`}
       role="img"
-      aria-label="Code with the address of this page"
+      aria-label={words.code}
       className="size-44 rounded-lg"
       shapeRendering="crispEdges"
     >

@@ -4,6 +4,7 @@ import { Notice } from '../components/notice.js'
 import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
+import { walletWords as words } from './words.js'
 
 /**
  * Makes a signed write of a present listing. Everything on the page is read again after it. With `done` it is told in the
@@ -40,14 +41,14 @@ export function WriteOutcome({
   if (write.isPending) {
     return (
       <p role="status" className="text-sm text-muted">
-        Answer in the wallet.
+        {words.answer}
       </p>
     )
   }
   if (write.error !== null) {
     const rejected = isRejection(write.error)
     return (
-      <Notice tone={rejected ? 'warn' : 'bad'} title={rejected ? 'Not signed' : 'Not done'}>
+      <Notice tone={rejected ? 'warn' : 'bad'} title={rejected ? words.notSigned : words.notDone}>
         {describeError(write.error)}
       </Notice>
     )

@@ -1,4 +1,5 @@
 import { ArcusError } from 'arcus-client/calls'
+import { walletWords as words } from './words.js'
 
 const REJECTED = 4001
 const UNAUTHORISED = 4100
@@ -14,19 +15,18 @@ export function isRejection(error: unknown): boolean {
 
 /** Describes an error of the wallet or of the service for the person. */
 export function describeError(error: unknown): string {
-  if (isRejection(error))
-    return 'You refused in the wallet. Nothing was sent, and nothing is lost here.'
+  if (isRejection(error)) return words.refused
   const all = chainOf(error)
   if (all.some(({ code }) => code === BUSY)) {
-    return 'The wallet already waits for your answer. Open it and answer there.'
+    return words.busy
   }
   if (all.some(({ code }) => code === UNAUTHORISED)) {
-    return 'The wallet does not let this page use the account. Connect it again.'
+    return words.notAllowed
   }
   if (error instanceof ArcusError) return error.message
   const [first] = all
   const message = first?.shortMessage ?? first?.message
-  return message === undefined || message === '' ? 'The wallet gave no reason.' : message
+  return message === undefined || message === '' ? words.noReason : message
 }
 
 interface Link {

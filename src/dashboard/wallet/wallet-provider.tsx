@@ -8,6 +8,7 @@ import { settingsQuery } from '../api/queries.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
 import { watchAccount } from './session.js'
+import { walletWords as words } from './words.js'
 
 const ListedNetwork = createContext<ConsoleNetwork | undefined>(undefined)
 
@@ -26,12 +27,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
       {({ networks }) => {
         const network = networks.find(({ listed }) => listed)
         if (network === undefined) {
-          return (
-            <Notice
-              tone="bad"
-              title="This Arcus has no network for listings, so nothing can be signed."
-            />
-          )
+          return <Notice tone="bad" title={words.noNetwork} />
         }
         return <WithNetwork network={network}>{children}</WithNetwork>
       }}
@@ -75,7 +71,7 @@ function createWalletConfig(network: ConsoleNetwork): Config {
     rpcUrls: { default: { http: walletRpcUrls } },
     ...(explorerUrl === null
       ? {}
-      : { blockExplorers: { default: { name: 'Explorer', url: explorerUrl } } }),
+      : { blockExplorers: { default: { name: words.explorer, url: explorerUrl } } }),
   })
   return createConfig({
     chains: [chain],

@@ -20,3 +20,32 @@ export const accountWords = {
     `You opened ${opened}. This directory accepts only signatures made for ${own}, so that no other site can collect them.`,
   openAt: (host: string) => `Open it at ${host}`,
 }
+
+/** The texts about choosing a wallet, and about what was signed with it or was not. */
+export const walletWords = {
+  pick: 'Connect a wallet',
+  noWallet:
+    'No wallet was found in this browser. Install one as an extension and load this page again, or open the page in the browser of a wallet app.',
+  signaturesOnly:
+    'Arcus sees your address and asks for signatures. It never asks for a transaction.',
+  browserWallet: 'Browser wallet',
+  onPhone: 'A wallet on your phone',
+  apps: { metaMask: 'MetaMask', coinbase: 'Coinbase Wallet', trust: 'Trust Wallet' },
+  openIn: (app: string) => `Open in ${app}`,
+  code: 'Code with the address of this page',
+  scan: 'Scan this code with your phone. Then open the page in the browser of your wallet app.',
+
+  answer: 'Answer in the wallet.',
+  notSigned: 'Not signed',
+  notDone: 'Not done',
+  refused: 'You refused in the wallet. Nothing was sent, and nothing is lost here.',
+  busy: 'The wallet is already waiting for your answer. Open it and answer there.',
+  notAllowed: 'The wallet does not let this page use the account. Connect it again.',
+  noReason: 'The wallet gave no reason.',
+  connectFirst: 'Connect a wallet first.',
+  otherOrigin: (origin: string) =>
+    `Open this page at ${origin} to sign: the directory takes signatures for that address only.`,
+  otherAccount: 'The wallet has changed to another account. Sign in again.',
+  noNetwork: 'This Arcus has no network for listings, so nothing can be signed.',
+  explorer: 'Explorer',
+} as const

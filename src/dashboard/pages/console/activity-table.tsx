@@ -147,7 +147,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
       cell: ({ state, kind }) => (
         <span className="inline-flex items-center gap-1.5">
           <Dot tone={tones[state]}>{words.states[state]}</Dot>
-          <span className="text-2xs text-faint">{words.ofKind[kind]}</span>
+          {kind === 'verify' && <span className="text-2xs text-faint">{words.verification}</span>}
         </span>
       ),
     },

@@ -195,8 +195,8 @@ export const words = {
     refused: 'Refused payments',
     refusedNote:
       'These were never found valid, were used before, or were over the limit of their payer. They do not count in the success rate.',
-    verify: 'when verified',
-    settle: 'when settled',
+    verify: 'when verifying',
+    settle: 'when settling',
     times: (reason: string, count: number) => `${reason}: ${count}`,
     more: (count: string) => `and ${count} more`,
   },
@@ -249,8 +249,7 @@ export const words = {
       '': 'Payments and verifications',
       verify: 'Verifications',
     },
-    /** A row of each kind. */
-    ofKind: { settle: 'payment', verify: 'verification' },
+    verification: 'verification',
     state: 'State',
     anyState: 'Any state',
     states: {

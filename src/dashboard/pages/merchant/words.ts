@@ -37,7 +37,7 @@ export const words = {
 
   totals: {
     title: 'Public totals',
-    range: 'Range',
+    range: 'Period',
     failed: (why: string) => `Public totals could not be loaded: ${why}`,
     calls: 'Paid calls',
     revenue: 'Revenue',

@@ -15,7 +15,7 @@ const ListedNetwork = createContext<ConsoleNetwork | undefined>(undefined)
 /** Returns the network of the listings. Works inside `WalletProvider` only. */
 export function useListedNetwork(): ConsoleNetwork {
   const network = useContext(ListedNetwork)
-  if (network === undefined) throw new Error('useListedNetwork() works inside a WalletProvider only.')
+  if (network === undefined) throw new Error('useListedNetwork() needs a WalletProvider around it.')
   return network
 }
 

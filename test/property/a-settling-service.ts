@@ -51,6 +51,21 @@ const removeRows = database.transaction(() => {
   for (const removal of removals) removal.run()
 })
 
+/** That of the run under way. */
+let currentGate: Gate
+const write: GroupCommit['write'] = async (write) => {
+  await currentGate('commit')
+  return database.transaction(write).immediate()
+}
+const commit: GroupCommit = {
+  write,
+  writeUnsynced: write,
+  hold: () => () => {},
+  close: async () => {},
+}
+const journal = createSettlementJournal(database, commit)
+const deliveryStore = createDeliveryStore(database, commit)
+
 /** A point where a caller waits; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>
 
@@ -68,18 +83,7 @@ export interface World {
  */
 export function aSettlingService(payment: Payment, world: World) {
   const { gate } = world
-  const write: GroupCommit['write'] = async (write) => {
-    await gate('commit')
-    return database.transaction(write).immediate()
-  }
-  const commit: GroupCommit = {
-    write,
-    writeUnsynced: write,
-    hold: () => () => {},
-    close: async () => {},
-  }
-  const journal = createSettlementJournal(database, commit)
-  const deliveryStore = createDeliveryStore(database, commit)
+  currentGate = gate
   const chain = aChain(payment, world)
   const relayer = aRelayer(journal, chain, world)
   const now = () => nowSeconds * 1_000

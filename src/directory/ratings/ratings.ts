@@ -160,7 +160,7 @@ export function createRatings(options: RatingsOptions): Ratings {
         .filter((it) => it.network === network && String(it.asset).toLowerCase() === asset)
         .map(({ scheme, amount }) => (scheme === 'exact' ? amount : 0)),
     ]
-    // Of a ceiling any part may be paid.
+    // A call may take any part of a ceiling.
     const isPart = endpoint.pricing === 'metered'
     const most = BigInt(paid.amount)
     return asked.some(

@@ -61,7 +61,7 @@ describe.skipIf(skipped !== undefined)('the status', () => {
     await page.goto('/status')
     const uptime = page.getByRole('slider', { name: 'Uptime by day' })
     await uptime.waitFor()
-    await page.getByText(/of the time up since/).waitFor()
+    await page.getByText(/of the time since/).waitFor()
     // A chart is one stop of the keyboard; its ends are 90 days ago and today.
     await uptime.focus()
     await page.keyboard.press('Home')

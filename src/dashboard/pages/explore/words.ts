@@ -6,7 +6,7 @@ import { counted } from '../../format/plural.js'
 export const words = {
   loading: 'Loading the figures',
   title: 'APIs that are paid\nby the call.',
-  lead: 'A program pays for each call it makes, in digital dollars or euros. The money goes straight to the seller. No account, no API key. {howItWorks} · {list}',
+  lead: 'A program pays for each call, in digital dollars or euros, straight to the seller. No account, no API key. {howItWorks} · {list}',
   howItWorks: 'How it works',
   list: 'List your API\u00a0→',
 

@@ -22,6 +22,7 @@ import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Sentence } from '../../components/sentence.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { words as shared } from '../../components/words.js'
 import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
@@ -136,7 +137,7 @@ function UsageFigures({ usage }: { usage: Usage }) {
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && <span>{words.endpoint.busiest(percent(topPayerShare))}</span>}
+      {topPayerShare !== null && <span>{shared.figures.busiest(percent(topPayerShare))}</span>}
       {settleP50Ms !== null && <span>{words.endpoint.settled(duration(settleP50Ms))}</span>}
       <span>
         <Sentence

@@ -70,9 +70,8 @@ export const words = {
 
   endpoint: {
     hosted: 'Hosted by the operator',
-    busiest: (share: string) => `The busiest payer made ${share} of the calls.`,
-    settled: (duration: string) => `Half of the payments settled within ${duration}.`,
-    lastPaid: 'Last paid {when}.',
+    settled: (duration: string) => `Half of the payments settled within ${duration}`,
+    lastPaid: 'Last paid {when}',
     uptime: (share: string, checks: number) =>
       `Up in ${share} of ${counted(checks, { one: '# check', other: '# checks' })} in 30 days.`,
     latency: (duration: string) => `It answers in ${duration}.`,

@@ -57,8 +57,8 @@ export const words = {
     uptime: 'Payments could settle',
     uptimeLabel: 'Uptime by day',
     nothing: 'Nothing is recorded yet.',
-    up: (share: string) => `${share} of the time up`,
-    upSince: (share: string, day: string) => `${share} of the time up since ${day}`,
+    up: (share: string) => `Up ${share} of the time`,
+    upSince: (share: string, day: string) => `Up ${share} of the time since ${day}`,
     legend: { up: 'settling', degraded: 'degraded', down: 'down', silent: 'no data' },
     dayWithout: (day: string) => `${day}: no data`,
     day: (day: string, share: string, degraded: number, down: number, silent: number) =>

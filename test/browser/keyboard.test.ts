@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { seriousFindings } from './support/accessibility.js'
@@ -11,6 +11,7 @@ import {
   settled,
   signIn,
 } from './support/console-steps.js'
+import { hasFocus, press, tabTo } from './support/keys.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -20,23 +21,6 @@ beforeAll(async () => {
   if (skipped === undefined) world = await startBrowserWorld()
 })
 afterAll(() => world?.stop())
-
-const hasFocus = (it: Locator) => it.evaluate((element) => element === document.activeElement)
-
-/** Presses Tab until the element has the focus. Throws if a keyboard cannot reach it. */
-async function tabTo(page: Page, it: Locator): Promise<void> {
-  await it.waitFor()
-  for (let presses = 0; presses < 60; presses++) {
-    if (await hasFocus(it)) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error('Tab does not lead there')
-}
-
-async function press(page: Page, it: Locator, key = 'Enter'): Promise<void> {
-  await tabTo(page, it)
-  await page.keyboard.press(key)
-}
 
 async function type(page: Page, label: string, text: string): Promise<void> {
   await tabTo(page, page.getByLabel(label, { exact: true }))

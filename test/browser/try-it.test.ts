@@ -1,12 +1,14 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { startToolShop, type ToolShop } from '../support/a-tool-shop.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
+import { press, tabTo } from './support/keys.js'
+import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet, type TestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -28,6 +30,18 @@ beforeAll(async () => {
         title: 'Forecast',
         price: '10000',
         example: { arguments: { city: 'Lisbon' } },
+      },
+    ],
+  })
+  await world.list('meter-shop', {
+    endpoints: [
+      {
+        url: `${shop.url}/metered`,
+        method: 'GET',
+        title: 'Metered',
+        price: '10000',
+        pricing: 'metered',
+        example: { queryParams: { words: 'two words' } },
       },
     ],
   })
@@ -60,12 +74,24 @@ afterAll(async () => {
 afterEach(() => {
   shop?.ask('10000')
   shop?.presented.splice(0)
-  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0 })
+  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0, charge: undefined })
 })
 
-const aWallet = () => createTestWallet({ name: 'Fern', account: devnetPayer.account })
+const aWallet = () =>
+  createTestWallet({ name: 'Fern', account: devnetPayer.account, node: world.chainUrl })
 const balance = () => usdcBalance(world.chainUrl, devnetPayer.address)
 const pay = (page: Page) => page.getByRole('button', { name: /^Call and pay/ }).click()
+
+const sponsoring = { eip2612GasSponsoring: { info: { version: '1' }, schema: {} } }
+
+/** Makes the shop sell by `upto`, of which it takes this much, through the service or another facilitator. */
+async function sellMetered(charge: string, facilitator?: string) {
+  const { body } = await world.get('/supported')
+  const { extra } = body.kinds.find((kind: { scheme: string }) => kind.scheme === 'upto')
+  const facilitatorAddress = facilitator ?? extra.facilitatorAddress
+  shop.charge = charge
+  shop.demand({ scheme: 'upto', extra: { facilitatorAddress } }, sponsoring)
+}
 
 /** Opens the panel of the endpoint, with the wallet connected if there is one. */
 async function openPanel(wallet?: TestWallet, options = {}, merchant = 'corner-shop') {
@@ -238,4 +264,208 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     expect(await seriousFindings(real.page)).toEqual([])
     await real.close()
   })
+
+  it('pays a metered price by two signatures, and shows what was taken of the ceiling', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet, {}, 'meter-shop')
+    const before = await balance()
+    await sellMetered('3456')
+    await pay(page)
+    await page.getByText('Two signatures are needed').waitFor()
+    await page.getByText('Permit2 may take 0.01 USDC of yours', { exact: false }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Two signatures are needed').waitFor({ state: 'detached' })
+    expect(wallet.signed).toEqual([])
+
+    await pay(page)
+    wallet.rejectNext('eth_signTypedData_v4')
+    await page.getByRole('button', { name: 'Sign both' }).click()
+    await page.getByText('You refused in the wallet', { exact: false }).waitFor()
+    expect(shop.presented).toEqual([])
+
+    await pay(page)
+    await page.getByRole('button', { name: 'Sign both' }).click()
+    await page.getByText('Paid', { exact: true }).waitFor()
+    const answer = page.getByRole('region', { name: 'Answer' })
+    expect(await answer.locator('pre').textContent()).toBe('{\n  "goods": true\n}')
+    await page.getByText('0.003456 USDC', { exact: true }).waitFor()
+    await page.getByText('Signed for, at most').waitFor()
+    await page.getByText('0.01 USDC', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(3_456n)
+    expect(wallet.signed.map(({ primaryType }) => primaryType)).toEqual([
+      'Permit',
+      'PermitWitnessTransferFrom',
+    ])
+    expect(wallet.signed[0]?.message).toMatchObject({ value: '10000' })
+
+    const link = page.getByRole('link', { name: 'Receipt' })
+    const [receipt] = await Promise.all([page.waitForEvent('popup'), link.click()])
+    await receipt.getByRole('heading', { name: /receipt/i }).waitFor()
+    await receipt.getByText('0.003456', { exact: false }).first().waitFor()
+    await receipt.close()
+
+    shop.charge = '0'
+    await page.getByRole('button', { name: /^Call again/ }).click()
+    await page.getByRole('button', { name: 'Sign both' }).click()
+    await page.getByText('says it charged nothing', { exact: false }).waitFor()
+    await page.getByText('nothing that Arcus knows of').waitFor()
+    expect(before - (await balance())).toBe(3_456n)
+    await close()
+  })
+
+  it('signs no ceiling above the price, and none for another facilitator', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet, {}, 'meter-shop')
+    const before = await balance()
+    shop.opensToPages = true
+    shop.ask('10001')
+    await sellMetered('1')
+    await pay(page)
+    await page.getByText('signs nothing above it', { exact: false }).waitFor()
+    shop.ask('10000')
+    await sellMetered('1', devnetMerchant.address)
+    await pay(page)
+    await page.getByText('settled by another service', { exact: false }).waitFor()
+    shop.demand({ scheme: 'batch-settlement' })
+    await pay(page)
+    await page.getByText('needs an agent', { exact: false }).waitFor()
+    expect(wallet.signed).toEqual([])
+    expect(shop.presented).toEqual([])
+    expect(await balance()).toBe(before)
+    await close()
+  })
+
+  it('approves Permit2 for one payment where no permit is taken, and pays by it', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const before = await balance()
+    shop.opensToPages = true
+    shop.demand({ extra: { assetTransferMethod: 'permit2' } })
+    await pay(page)
+    await page.getByText('An approval is needed first').waitFor()
+    await page.getByRole('button', { name: 'Approve in the wallet' }).click()
+    await page.getByText('Paid', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(10_000n)
+    expect(wallet.signed.map(({ primaryType }) => primaryType)).toEqual([
+      'PermitWitnessTransferFrom',
+    ])
+    const sent = wallet.requests.filter(({ method }) => method === 'eth_sendTransaction')
+    expect(sent).toHaveLength(1)
+
+    // The play wallet sends no transactions, so it is told what is missing.
+    await page.getByRole('button', { name: 'Play wallet' }).click()
+    await page.getByRole('button', { name: /^Call again/ }).click()
+    await page.getByText('has not approved for USDC', { exact: false }).waitFor()
+    await close()
+  })
+
+  it('warns before a payment is left without its answer, and knows of it afterwards', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const asked: string[] = []
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type())
+      void dialog.accept()
+    })
+    const before = await balance()
+    const release = shop.holdNext()
+    await pay(page)
+    await expect.poll(() => shop.presented.length).toBe(1)
+    await page.getByText('Keep this tab open', { exact: false }).waitFor()
+    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    const { signature, authorization } = JSON.parse(
+      Buffer.from(shop.presented[0] ?? '', 'base64').toString(),
+    ).payload
+    expect(kept).toContain(authorization.nonce)
+    expect(kept).not.toContain(signature.slice(2, 60))
+
+    await page.reload()
+    expect(asked).toEqual(['beforeunload'])
+    const notice = page.getByRole('status').filter({ hasText: 'A payment was under way' })
+    await notice.getByText('not settled so far: 0.01 USDC', { exact: false }).waitFor()
+    await page.getByRole('button', { name: 'Try it', exact: true }).click()
+    const again = page.getByRole('button', { name: /^Call and pay/ })
+    await again.waitFor()
+    expect(await again.getAttribute('title')).toContain('no other one is signed here')
+    release()
+    await notice.getByText('It was paid: 0.01 USDC.', { exact: false }).waitFor()
+    await page.getByRole('button', { name: /^Call again/ }).waitFor()
+    expect(before - (await balance())).toBe(10_000n)
+    expect(wallet.signed).toHaveLength(1)
+    const link = notice.getByRole('link', { name: 'Look the payment up' })
+    expect(await link.getAttribute('href')).toContain(authorization.nonce)
+    await notice.getByRole('button', { name: 'Close' }).click()
+    await notice.waitFor({ state: 'detached' })
+
+    // Nothing is under way now, so nothing is asked and nothing is told.
+    await page.reload()
+    await page.getByRole('button', { name: 'Try it', exact: true }).waitFor()
+    expect(await page.getByText('A payment was under way').count()).toBe(0)
+    expect(asked).toHaveLength(1)
+    await close()
+  })
+
+  it('says that a slow call goes on, and pays it once', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    shop.opensToPages = true
+    await page.clock.install()
+    const before = await balance()
+    const release = shop.holdNext()
+    await pay(page)
+    await expect.poll(() => shop.presented.length).toBe(1)
+    await page.clock.fastForward(11_000)
+    await page.getByText('You cannot pay twice', { exact: false }).waitFor()
+    expect(await page.getByRole('button', { name: /^Call/ }).count()).toBe(0)
+    release()
+    await page.getByText('Paid', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(10_000n)
+    expect(shop.presented).toHaveLength(1)
+    await close()
+  })
+
+  it.each([
+    [390, 'light'],
+    [390, 'dark'],
+    [768, 'light'],
+    [768, 'dark'],
+    [1280, 'light'],
+    [1280, 'dark'],
+  ] as const)(
+    'fits %i pixels (%s), keeps still, and is used by keys alone',
+    async (width, theme) => {
+      const { page, context, close } = await world.open({ width, theme })
+      await watchShifts(context)
+      if (width === 768) await page.emulateMedia({ forcedColors: 'active', colorScheme: theme })
+      await sellMetered('2000')
+      const before = await balance()
+      await page.goto('/merchants/meter-shop')
+      await press(page, page.getByRole('button', { name: 'Try it', exact: true }))
+      await page.getByRole('heading', { name: 'Try it here' }).waitFor()
+      await tabTo(page, page.getByLabel('words'))
+      await page.keyboard.type(' more')
+      await press(page, page.getByRole('button', { name: /^Call and pay/ }))
+      await page.getByText('Two signatures are needed').waitFor()
+      expect(await seriousFindings(page)).toEqual([])
+      await press(page, page.getByRole('button', { name: 'Sign both' }))
+      await page.getByText('Paid', { exact: true }).waitFor()
+      expect(before - (await balance())).toBe(2_000n)
+      await tabTo(page, page.getByRole('link', { name: 'Look the payment up' }))
+      expect(await seriousFindings(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+      if (width === 768) {
+        const colourOf = (selector: string) =>
+          page
+            .locator(selector)
+            .first()
+            .evaluate((it) => getComputedStyle(it).backgroundColor)
+        expect(await colourOf('section [aria-pressed="true"]')).not.toBe(
+          await colourOf('section [aria-pressed="false"]'),
+        )
+      }
+      const { sum, what } = await shiftsOf(page)
+      expect(sum < 0.1 ? [] : what).toEqual([])
+      await close()
+    },
+  )
 })

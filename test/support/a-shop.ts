@@ -9,12 +9,18 @@ export interface Shop {
   url: string
   /** Sets the amounts that its 402 asks for from now on: one requirement each, in this order. */
   ask(...amounts: string[]): void
+  /** Sets members over those of its one requirement from now on, and the extensions of its 402. */
+  demand(requirement: Record<string, unknown>, extensions?: Record<string, unknown>): void
+  /** What it takes of a ceiling (`upto`), in atomic units. */
+  charge: string | undefined
   /** Closed, it answers nobody. */
   isOpen: boolean
   /** Whether pages of other origins may call it and read its headers. */
   opensToPages: boolean
   /** How many of the next paid calls it settles and then leaves without an answer. */
   hangsUp: number
+  /** Makes the next paid call wait before it is settled. Returns the function that releases it. */
+  holdNext(): () => void
   /** The payments that were sent to it, settled or not. */
   presented: string[]
   stop(): Promise<void>
@@ -28,6 +34,8 @@ export async function startShop(
   token = { asset: devnetContracts.usdc as string, name: 'USDC' },
 ): Promise<Shop> {
   let asked = ['10000']
+  let demanded: { requirement: object; extensions?: object | undefined } = { requirement: {} }
+  let held: Promise<void> | undefined
   const presented: string[] = []
   const server = createServer(async (request, response) => {
     if (!shop.isOpen) return void response.writeHead(503).end()
@@ -37,17 +45,23 @@ export async function startShop(
       response.setHeader('access-control-expose-headers', 'payment-required, payment-response')
       if (request.method === 'OPTIONS') return void response.writeHead(204).end()
     }
-    const accepts = asked.map((amount) => requirement(amount, token))
+    const { requirement: members, extensions } = demanded
+    const accepts = asked.map((amount) => ({ ...requirement(amount, token), ...members }))
     const payment = request.headers['payment-signature']
     if (typeof payment !== 'string') {
-      const required = { x402Version: 2, resource: { url: 'x' }, accepts }
+      const required = { x402Version: 2, resource: { url: 'x' }, accepts, extensions }
       return void response
         .writeHead(402, { 'payment-required': base64(JSON.stringify(required)) })
         .end()
     }
     presented.push(payment)
     const paymentPayload = JSON.parse(Buffer.from(payment, 'base64').toString())
-    const paymentRequirements = paymentPayload.accepted
+    const { accepted } = paymentPayload
+    const charged = accepted.scheme === 'upto' ? (shop.charge ?? accepted.amount) : accepted.amount
+    const paymentRequirements = { ...accepted, amount: charged }
+    const wait = held
+    held = undefined
+    await wait
     const { body } = await post('/settle', { x402Version: 2, paymentPayload, paymentRequirements })
     if (shop.hangsUp > 0) {
       shop.hangsUp--
@@ -67,6 +81,18 @@ export async function startShop(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ask: (...amounts) => {
       asked = amounts
+      demanded = { requirement: {} }
+    },
+    demand: (requirement, extensions) => {
+      demanded = { requirement, extensions }
+    },
+    charge: undefined,
+    holdNext() {
+      let release = () => {}
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      return () => release()
     },
     presented,
     stop: () =>

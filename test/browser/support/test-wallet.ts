@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Address, getAddress, type Hex, toHex } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
+import { call } from '../../../src/devnet/rpc.js'
+import { sendAs } from '../../support/a-permit2-payment.js'
 import type { WalletAnswer, WalletInfo } from './injected-wallets.js'
 
 export interface TestWalletOptions {
@@ -13,6 +15,8 @@ export interface TestWalletOptions {
   chainId?: number
   /** Other chains that it knows. */
   knows?: readonly number[]
+  /** The node of its chain, for what it reads and sends. */
+  node?: string
 }
 
 /** A wallet that a test controls. */
@@ -22,7 +26,7 @@ export interface TestWallet {
   /** Every request the page made, in order. */
   requests: { method: string; params: unknown }[]
   /** The typed data that it signed. */
-  signed: { domain: { chainId: number }; message: Record<string, string> }[]
+  signed: { domain: { chainId: number }; primaryType: string; message: Record<string, string> }[]
   chainId(): number
   /** Makes the person refuse the next request of this method. */
   rejectNext(method: string): void
@@ -93,7 +97,15 @@ export function createTestWallet(options: TestWalletOptions): TestWallet {
     return account.signTypedData(typed)
   }
 
+  const node = () => {
+    if (options.node === undefined) throw new WalletError(4200, 'This wallet has no node.')
+    return options.node
+  }
+
   const methods: Record<string, (params: never) => unknown> = {
+    eth_call: (params: unknown[]) => call(node(), 'eth_call', params),
+    eth_sendTransaction: ([{ from, to, data }]: [{ from: Address; to: Address; data: Hex }]) =>
+      sendAs(node(), from, to, data),
     eth_requestAccounts() {
       isConnected = true
       return [address]

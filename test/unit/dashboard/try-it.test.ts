@@ -1,4 +1,4 @@
-import { verifyTypedData } from 'viem'
+import { hashTypedData, keccak256, toHex, verifyTypedData } from 'viem'
 import { describe, expect, it, vi } from 'vitest'
 import {
   exampleJson,
@@ -8,14 +8,25 @@ import {
   readJson,
 } from '../../../src/dashboard/pages/merchant/try/form.js'
 import { signPayment } from '../../../src/dashboard/pages/merchant/try/payment.js'
+import {
+  type Payer,
+  type Plan,
+  planPayment,
+} from '../../../src/dashboard/pages/merchant/try/permit2.js'
 import { playWallet } from '../../../src/dashboard/pages/merchant/try/play-wallet.js'
 import {
   choose,
+  type Permit2Service,
+  readPermit2Service,
   readTerms,
   type ShownTerms,
+  type Way,
 } from '../../../src/dashboard/pages/merchant/try/terms.js'
 import { devnetPayer } from '../../../src/devnet/accounts.js'
 import { placesIn, toHttpCall } from '../../../src/x402/calls.js'
+import { parseRequest } from '../../../src/x402/parse-request.js'
+import { createPermit2Digest } from '../../../src/x402/permit2-digest.js'
+import { gasSponsoringSchema } from '../../../src/x402/request-schemas.js'
 
 const payTo = '0x1111111111111111111111111111111111111111'
 const shown: ShownTerms = {
@@ -28,6 +39,7 @@ const shown: ShownTerms = {
     version: '2',
   },
   maxAmount: '10000',
+  isMetered: false,
 }
 const offer = {
   scheme: 'exact',
@@ -39,10 +51,20 @@ const offer = {
   extra: { name: 'USDC', version: '2' },
 }
 const required = (...accepts: unknown[]) => ({ x402Version: 2, resource: { url: 'x' }, accepts })
+const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const service = { isExactOffered: true, facilitators: [wallet], isSponsoring: true }
+const chosen = (offers: object[], terms = shown, by: Permit2Service | null = service) =>
+  choose(required(...offers.map((wish) => ({ ...offer, ...wish }))), terms, by ?? undefined)
 const why = (...offers: object[]) => {
-  const choice = choose(required(...offers.map((wish) => ({ ...offer, ...wish }))), shown)
-  return choice.ok ? choice.offer.amount : choice.why
+  const choice = chosen(offers)
+  return choice.ok ? choice.ways[0]?.offer.amount : choice.why
 }
+const waysOf = (choice: ReturnType<typeof choose>) => {
+  if (!choice.ok) throw new Error(choice.why)
+  return choice.ways
+}
+const byPermit2 = { extra: { assetTransferMethod: 'permit2' } }
+const upto = { scheme: 'upto', extra: { facilitatorAddress: wallet.toLowerCase() } }
 
 describe('the terms of a 402', () => {
   it('are read from the header of either alphabet, else from the body', () => {
@@ -70,8 +92,13 @@ describe('the terms of a 402', () => {
     [{ payTo: undefined }, 'another address'],
     [{ network: 'eip155:8453' }, 'does not take USDC on eip155:5042'],
     [{ asset: '0x2222222222222222222222222222222222222222' }, 'does not take USDC'],
-    [{ scheme: 'upto' }, 'needs an agent'],
-    [{ extra: { assetTransferMethod: 'permit2' } }, 'needs an agent'],
+    [{ ...upto, amount: '10001' }, 'signs nothing above it'],
+    [{ ...byPermit2, amount: '10001' }, 'signs nothing above it'],
+    [{ scheme: 'upto' }, 'settled by another service'],
+    [{ scheme: 'upto', extra: { facilitatorAddress: payTo } }, 'settled by another service'],
+    [{ scheme: 'upto', extra: { assetTransferMethod: 'eip3009' } }, 'needs an agent'],
+    [{ scheme: 'batch-settlement' }, 'needs an agent'],
+    [{ extra: { assetTransferMethod: 'other' } }, 'needs an agent'],
     [{ extra: { name: 'Other', version: '2' } }, 'needs an agent'],
     [{ extra: 'text' }, 'needs an agent'],
     [{ amount: '-1' }, 'needs an agent'],
@@ -85,6 +112,50 @@ describe('the terms of a 402', () => {
     expect(why(wish)).toContain(sentence)
   })
 
+  it('are paid by the cheapest way, and of two by the one without an approval', () => {
+    const by = (offers: object[], terms = shown) => waysOf(chosen(offers, terms)).map((it) => it.by)
+    expect(by([upto, byPermit2, {}])).toEqual(['eip3009', 'permit2', 'upto'])
+    expect(by([{}, { ...upto, amount: '9000' }])).toEqual(['upto', 'eip3009'])
+    expect(by([{}, byPermit2, upto], { ...shown, isMetered: true })).toEqual([
+      'upto',
+      'eip3009',
+      'permit2',
+    ])
+    expect(by([{ ...upto, amount: '10001' }, byPermit2])).toEqual(['permit2'])
+    expect(waysOf(chosen([upto]))[0]?.facilitator).toBe(wallet)
+  })
+
+  it('are not paid by Permit2 where the service does not settle it', () => {
+    const none = { isExactOffered: false, facilitators: [], isSponsoring: true }
+    for (const by of [none, null]) {
+      for (const wish of [upto, byPermit2]) {
+        const choice = chosen([wish], shown, by)
+        expect(choice.ok ? '' : choice.why).toContain('does not settle those')
+      }
+      expect(waysOf(chosen([upto, {}], shown, by)).map((it) => it.by)).toEqual(['eip3009'])
+    }
+    const extra = { assets: [], assetTransferMethods: ['eip3009', 'permit2'] } as const
+    const kind = { x402Version: 2, network: shown.network, scheme: 'exact', extra } as const
+    const supported = {
+      kinds: [
+        kind,
+        { ...kind, scheme: 'upto', extra: { assets: [], facilitatorAddress: payTo } },
+        { ...kind, scheme: 'upto', network: 'eip155:1', extra: { assets: [] } },
+      ],
+      extensions: ['eip2612GasSponsoring'],
+      signers: { 'eip155:*': [wallet] },
+    }
+    expect(readPermit2Service(supported as never, shown.network)).toEqual({
+      isExactOffered: true,
+      facilitators: [payTo, wallet],
+      isSponsoring: true,
+    })
+    expect(readPermit2Service(supported as never, 'eip155:1')).toMatchObject({
+      isExactOffered: false,
+      facilitators: [],
+    })
+  })
+
   it('that are none are refused', () => {
     for (const [terms, sentence] of [
       [undefined, 'does not say how'],
@@ -93,33 +164,52 @@ describe('the terms of a 402', () => {
       [required(), 'does not take'],
       [required(null, 'text', [offer]), 'does not take'],
     ] as const) {
-      expect(choose(terms, shown)).toEqual({ ok: false, why: expect.stringContaining(sentence) })
+      expect(choose(terms, shown, service)).toEqual({
+        ok: false,
+        why: expect.stringContaining(sentence),
+      })
     }
   })
 })
 
 describe('the signature', () => {
+  const play = playWallet({ devnet: true })
+  const now = Math.floor(Date.now() / 1000)
+
+  /** Signs a plan, and returns what was signed, the payload on the wire and the payment. */
+  async function signed(plan: Plan, terms = required(plan.way.offer), serviceNow = now) {
+    const sign = vi.fn(play.sign)
+    const payment = await signPayment(
+      { ...play, sign },
+      { required: terms, plan },
+      shown,
+      serviceNow,
+    )
+    const payload = JSON.parse(Buffer.from(payment.header ?? '', 'base64').toString())
+    return { payment, payload, messages: sign.mock.calls.map(([typedData]) => typedData) }
+  }
+
   it('is about the shown recipient and token and the amount of the offer', async () => {
-    const payer = playWallet({ devnet: true })
-    const sign = vi.fn(payer.sign)
-    const choice = choose(required({ ...offer, amount: '9000' }), shown)
-    if (!choice.ok) throw new Error(choice.why)
-    const serviceNow = Math.floor(Date.now() / 1000) - 3_000
-    const signed = await signPayment({ address: payer.address, sign }, choice, shown, serviceNow)
-    expect(sign).toHaveBeenCalledTimes(1)
-    const payload = JSON.parse(Buffer.from(signed.header, 'base64').toString())
+    const [way] = waysOf(chosen([{ amount: '9000' }]))
+    if (way === undefined) throw new Error('no way')
+    const { payment, payload, messages } = await signed({ way }, undefined, now - 3_000)
+    expect(messages).toHaveLength(1)
     expect(payload).toMatchObject({
       x402Version: 2,
-      accepted: choice.offer,
+      accepted: way.offer,
       resource: { url: 'x' },
     })
     const { authorization, signature } = payload.payload
-    expect(authorization).toMatchObject({ from: payer.address, to: payTo, value: '9000' })
+    expect(authorization).toMatchObject({ from: play.address, to: payTo, value: '9000' })
     // The visitor's clock is fast here: the chain ends the payment no later than the page does.
-    expect(Number(authorization.validBefore)).toBe(serviceNow + 60)
-    expect(signed.validBefore).toBeCloseTo(serviceNow + 3_060, -1)
-    expect(signed).toMatchObject({ nonce: authorization.nonce, amount: '9000' })
-    const [typedData] = sign.mock.calls[0] ?? []
+    expect(Number(authorization.validBefore)).toBe(now - 3_000 + 60)
+    expect(payment.validBefore).toBeCloseTo(now + 60, -1)
+    expect(payment).toMatchObject({
+      nonce: authorization.nonce,
+      amount: '9000',
+      isCeiling: false,
+    })
+    const [typedData] = messages
     if (typedData === undefined) throw new Error('nothing was signed')
     expect(typedData.domain).toEqual({
       name: 'USDC',
@@ -127,7 +217,132 @@ describe('the signature', () => {
       chainId: 5042,
       verifyingContract: shown.asset.address,
     })
-    expect(await verifyTypedData({ address: payer.address, signature, ...typedData })).toBe(true)
+    expect(await verifyTypedData({ address: play.address, signature, ...typedData })).toBe(true)
+  })
+
+  const digest = createPermit2Digest((bytes) => keccak256(bytes, 'bytes'))
+
+  it.each([
+    ['upto', upto],
+    ['permit2', byPermit2],
+  ])('for Permit2 (%s) is what the service takes, and ends with the page', async (by, wish) => {
+    const [way] = waysOf(chosen([{ ...wish, amount: '9000' }]))
+    if (way?.by !== by) throw new Error('another way')
+    const { payment, payload, messages } = await signed({ way })
+    const requirements = { ...offer, ...wish, amount: '9000' }
+    const parsed = parseRequest({
+      x402Version: 2,
+      paymentPayload: payload,
+      paymentRequirements: requirements,
+    })
+    if (!parsed.ok || parsed.payment.permit2 === undefined) throw new Error('not taken')
+    const { authorization, permit2, scheme } = parsed.payment
+    expect(scheme).toBe(requirements.scheme)
+    expect(authorization).toMatchObject({
+      from: play.address.toLowerCase(),
+      to: payTo,
+      value: 9_000n,
+      nonce: payment.nonce,
+      validBefore: BigInt(now + 60),
+    })
+    expect(permit2.facilitator).toBe(by === 'upto' ? wallet.toLowerCase() : undefined)
+    expect(permit2.permit).toBeUndefined()
+    const [typedData] = messages
+    expect(hashTypedData(typedData as never)).toBe(toHex(digest(5042, authorization, permit2)))
+    expect(payment.isCeiling).toBe(by === 'upto')
+  })
+
+  it('comes with a permit of the token for this amount where that is planned', async () => {
+    const [way] = waysOf(chosen([upto]))
+    if (way === undefined) throw new Error('no way')
+    const declared = { info: { version: '1', description: 'text' }, schema: {} }
+    const terms = {
+      ...required(way.offer),
+      extensions: { other: 1, eip2612GasSponsoring: declared },
+    }
+    const plan: Plan = { way, first: { kind: 'permit', nonce: 7n } }
+    const { payload, messages } = await signed(plan, terms)
+    expect(messages.map((it) => it?.primaryType)).toEqual(['Permit', 'PermitWitnessTransferFrom'])
+    const { other, eip2612GasSponsoring } = payload.extensions
+    expect(other).toBe(1)
+    expect(eip2612GasSponsoring).toMatchObject({ schema: {}, info: { description: 'text' } })
+    const { info } = eip2612GasSponsoring
+    expect(info).toMatchObject({ from: play.address, amount: '10000', nonce: '7', version: '1' })
+    const [permit] = messages
+    const { signature } = info
+    const address = play.address
+    expect(
+      await verifyTypedData({ ...(permit as never as object), address, signature } as never),
+    ).toBe(true)
+    expect(gasSponsoringSchema.parse(info).deadline).toBe(BigInt(now + 60))
+  })
+})
+
+describe('the plan of a payment', () => {
+  const [way] = waysOf(chosen([upto]))
+  if (way === undefined) throw new Error('no way')
+  const plain = { by: 'eip3009' as const, offer: way.offer }
+  const sponsored = { ...required(way.offer), extensions: { eip2612GasSponsoring: { info: {} } } }
+  const numbers = (allowance: bigint, nonce = 3n) =>
+    vi.fn(async (_to: string, data: string) =>
+      toHex(data.startsWith('0xdd62ed3e') ? allowance : nonce, { size: 32 }),
+    )
+  const plan = (
+    payer: Pick<Payer, 'read' | 'send'>,
+    {
+      terms = required(way.offer) as Record<string, unknown>,
+      ways = [way] as Way[],
+      by = service,
+    } = {},
+  ) => planPayment(ways, { ...playWallet({ devnet: true }), ...payer }, terms, shown, by)
+
+  it('is one signature where Permit2 is approved', async () => {
+    const read = numbers(10_000n)
+    expect(await plan({ read })).toEqual({ ok: true, plan: { way } })
+    const owner = devnetPayer.address.slice(2).toLowerCase()
+    expect(read.mock.calls).toEqual([
+      [
+        shown.asset.address,
+        `0xdd62ed3e${owner.padStart(64, '0')}${'000000000022d473030f116ddee9f6b43ac78ba3'.padStart(64, '0')}`,
+      ],
+    ])
+  })
+
+  it('is a permit first where seller and service take one', async () => {
+    const read = numbers(9_999n)
+    const first = { kind: 'permit', nonce: 3n }
+    expect(await plan({ read }, { terms: sponsored })).toEqual({ ok: true, plan: { way, first } })
+    for (const other of [
+      { terms: required(way.offer) },
+      { terms: sponsored, by: { ...service, isSponsoring: false } },
+    ]) {
+      const answer = await plan({ read }, other)
+      expect(answer.ok ? '' : answer.why).toContain('has not approved for USDC')
+    }
+  })
+
+  it('is another way before an approval, and an approval before nothing', async () => {
+    const read = numbers(0n)
+    const send = vi.fn(async () => '0x' as const)
+    expect(await plan({ read, send }, { ways: [way, plain] })).toEqual({
+      ok: true,
+      plan: { way: plain },
+    })
+    const first = { kind: 'approval' }
+    expect(await plan({ read, send })).toEqual({ ok: true, plan: { way, first } })
+    expect(send).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['does not read', async () => Promise.reject(new Error('not supported'))],
+    ['reads no number', async () => '0x' as const],
+  ])('says so where the wallet %s', async (_, read) => {
+    const answer = await plan({ read })
+    expect(answer.ok ? '' : answer.why).toContain('did not tell')
+    expect(await plan({ read }, { ways: [way, plain] })).toEqual({
+      ok: true,
+      plan: { way: plain },
+    })
   })
 })
 

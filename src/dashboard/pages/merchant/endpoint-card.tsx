@@ -190,7 +190,9 @@ function useHash(): string {
 function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const [isOpen, setIsOpen] = useState(false)
-  if (settings?.tryIt !== true) return null
+  // The place of the button is kept, so that nothing moves when it is known whether there is one.
+  if (settings === undefined) return <div className="h-8" />
+  if (!settings.tryIt) return null
   if (!isOpen) {
     return (
       <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
@@ -199,7 +201,7 @@ function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: s
     )
   }
   return (
-    <Suspense fallback={<Skeleton className="h-64 w-full !rounded-xl" />}>
+    <Suspense fallback={<Skeleton className="h-112 w-full !rounded-xl" />}>
       <TryPanel {...props} />
     </Suspense>
   )

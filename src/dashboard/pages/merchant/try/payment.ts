@@ -1,29 +1,9 @@
 import { type Address, type Hex, toHex } from 'viem'
 import { authorizationTypes } from '../../../../x402/authorization-types.js'
-import type { Offer, ShownTerms } from './terms.js'
+import { chainIdOf, type Payer, type Plan, permit2Message, signPermit } from './permit2.js'
+import type { ShownTerms } from './terms.js'
 
-/** Signs the message of one payment. */
-export interface Payer {
-  address: Address
-  sign(typedData: AuthorizationTypedData): Promise<Hex>
-}
-
-/** The message of EIP-3009 in the domain of the token. */
-export interface AuthorizationTypedData {
-  domain: { name: string; version: string; chainId: number; verifyingContract: Address }
-  types: typeof authorizationTypes
-  primaryType: 'TransferWithAuthorization'
-  message: {
-    from: Address
-    to: Address
-    value: bigint
-    validAfter: bigint
-    validBefore: bigint
-    nonce: Hex
-  }
-}
-
-/** A payment that was signed once. It can be sent again, and taken once. */
+/** A payment that was signed once. It can be taken once. */
 export interface SignedPayment {
   network: string
   payer: Address
@@ -31,10 +11,12 @@ export interface SignedPayment {
   asset: string
   /** Atomic units. */
   amount: string
+  /** Whether the seller may take less than the amount (`upto`). */
+  isCeiling: boolean
   /** Unix seconds by the visitor's clock, which may be wrong. From then on nobody can take it. */
   validBefore: number
-  /** The value of the header that carries it. */
-  header: string
+  /** The value of the header that carries it; absent once the page was loaded again, so that it cannot be sent. */
+  header?: string
 }
 
 /**
@@ -47,57 +29,105 @@ export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
 const EARLIER_SECONDS = 600
 
 /**
- * Signs the offer: to the shown address, in the shown token, and no other amount than that of the offer. It ends by
+ * Signs as planned: to the shown address, in the shown token, and no other amount than that of the offer. It ends by
  * `serviceNow` (Unix seconds): by a visitor's clock that is fast it could still be taken when the page calls it over.
  */
 export async function signPayment(
   payer: Payer,
-  { required, offer }: { required: Record<string, unknown>; offer: Offer },
+  { required, plan }: { required: Record<string, unknown>; plan: Plan },
   shown: ShownTerms,
   serviceNow?: number,
 ): Promise<SignedPayment> {
+  const { way, first } = plan
+  const { offer } = way
   const visitorNow = Math.floor(Date.now() / 1000)
   const now = serviceNow ?? visitorNow
-  const { network, asset, payTo } = shown
-  const message = {
-    from: payer.address,
-    to: payTo as Address,
-    value: BigInt(offer.amount),
-    validAfter: BigInt(now - EARLIER_SECONDS),
-    validBefore: BigInt(now + offer.maxTimeoutSeconds),
-    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
-  }
-  const { name, version, address } = asset
-  const chainId = Number(network.split(':')[1])
-  const signature = await payer.sign({
-    domain: { name, version, chainId, verifyingContract: address as Address },
-    types: authorizationTypes,
-    primaryType: 'TransferWithAuthorization',
-    message,
-  })
-  const authorization = {
-    ...message,
-    value: `${message.value}`,
-    validAfter: `${message.validAfter}`,
-    validBefore: `${message.validBefore}`,
-  }
-  const { resource, extensions } = required
-  const payload = {
+  const nonce = toHex(crypto.getRandomValues(new Uint8Array(32)))
+  const end = BigInt(now + offer.maxTimeoutSeconds)
+  const times = { validAfter: BigInt(now - EARLIER_SECONDS), validBefore: end }
+  const permitted =
+    first?.kind === 'permit'
+      ? await signPermit(
+          payer,
+          shown,
+          { amount: offer.amount, nonce: first.nonce, deadline: end },
+          required.extensions,
+        )
+      : required.extensions
+  const payload =
+    way.by === 'eip3009'
+      ? await signAuthorization(payer, shown, { ...times, nonce, amount: offer.amount })
+      : await signForPermit2(payer, shown, { way, nonce, ...times })
+  const { resource } = required
+  const whole = {
     x402Version: 2,
     ...(resource === undefined ? {} : { resource }),
     accepted: offer,
-    payload: { signature, authorization },
-    ...(extensions === undefined ? {} : { extensions }),
+    payload,
+    ...(permitted === undefined ? {} : { extensions: permitted }),
   }
   return {
-    network,
+    network: shown.network,
     payer: payer.address,
-    nonce: message.nonce,
-    asset: address,
+    nonce,
+    asset: shown.asset.address,
     amount: offer.amount,
+    isCeiling: way.by === 'upto',
     validBefore: visitorNow + offer.maxTimeoutSeconds,
-    header: toBase64(JSON.stringify(payload)),
+    header: toBase64(JSON.stringify(whole)),
   }
+}
+
+interface Times {
+  nonce: Hex
+  validAfter: bigint
+  validBefore: bigint
+}
+
+/** Signs over the token's own message (EIP-3009). */
+async function signAuthorization(
+  payer: Payer,
+  shown: ShownTerms,
+  { nonce, validAfter, validBefore, amount }: Times & { amount: string },
+) {
+  const { name, version, address } = shown.asset
+  const parties = { from: payer.address, to: shown.payTo as Address }
+  const signature = await payer.sign({
+    domain: {
+      name,
+      version,
+      chainId: chainIdOf(shown),
+      verifyingContract: address as Address,
+    },
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...parties, value: BigInt(amount), validAfter, validBefore, nonce },
+  })
+  const authorization = {
+    ...parties,
+    value: amount,
+    validAfter: `${validAfter}`,
+    validBefore: `${validBefore}`,
+    nonce,
+  }
+  return { signature, authorization }
+}
+
+/** Signs for Permit2, whose deadline is the last second in which a payment can be taken. */
+async function signForPermit2(
+  payer: Payer,
+  shown: ShownTerms,
+  { way, nonce, validAfter, validBefore }: Times & { way: Plan['way'] },
+) {
+  const { typedData, permit2Authorization } = permit2Message({
+    way,
+    payer: payer.address,
+    shown,
+    nonce,
+    validAfter,
+    deadline: validBefore - 1n,
+  })
+  return { signature: await payer.sign(typedData), permit2Authorization }
 }
 
 function toBase64(text: string): string {

@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
-import { ArcusError } from 'arcus-client/calls'
-import { useEffect, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { PaymentStatus } from '../../../../api/payments.js'
-import { paymentPath, readPayments } from '../../../api/queries.js'
+import { paymentPath } from '../../../api/queries.js'
 import { Badge } from '../../../components/badge.js'
 import { Button, CopyButton, quietLink } from '../../../components/button.js'
 import { Fact } from '../../../components/figures.js'
@@ -14,87 +12,12 @@ import { manyLines, oneLine } from '../../../format/untrusted-text.js'
 import type { Reply } from './call.js'
 import type { SignedPayment } from './payment.js'
 import type { Run, RunState } from './run.js'
+import { endOf, type Standing, useStanding } from './standing.js'
 import { words } from './words.js'
 
 export function useRun(run: Run): RunState {
   return useSyncExternalStore(run.subscribe, run.get)
 }
-
-/**
- * How a payment stands by the journal of the service. A seller could say anything, so one that only the seller calls paid is
- * `claimed`, and `unasked` where the service could not be asked.
- */
-export type Standing =
-  | 'paid'
-  | 'settling'
-  | 'failed'
-  | 'checking'
-  | 'claimed'
-  | 'unasked'
-  | 'open'
-  | 'expired'
-
-const standings = {
-  confirmed: 'paid',
-  queued: 'settling',
-  submitted: 'settling',
-  failed: 'failed',
-} as const
-
-const ASK_MS = 2_000
-
-/** Asks the service about a signed payment until it is decided or its time is over. */
-export function useStanding({ signed, settlement, repliedAt = 0 }: RunState): {
-  standing: Standing | undefined
-  payment: PaymentStatus | undefined
-} {
-  const { validBefore } = signed ?? noPayment
-  const path = paymentPath(signed ?? noPayment)
-  const isLive = () => Date.now() / 1000 < validBefore + 5
-  const query = useQuery({
-    queryKey: ['signed-payment', path],
-    queryFn: ({ signal }) =>
-      readPayments(path, signal).catch((error) => {
-        if (error instanceof ArcusError && error.status === 404) return []
-        throw error
-      }),
-    enabled: signed !== undefined,
-    retry: false,
-    refetchInterval: ({ state: { data } }) => {
-      // A payment that failed may still be settled by the seller's next try.
-      const isPaid = data?.some(({ state }) => state === 'confirmed')
-      return isPaid === true || !isLive() ? false : ASK_MS
-    },
-  })
-  const { refetch } = query
-  const isTold = settlement?.success === true
-  useEffect(() => {
-    // A look-up from before the answer may know less than the answer tells.
-    if (isTold && repliedAt > 0) void refetch()
-  }, [isTold, repliedAt, refetch])
-  if (signed === undefined) return { standing: undefined, payment: undefined }
-  const payment = query.data?.[0]
-  const standing =
-    payment !== undefined
-      ? standings[payment.state]
-      : isTold
-        ? toldStanding(query, repliedAt)
-        : isLive()
-          ? 'open'
-          : 'expired'
-  return { standing, payment }
-}
-
-/** Returns how a payment stands that the seller calls paid and the journal has not. */
-function toldStanding(
-  { dataUpdatedAt, errorUpdatedAt }: { dataUpdatedAt: number; errorUpdatedAt: number },
-  repliedAt: number,
-): Standing {
-  if (dataUpdatedAt >= repliedAt) return 'claimed'
-  return errorUpdatedAt >= repliedAt ? 'unasked' : 'checking'
-}
-
-const noPayment = { network: '', payer: '', nonce: '', asset: '', validBefore: 0 }
 
 /** Shows how the last run ended: the answer, the cost, the transaction and its proofs. */
 export function Result({ state, symbol }: { state: RunState; symbol: string }) {
@@ -115,7 +38,7 @@ export function Result({ state, symbol }: { state: RunState; symbol: string }) {
         <Notice title={words.free}>{words.freeText(reply.status)}</Notice>
       ) : (
         signed !== undefined &&
-        standing !== undefined && <Outcome standing={standing} signed={signed} reply={reply} />
+        standing !== undefined && <Outcome {...{ standing, signed, reply, state }} />
       )}
       {signed !== undefined && <Money {...{ state, signed, standing, payment, symbol }} />}
       {reply.ok && <Answer reply={reply} />}
@@ -127,10 +50,12 @@ function Outcome({
   standing,
   signed,
   reply,
+  state,
 }: {
   standing: Standing
   signed: SignedPayment
   reply: Reply
+  state: RunState
 }) {
   const isServed = reply.ok && reply.status < 400
   if (standing === 'paid') {
@@ -143,7 +68,7 @@ function Outcome({
   if (standing === 'settling') return <Notice title={words.settling} />
   if (standing === 'expired') return <Notice tone="warn" title={words.expired} />
   if (standing === 'checking') return <Notice title={words.checking} />
-  const until = new Date(signed.validBefore * 1000).toLocaleTimeString()
+  const until = endOf(signed)
   const isOver = Date.now() / 1000 >= signed.validBefore
   const warning = isOver ? undefined : words.notTakenText(until)
   if (standing === 'failed') {
@@ -154,8 +79,13 @@ function Outcome({
     )
   }
   if (standing === 'claimed' || standing === 'unasked') {
+    const title = isUncharged(state)
+      ? words.chargedNothing
+      : standing === 'claimed'
+        ? words.claimed
+        : words.claimedUnasked
     return (
-      <Notice tone="warn" title={standing === 'claimed' ? words.claimed : words.claimedUnasked}>
+      <Notice tone="warn" title={title}>
         {warning}
       </Notice>
     )
@@ -167,8 +97,13 @@ function Outcome({
   )
 }
 
+/** Tells whether the seller says that it took nothing of a ceiling. Such a payment never comes to the service's journal. */
+function isUncharged({ signed, settlement }: RunState): boolean {
+  return signed?.isCeiling === true && settlement?.amount === '0'
+}
+
 function Money({
-  state: { settlement },
+  state,
   signed,
   standing,
   payment,
@@ -180,14 +115,17 @@ function Money({
   payment: PaymentStatus | undefined
   symbol: string
 }) {
-  const { network, amount } = signed
+  const { settlement } = state
+  const { network, isCeiling } = signed
+  const most = exactAmount(atomicToUsd(signed.amount), symbol)
+  const moved = payment === undefined ? undefined : exactAmount(atomicToUsd(payment.amount), symbol)
   const transaction = payment?.transaction ?? settlement?.transaction
-  const isFree = standing === 'failed' || standing === 'expired'
+  const isFree = standing === 'failed' || standing === 'expired' || isUncharged(state)
+  const cost = isCeiling ? (moved ?? words.atMost(most)) : most
   return (
     <dl className="divide-y divide-line text-sm">
-      <Fact name={words.cost}>
-        {isFree ? words.nothingKnown : exactAmount(atomicToUsd(amount), symbol)}
-      </Fact>
+      <Fact name={words.cost}>{isFree ? words.nothingKnown : cost}</Fact>
+      {isCeiling && <Fact name={words.ceiling}>{most}</Fact>}
       {transaction != null && (
         <Fact name={payment?.transaction == null ? words.toldTransaction : words.transaction}>
           <Hex hex={transaction} kind="tx" network={network} />

@@ -1,25 +1,39 @@
 import { requiredIn } from 'arcus-client/tool-messages'
 import type { SigningAnswer } from '../../../../api/listings.js'
+import type { SupportedAnswer } from '../../../../api/payments.js'
 import type { TryInput } from '../../../../api/try.js'
 import { parseJson } from '../../../../x402/calls.js'
 import { isObject, memberOf } from '../../../../x402/json.js'
 import { requestJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import { type CalledEndpoint, type Caller, callByPage, callByService, type Reply } from './call.js'
-import { type Payer, type SignedPayment, signPayment } from './payment.js'
-import { choose, fromBase64, readTerms, type ShownTerms } from './terms.js'
+import { forgetOpen, keepOpen, leftOpen } from './open-payments.js'
+import { type SignedPayment, signPayment } from './payment.js'
+import { approvePermit2, type Payer, type Plan, planPayment } from './permit2.js'
+import {
+  choose,
+  fromBase64,
+  type Permit2Service,
+  readPermit2Service,
+  readTerms,
+  type ShownTerms,
+} from './terms.js'
 import { words } from './words.js'
 
 /** The settlement as the seller tells it. */
 export interface Settlement {
   success: boolean
   transaction: string | undefined
+  /** Atomic units, if it tells what it took of a ceiling. */
+  amount: string | undefined
   /** The signed statement of the facilitator. */
   attestation: unknown
 }
 
 export interface RunState {
-  step: 'idle' | 'asking' | 'signing' | 'paying'
+  step: 'idle' | 'asking' | 'agreeing' | 'approving' | 'signing' | 'paying'
+  /** The thing that is asked for before anything is signed, while the step is `agreeing`. */
+  first?: 'permit' | 'approval'
   /** The reason why nothing was signed, if the last run ended so. */
   refusal?: { title: string; text: string }
   /** The payment of the last run. While it may still be taken, no other one is signed. */
@@ -37,17 +51,30 @@ export interface Run {
   subscribe(listener: () => void): () => void
   /** Calls, signs once within the shown terms, and calls with the payment. Does nothing while it runs. */
   start(input: TryInput, payer: Payer, shown: ShownTerms): Promise<void>
+  /** Answers what is asked in the step `agreeing`. */
+  agree(isAgreed: boolean): void
   /** Sends the payment that was signed once more. */
   sendAgain(): Promise<void>
+  /** Tells that the person has seen how the payment ended. */
+  seen(): void
 }
 
 function createRun(called: CalledEndpoint): Run {
-  let state: RunState = { step: 'idle' }
+  const here = { merchantId: called.merchantId, endpointId: called.endpoint.state.id }
+  const left = leftOpen.findLast(
+    (it) => it.merchantId === here.merchantId && it.endpointId === here.endpointId,
+  )
+  let state: RunState = { step: 'idle', ...(left && { signed: left }) }
+  let agree = (_isAgreed: boolean) => {}
+  /** Asks before the tab is closed or left. Browsers show words of their own. */
+  const warn = (event: BeforeUnloadEvent) => event.preventDefault()
   let paid: { input: TryInput; caller: Caller } | undefined
   const listeners = new Set<() => void>()
 
   function set(next: RunState): void {
     state = next
+    if (next.step === 'paying') addEventListener('beforeunload', warn)
+    else removeEventListener('beforeunload', warn)
     for (const listener of listeners) listener()
   }
 
@@ -61,6 +88,7 @@ function createRun(called: CalledEndpoint): Run {
   async function pay(signed: SignedPayment): Promise<void> {
     if (paid === undefined) return
     const { input, caller } = paid
+    keepOpen({ ...here, ...signed })
     set({ ...state, step: 'paying', signed })
     const direct = caller === 'page' ? await callByPage(called, input, signed.header) : undefined
     // The same payment goes through the service where the page could not send it, or got no answer.
@@ -69,6 +97,14 @@ function createRun(called: CalledEndpoint): Run {
     // A success that was told once stays known, though a second answer may say less.
     const settlement = told?.success === true ? told : (state.settlement ?? told)
     set({ step: 'idle', signed, reply, settlement, repliedAt: Date.now() })
+  }
+
+  /** Asks the person for what comes before the payment, and waits for the answer. */
+  function isAgreed(first: NonNullable<Plan['first']>['kind']): Promise<boolean> {
+    return new Promise((resolve) => {
+      agree = resolve
+      set({ step: 'agreeing', first })
+    })
   }
 
   return {
@@ -87,23 +123,48 @@ function createRun(called: CalledEndpoint): Run {
       }
       const terms = termsOf(first)
       if (first.status !== 402 && !isObject(terms)) return set({ step: 'idle', reply: first })
-      const choice = choose(terms, shown)
-      if (!choice.ok) {
-        return set({ step: 'idle', refusal: { title: words.refused, text: choice.why } })
+      const refuse = (text: string, title: string = words.refused) =>
+        set({ step: 'idle', refusal: { title, text } })
+      const service = await readService(shown.network)
+      const choice = choose(terms, shown, service)
+      if (!choice.ok) return refuse(choice.why)
+      const { required, ways } = choice
+      const planned = await planPayment(ways, payer, required, shown, service)
+      if (!planned.ok) return refuse(planned.why)
+      const { plan } = planned
+      if (plan.first !== undefined && !(await isAgreed(plan.first.kind))) {
+        return set({ step: 'idle' })
       }
-      set({ step: 'signing' })
+      let done = 0
+      const counting: Payer = {
+        ...payer,
+        async sign(typedData) {
+          const signature = await payer.sign(typedData)
+          done++
+          return signature
+        },
+      }
       let signed: SignedPayment
       try {
-        signed = await signPayment(payer, choice, shown, await readServiceNow())
+        if (plan.first?.kind === 'approval') {
+          set({ step: 'approving' })
+          await approvePermit2(payer, shown.asset.address, BigInt(plan.way.offer.amount))
+          done++
+        }
+        set({ step: 'signing' })
+        signed = await signPayment(counting, { required, plan }, shown, await readServiceNow())
       } catch (error) {
-        const refusal = { title: words.refused, text: describeError(error) }
-        return set({ step: 'idle', refusal })
+        return refuse(describeError(error), done > 0 ? words.unsent : words.refused)
       }
       paid = { input, caller: first.by }
       await pay(signed)
     },
+    agree: (isAgreed) => agree(isAgreed),
     async sendAgain() {
       if (state.step === 'idle' && state.signed !== undefined) await pay(state.signed)
+    },
+    seen() {
+      if (state.signed !== undefined) forgetOpen(state.signed.nonce)
     },
   }
 }
@@ -112,6 +173,12 @@ function createRun(called: CalledEndpoint): Run {
 async function readServiceNow(): Promise<number | undefined> {
   const signing = await requestJson<SigningAnswer>('/api/signing').catch(() => undefined)
   return signing?.time.now
+}
+
+/** Returns how the service settles by Permit2; `undefined` where it does not tell, which leaves the other ways to pay. */
+async function readService(network: string): Promise<Permit2Service | undefined> {
+  const supported = await requestJson<SupportedAnswer>('/supported').catch(() => undefined)
+  return supported && readPermit2Service(supported, network)
 }
 
 /** Returns what an answer asks to be paid, as it came; of a tool only where it has terms. */
@@ -137,12 +204,13 @@ function settlementOf(reply: Reply & { ok: true }): Settlement | undefined {
       ? memberOf(memberOf(memberOf(messageIn(text), 'result'), '_meta'), 'x402/payment-response')
       : parseJson(fromBase64(header))
   if (!isObject(told)) return undefined
-  const { success, transaction, extensions } = told
+  const { success, transaction, amount, extensions } = told
   const info = memberOf(memberOf(extensions, 'facilitator-attestation'), 'info')
   const isHash = typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)
   return {
     success: success === true,
     transaction: isHash ? transaction : undefined,
+    amount: typeof amount === 'string' ? amount : undefined,
     attestation: memberOf(info, 'attestation'),
   }
 }

@@ -1,20 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId, useMemo, useState } from 'react'
-import { useConfig, useConnection } from 'wagmi'
-import { getConnection, signTypedData } from 'wagmi/actions'
+import { useEffect, useId, useMemo, useState } from 'react'
 import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { ConsoleNetwork, ConsoleSettings } from '../../../../api/service.js'
 import { settingsQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Segmented } from '../../../components/choices.js'
 import { TextArea } from '../../../components/field.js'
-import { Glyph } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
-import { Hex } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { WalletPicker } from '../../../wallet/wallet-picker.js'
-import { toChain, useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
+import { useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
 import {
   exampleJson,
   type Filled,
@@ -25,9 +20,11 @@ import {
   type Typed,
 } from './form.js'
 import { InputForm } from './input-form.js'
-import type { Payer } from './payment.js'
-import { Result, useRun, useStanding } from './result.js'
-import { type Run, runOf } from './run.js'
+import { usePayer } from './payer.js'
+import type { Payer } from './permit2.js'
+import { Result, useRun } from './result.js'
+import { type Run, type RunState, runOf } from './run.js'
+import { endOf, useStanding } from './standing.js'
 import type { ShownTerms } from './terms.js'
 import { words } from './words.js'
 
@@ -70,7 +67,9 @@ function Panel({
         <h4 id={title} className="font-medium">
           {words.title}
         </h4>
-        <p className="mt-1 text-sm text-pretty text-muted">{words.lead(most)}</p>
+        <p className="mt-1 text-sm text-pretty text-muted">
+          {shown.isMetered ? words.leadMetered(most) : words.lead(most)}
+        </p>
       </div>
       {livePrice !== null && BigInt(livePrice) > BigInt(shown.maxAmount) && (
         <Notice tone="warn">{words.dearer(priceText(shown, livePrice), most)}</Notice>
@@ -86,10 +85,12 @@ function Panel({
 function useShownTerms(
   { network, assets }: ConsoleNetwork,
   payTo: string,
-  { asset, price }: Pick<MerchantEndpoint, 'asset' | 'price'>,
+  { asset, price, pricing }: Pick<MerchantEndpoint, 'asset' | 'price' | 'pricing'>,
 ): ShownTerms | undefined {
   const token = assets.find(({ address }) => sameAddress(address, asset))
-  return token && { network, payTo, asset: token, maxAmount: price }
+  return (
+    token && { network, payTo, asset: token, maxAmount: price, isMetered: pricing === 'metered' }
+  )
 }
 
 function priceText({ asset }: ShownTerms, atomic: string): string {
@@ -110,20 +111,24 @@ function Act({
 }) {
   const state = useRun(run)
   const { standing } = useStanding(state)
-  const { step, signed } = state
-  const isOpen =
-    signed !== undefined &&
-    standing !== 'paid' &&
-    standing !== 'expired' &&
-    Date.now() / 1000 < signed.validBefore
-  const price = priceText(shown, shown.maxAmount)
+  const { step, signed, reply } = state
+  const isOver = standing === 'paid' || standing === 'expired'
+  const isOpen = signed !== undefined && !isOver && Date.now() / 1000 < signed.validBefore
+  const isSeen = reply !== undefined && isOver
+  useEffect(() => {
+    if (isSeen) run.seen()
+  }, [isSeen, run])
+  // The place of the answer is kept from the press of the button on, so that nothing moves when it comes.
+  const isBegun = step !== 'idle' || reply !== undefined
+  const most = priceText(shown, shown.maxAmount)
+  const price = shown.isMetered ? words.upTo(most) : most
   const start = () => {
     if (payer !== undefined && filled.ok) void run.start(filled.input, payer, shown)
   }
   return (
     <>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        {isOpen && step !== 'signing' ? (
+        {isOpen && signed.header !== undefined && step !== 'signing' ? (
           <Button variant="primary" isBusy={step !== 'idle'} onClick={() => void run.sendAgain()}>
             {words.sameAgain}
           </Button>
@@ -132,17 +137,58 @@ function Act({
             variant="primary"
             isBusy={step !== 'idle'}
             disabled={payer === undefined || !filled.ok}
+            why={isOpen && step === 'idle' ? words.stillOpen(endOf(signed)) : undefined}
             onClick={start}
           >
             {standing === 'paid' ? words.callAgain(price) : words.callAndPay(price)}
           </Button>
         )}
-        <p role="status" className="text-sm text-muted">
-          {step === 'idle' ? (payer === undefined ? words.connectFirst : '') : words[step]}
+        <p role="status" className="min-w-0 flex-1 basis-48 text-sm text-pretty text-muted">
+          <Progress step={step} isReady={payer !== undefined} />
         </p>
       </div>
-      <Result state={state} symbol={shown.asset.symbol} />
+      <div className={isBegun ? 'min-h-96 space-y-4' : ''}>
+        {step === 'agreeing' && <Agreement run={run} first={state.first} most={most} />}
+        <Result state={state} symbol={shown.asset.symbol} />
+      </div>
     </>
+  )
+}
+
+const LONG_MS = 10_000
+
+/** Says what the page waits for. */
+function Progress({ step, isReady }: Pick<RunState, 'step'> & { isReady: boolean }) {
+  const [isLong, setIsLong] = useState(false)
+  useEffect(() => {
+    setIsLong(false)
+    if (step !== 'paying') return
+    const timer = setTimeout(() => setIsLong(true), LONG_MS)
+    return () => clearTimeout(timer)
+  }, [step])
+  if (step === 'idle') return isReady ? '' : words.connectFirst
+  return step === 'paying' && isLong ? words.payingLong : words[step]
+}
+
+/** Says what has to be signed or sent before the payment, and asks for it. */
+function Agreement({ run, first, most }: { run: Run; first: RunState['first']; most: string }) {
+  const isPermit = first === 'permit'
+  return (
+    <Notice
+      title={isPermit ? words.twice : words.approve}
+      action={
+        <div className="flex flex-wrap gap-2">
+          <Button variant="primary" size="sm" onClick={() => run.agree(true)}>
+            {isPermit ? words.twiceYes : words.approveYes}
+          </Button>
+          <Button size="sm" onClick={() => run.agree(false)}>
+            {words.stop}
+          </Button>
+        </div>
+      }
+    >
+      {isPermit ? words.twiceText(most) : words.approveText(most)}
+    </Notice>
   )
 }
 
@@ -198,62 +244,4 @@ function useInput(endpoint: MerchantEndpoint) {
     )
   }
   return [filled, form] as const
-}
-
-/** Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. */
-function usePayer(settings: ConsoleSettings) {
-  const config = useConfig()
-  const { chainId } = useListedNetwork()
-  const { address, status } = useConnection()
-  const [isPicking, setIsPicking] = useState(false)
-  const [chosen, setChosen] = useState<'own' | 'play'>()
-  const kind = chosen ?? (settings.devnet && address === undefined ? 'play' : 'own')
-
-  const own: Payer | undefined = address && {
-    address,
-    async sign(typedData) {
-      await toChain(config, chainId)
-      // The payer is in the message, so another account could only sign something useless.
-      if (!sameAddress(getConnection(config).address, address)) throw new Error(words.otherAccount)
-      return signTypedData(config, { ...typedData, account: address })
-    },
-  }
-  const play = useQuery({
-    queryKey: ['play-wallet'],
-    queryFn: async () => (await import('./play-wallet.js')).playWallet(settings),
-    enabled: settings.devnet && kind === 'play',
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-  const controls = (
-    <div className="space-y-3">
-      {settings.devnet && (
-        <Segmented
-          legend="Wallet"
-          value={kind}
-          options={[
-            ['play', words.playWallet],
-            ['own', words.ownWallet],
-          ]}
-          onChange={setChosen}
-        />
-      )}
-      {kind === 'play' ? (
-        <p className="text-xs text-pretty text-muted">{words.playText}</p>
-      ) : (
-        <div className="flex flex-wrap items-center gap-3">
-          {address !== undefined && (
-            <>
-              <Glyph of={address} size={24} />
-              <Hex hex={address} kind="address" />
-            </>
-          )}
-          <Button size="sm" isBusy={status === 'reconnecting'} onClick={() => setIsPicking(true)}>
-            {address === undefined ? words.connect : words.change}
-          </Button>
-        </div>
-      )}
-      {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
-    </div>
-  )
-  return [kind === 'play' ? play.data : own, controls] as const
 }

@@ -3,15 +3,33 @@ export const words = {
   open: 'Try it',
   title: 'Try it here',
   lead: (most: string) =>
-    `Fill in the call and pay for it with your wallet: ${most} at most, one signature, no gas.`,
+    `Fill in the call and pay for it with your wallet: ${most} at most, by signature and without gas.`,
+  leadMetered: (most: string) =>
+    `Fill in the call and pay for it with your wallet. The price depends on what the call uses: you sign for ${most} at most, without gas.`,
   form: 'Form',
   json: 'JSON',
   callAndPay: (most: string) => `Call and pay ${most}`,
   callAgain: (most: string) => `Call again for ${most}`,
+  upTo: (most: string) => `up to ${most}`,
   sameAgain: 'Send the same payment again',
   asking: 'Asking for the price…',
+  agreeing: 'Your answer is needed below.',
+  approving: 'Send the approval in the wallet. The page goes on when it is on chain.',
   signing: 'Answer in the wallet.',
-  paying: 'Paid call under way. This can take half a minute.',
+  paying: 'Paid call under way. Keep this tab open.',
+  payingLong:
+    'The endpoint is slow. The page waits for up to a minute, and then says what it knows. You cannot pay twice.',
+  stillOpen: (until: string) =>
+    `The payment that was under way before could still be taken until ${until}. Until then no other one is signed here.`,
+  twice: 'Two signatures are needed',
+  twiceText: (most: string) =>
+    `Your wallet has not approved Permit2, the contract by which this endpoint is paid. The first signature is a permit: Permit2 may take ${most} of yours, and no more. The second is the payment. Neither costs gas, and nothing is sent before both are signed.`,
+  twiceYes: 'Sign both',
+  approve: 'An approval is needed first',
+  approveText: (most: string) =>
+    `Your wallet has not approved Permit2, the contract by which this endpoint is paid, and the endpoint takes no signed permit. You can approve ${most}, and no more, with a transaction of your own. It costs you gas, and is not a payment. The signature of the payment comes after it.`,
+  approveYes: 'Approve in the wallet',
+  stop: 'Stop',
   dearer: (live: string, cap: string) =>
     `The endpoint asks for ${live} at the moment, and is listed at ${cap}. More than the listed price is never signed here.`,
 
@@ -20,13 +38,24 @@ export const words = {
   otherMoney: (symbol: string, network: string) =>
     `The endpoint does not take ${symbol} on ${network}, though it is listed with it.`,
   needsAgent:
-    'The endpoint takes payments that one signature cannot make: a ceiling, a channel or an allowance. That way of paying needs an agent or a program.',
+    'The endpoint takes only payments that a wallet cannot make here, such as those through a channel. That way of paying needs an agent or a program.',
+  notByPermit2:
+    'The endpoint takes only payments by Permit2, and Arcus does not settle those on this network, or could not be asked.',
+  otherFacilitator:
+    'The endpoint has its payments settled by another service than this one, so Arcus could not tell you how they end.',
+  allowanceUnread:
+    'The endpoint is paid by Permit2, and the wallet did not tell whether it has approved that. Try again, or use another wallet.',
+  needsApproval: (symbol: string, permit2: string) =>
+    `The endpoint is paid by Permit2, which this wallet has not approved for ${symbol}, and the endpoint takes no signed permit. Approve Permit2 (${permit2}) once, and call again.`,
+  approvalUnseen:
+    'The approval did not appear on chain in time. Look into your wallet, and call again.',
   otherPayTo: 'The endpoint asks to pay another address than the one this page shows.',
   tooDear: (asked: string, cap: string) =>
     `The endpoint asks for ${asked}. This page shows ${cap}, and signs nothing above it.`,
   tooLong: 'The terms of the endpoint are too long to be sent back with a payment.',
 
   refused: 'Nothing was signed, nothing was paid',
+  unsent: 'Nothing was paid: the payment was not signed',
   notCalled: 'The endpoint was not called',
   notAnswered: 'The endpoint did not answer, and nothing was signed',
   free: 'The endpoint asked for no payment',
@@ -43,6 +72,7 @@ export const words = {
   expired: 'The payment can no longer be taken: its time is over',
   checking: 'The merchant says it is paid. Arcus looks the payment up…',
   claimed: 'The merchant says it is paid; Arcus does not know this payment',
+  chargedNothing: 'The merchant says it charged nothing for this call',
   claimedUnasked: 'The merchant says it is paid; Arcus could not be asked',
   paid: 'Paid',
   paidButRefused: 'Paid, and the endpoint answered with an error',
@@ -60,6 +90,8 @@ export const words = {
 
   answer: 'Answer',
   cost: 'Cost',
+  ceiling: 'Signed for, at most',
+  atMost: (amount: string) => `${amount} at most`,
   nothingKnown: 'nothing that Arcus knows of',
   transaction: 'Transaction',
   toldTransaction: 'Transaction, as the merchant tells it',
@@ -73,6 +105,16 @@ export const words = {
   empty: 'The body is empty.',
   byPage: 'Called from this page.',
   byService: 'Called through Arcus, because the host does not let pages call it.',
+
+  left: 'A payment was under way when this page was closed or loaded again',
+  leftPaid: (amount: string) => `It was paid: ${amount}.`,
+  leftSettling: 'It is on its way to the chain.',
+  leftFailed: (until: string) =>
+    `It failed, and Arcus moved no money. The merchant could still take it until ${until}.`,
+  leftOpen: (amount: string, until: string) =>
+    `It is not settled so far: ${amount}. The merchant could still take it, once, until ${until}. Its signature is not kept, so it cannot be sent again from here.`,
+  leftOver: 'It can no longer be taken: its time is over.',
+  leftClose: 'Close',
 
   required: 'Needed.',
   notNumber: 'Write a number.',

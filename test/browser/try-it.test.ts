@@ -7,6 +7,7 @@ import { startToolShop, type ToolShop } from '../support/a-tool-shop.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
+import { settled } from './support/console-steps.js'
 import { press, tabTo } from './support/keys.js'
 import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet, type TestWallet } from './support/test-wallet.js'
@@ -269,6 +270,7 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     const wallet = aWallet()
     const { page, close } = await openPanel(wallet, {}, 'meter-shop')
     const before = await balance()
+    shop.opensToPages = true
     await sellMetered('3456')
     await pay(page)
     await page.getByText('Two signatures are needed').waitFor()
@@ -287,7 +289,7 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await page.getByRole('button', { name: 'Sign both' }).click()
     await page.getByText('Paid', { exact: true }).waitFor()
     const answer = page.getByRole('region', { name: 'Answer' })
-    expect(await answer.locator('pre').textContent()).toBe('{\n  "goods": true\n}')
+    expect(await answer.locator('pre').textContent()).toContain('"goods": true')
     await page.getByText('0.003456 USDC', { exact: true }).waitFor()
     await page.getByText('Signed for, at most').waitFor()
     await page.getByText('0.01 USDC', { exact: true }).waitFor()
@@ -436,10 +438,13 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     async (width, theme) => {
       const { page, context, close } = await world.open({ width, theme })
       await watchShifts(context)
-      if (width === 768) await page.emulateMedia({ forcedColors: 'active', colorScheme: theme })
+      shop.opensToPages = true
       await sellMetered('2000')
       const before = await balance()
       await page.goto('/merchants/meter-shop')
+      await settled(page)
+      await page.evaluate(() => document.fonts.ready)
+      const atFirst = await shiftsOf(page)
       await press(page, page.getByRole('button', { name: 'Try it', exact: true }))
       await page.getByRole('heading', { name: 'Try it here' }).waitFor()
       await tabTo(page, page.getByLabel('words'))
@@ -453,18 +458,17 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
       await tabTo(page, page.getByRole('link', { name: 'Look the payment up' }))
       expect(await seriousFindings(page)).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
-      if (width === 768) {
-        const colourOf = (selector: string) =>
-          page
-            .locator(selector)
-            .first()
-            .evaluate((it) => getComputedStyle(it).backgroundColor)
-        expect(await colourOf('section [aria-pressed="true"]')).not.toBe(
-          await colourOf('section [aria-pressed="false"]'),
-        )
-      }
       const { sum, what } = await shiftsOf(page)
-      expect(sum < 0.1 ? [] : what).toEqual([])
+      expect(sum - atFirst.sum < 0.1 ? [] : what.slice(atFirst.what.length)).toEqual([])
+      await page.emulateMedia({ forcedColors: 'active' })
+      const colourOf = (selector: string) =>
+        page
+          .locator(selector)
+          .first()
+          .evaluate((it) => getComputedStyle(it).backgroundColor)
+      expect(await colourOf('section [aria-pressed="true"]')).not.toBe(
+        await colourOf('section [aria-pressed="false"]'),
+      )
       await close()
     },
   )

@@ -55,7 +55,7 @@ export function usePayer(settings: ConsoleSettings) {
     <div className="space-y-3">
       {settings.devnet && (
         <Segmented
-          legend="Wallet"
+          legend={words.wallet}
           value={kind}
           options={[
             ['play', words.playWallet],

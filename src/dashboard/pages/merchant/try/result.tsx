@@ -167,7 +167,7 @@ const MAX_SHOWN_CHARS = 20_000
 
 /** Shows the body as text, or offers the bytes. Nothing of it becomes markup. */
 function Answer({ reply }: { reply: Reply & { ok: true } }) {
-  const type = oneLine(reply.headers['content-type'] ?? 'unknown type', 80)
+  const type = oneLine(reply.headers['content-type'] ?? words.unknownType, 80)
   const text = textOf(reply.bytes)
   const isCut = text !== undefined && text.length > MAX_SHOWN_CHARS
   const download = () => {

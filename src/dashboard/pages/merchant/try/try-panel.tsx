@@ -147,7 +147,7 @@ function Act({
           <Progress step={step} isReady={payer !== undefined} />
         </p>
       </div>
-      <div className={isBegun ? 'min-h-96 space-y-4' : ''}>
+      <div className={isBegun ? 'min-h-120 space-y-4 sm:min-h-96' : ''}>
         {step === 'agreeing' && <Agreement run={run} first={state.first} most={most} />}
         <Result state={state} symbol={shown.asset.symbol} />
       </div>
@@ -214,7 +214,7 @@ function useInput(endpoint: MerchantEndpoint) {
       <div className="space-y-4">
         {fields !== undefined && (
           <Segmented
-            legend="Way to fill in the call"
+            legend={words.wayToFill}
             value={mode}
             options={[
               ['form', words.form],

@@ -6,6 +6,7 @@ export const words = {
     `Fill in the call and pay for it with your wallet: ${most} at most, by signature and without gas.`,
   leadMetered: (most: string) =>
     `Fill in the call and pay for it with your wallet. The price depends on what the call uses: you sign for ${most} at most, without gas.`,
+  wayToFill: 'Way to fill in the call',
   form: 'Form',
   json: 'JSON',
   callAndPay: (most: string) => `Call and pay ${most}`,
@@ -78,6 +79,7 @@ export const words = {
   paidButRefused: 'Paid, and the endpoint answered with an error',
   settling: 'The payment is on its way to the chain.',
 
+  wallet: 'Wallet',
   playWallet: 'Play wallet',
   playText: 'Play money of this devnet. Its key is public, and it is worth nothing anywhere.',
   ownWallet: 'My wallet',
@@ -101,6 +103,7 @@ export const words = {
   checkProof: 'Check it',
   download: 'Download',
   binary: (bytes: number, type: string) => `${bytes} bytes of ${type}`,
+  unknownType: 'unknown type',
   cut: 'The rest is in the download.',
   empty: 'The body is empty.',
   byPage: 'Called from this page.',

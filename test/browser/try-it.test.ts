@@ -443,7 +443,6 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
       const before = await balance()
       await page.goto('/merchants/meter-shop')
       await settled(page)
-      await page.evaluate(() => document.fonts.ready)
       const atFirst = await shiftsOf(page)
       await press(page, page.getByRole('button', { name: 'Try it', exact: true }))
       await page.getByRole('heading', { name: 'Try it here' }).waitFor()

@@ -9,10 +9,16 @@ import { createWordCounts, type WordCounts } from './spelling.js'
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
 export interface ListedMerchant {
   id: string
-  /** The folded name and description, with a line break between them: a word of a query has no blank in it. */
+  /**
+   * The folded name and description, then title and description of each endpoint, with line breaks between them: a word of
+   * a query has no blank in it. One long text is searched far faster than many short ones.
+   */
   text: string
-  /** The offset of the description. */
+  /** The offset of the description, and of what follows it. */
   aboutStart: number
+  aboutEnd: number
+  /** The folded tags of each endpoint with the name that its own 402 gave, and its URL, in the same form. */
+  labels: string
   isOfficial: boolean
   /** Whether its endpoints are listed by default only while a probe sees them live. */
   mustBeLive: boolean
@@ -36,12 +42,13 @@ export interface Quote {
 export interface ListedEndpoint
   extends Pick<IndexedEndpoint, 'id' | 'status' | 'method' | 'pricing' | 'hasSchema'> {
   merchant: ListedMerchant
-  /** Folded, with line breaks between them: title, description, tags with the name that its own 402 gave, URL. */
-  text: string
-  /** The offset in `text` of each part but the first. */
+  /** Offsets in the text of the merchant, and in the labels. */
+  titleStart: number
   descriptionStart: number
+  descriptionEnd: number
   tagsStart: number
   urlStart: number
+  urlEnd: number
   /** Folded. */
   tags: readonly string[]
   /** The keys of the item's `extensions`. */
@@ -74,6 +81,7 @@ export interface CatalogList {
   readonly endpoints: readonly ListedEndpoint[]
   /** The words of all texts in the list. */
   readonly words: WordCounts
+  merchants(): Iterable<ListedMerchant>
   findMerchant(id: string): ListedMerchant | undefined
   /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
   append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
@@ -94,7 +102,7 @@ export function createCatalogList(sequence: number): CatalogList {
   function addMerchant(merchant: Merchant): ListedMerchant {
     const listed = toListedMerchant(merchant)
     merchants.set(listed.id, listed)
-    words.add(listed.text)
+    words.add(listed)
     return listed
   }
 
@@ -102,7 +110,6 @@ export function createCatalogList(sequence: number): CatalogList {
     const endpoint = toListedEndpoint(row, merchant)
     if (merchant.isCounted) endpoint.evidence = evidence.get(row.id) ?? NO_EVIDENCE
     merchant.endpoints.push(endpoint)
-    words.add(endpoint.text)
     const at = lowerBound(endpoints, endpoint.id, idOf)
     if (endpoints[at]?.id === endpoint.id) endpoints[at] = endpoint
     else endpoints.splice(at, 0, endpoint)
@@ -113,6 +120,7 @@ export function createCatalogList(sequence: number): CatalogList {
     usageVersion: 0,
     endpoints,
     words,
+    merchants: () => merchants.values(),
     findMerchant: (id) => merchants.get(id),
     append(rows, added) {
       for (const merchant of added) if (isPublic(merchant)) addMerchant(merchant)
@@ -120,19 +128,24 @@ export function createCatalogList(sequence: number): CatalogList {
         const merchant = merchants.get(row.merchantId)
         if (merchant !== undefined) addEndpoint(row, merchant)
       }
+      // Reading a sign puts a text that grew together at once, which takes less memory than at the first search.
+      for (const merchant of new Set(rows.map(({ merchantId }) => merchants.get(merchantId)))) {
+        merchant?.text.charCodeAt(0)
+        merchant?.labels.charCodeAt(0)
+      }
     },
     replace({ id, merchant, endpoints: rows }) {
       // One more text is counted than is added, so that the number of waiting texts does not grow.
-      words.count(rows.length + 1)
+      words.count(2)
       const before = merchants.get(id)
-      if (before !== undefined) words.remove(before.text)
-      merchants.delete(id)
-      if (merchant !== undefined && isPublic(merchant)) {
+      if (before !== undefined) words.remove(before)
+      // A merchant that is still listed keeps its place among the others, so that searches find ids in order.
+      if (merchant === undefined || !isPublic(merchant)) merchants.delete(id)
+      else {
         const listed = addMerchant(merchant)
         for (const row of rows) addEndpoint(row, listed)
       }
       for (const endpoint of before?.endpoints ?? []) {
-        words.remove(endpoint.text)
         const at = lowerBound(endpoints, endpoint.id, idOf)
         // An endpoint that is still listed has a new object in its place by now.
         if (endpoints[at] !== endpoint) continue
@@ -182,10 +195,13 @@ export function isPublic({
 
 function toListedMerchant(merchant: Merchant): ListedMerchant {
   const name = fold(merchant.name)
+  const text = [name, fold(merchant.description)].join('\n')
   return {
     id: merchant.id,
-    text: [name, fold(merchant.description)].join('\n'),
+    text,
     aboutStart: name.length + 1,
+    aboutEnd: text.length,
+    labels: '',
     isOfficial: merchant.isOfficial,
     mustBeLive: waitsForProbe(merchant),
     isCounted: speaksForPayTo(merchant),
@@ -199,19 +215,21 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
   const tags = row.tags.map(fold)
   const service = typeof serviceName === 'string' ? [fold(serviceName)] : []
   const title = fold(row.title)
-  const description = fold(row.description)
   const named = [...tags, ...service].join(' ')
-  const descriptionStart = title.length + 1
+  const titleStart = merchant.text.length + 1
+  const tagsStart = merchant.labels.length + 1
+  merchant.text += ['', title, fold(row.description)].join('\n')
+  merchant.labels += ['', named, foldUrl(row.url)].join('\n')
   const terms = { network: merchant.network, asset: row.asset }
-  const tagsStart = descriptionStart + description.length + 1
   return {
     id: row.id,
     merchant,
-    // A template would leave a text of pieces, which is put together anew by the first search.
-    text: [title, description, named, foldUrl(row.url)].join('\n'),
-    descriptionStart,
+    titleStart,
+    descriptionStart: titleStart + title.length + 1,
+    descriptionEnd: merchant.text.length,
     tagsStart,
     urlStart: tagsStart + named.length + 1,
+    urlEnd: merchant.labels.length,
     status: row.status,
     method: row.method,
     pricing: row.pricing,

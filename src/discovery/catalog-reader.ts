@@ -46,7 +46,7 @@ export interface CatalogReader {
 
 const ROWS_AT_ONCE = 500
 const CHANGES_AT_ONCE = 200
-const TEXTS_AT_ONCE = 200
+const TEXTS_AT_ONCE = 20
 /** A question does not wait for more changes than these. */
 const MAX_LAG = 5_000
 const RETRY_MS = 1_000

@@ -75,7 +75,7 @@ function typeOf({ method }: ListedEndpoint): string {
   return method === 'MCP' ? 'mcp' : 'http'
 }
 
-export function passes(tests: readonly EndpointTest[], endpoint: ListedEndpoint): boolean {
+function passes(tests: readonly EndpointTest[], endpoint: ListedEndpoint): boolean {
   for (const test of tests) if (!test(endpoint)) return false
   return true
 }

@@ -11,7 +11,6 @@ import {
   type EndpointTest,
   isAddressed,
   isListedByDefault,
-  passes,
   testOf,
 } from './filters.js'
 import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
@@ -101,39 +100,56 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     return found
   }
 
-  function candidates({ merchant }: CatalogFilter): readonly ListedEndpoint[] {
-    return merchant === undefined ? list.endpoints : (list.findMerchant(merchant)?.endpoints ?? [])
+  function merchantsOf({ merchant }: CatalogFilter): Iterable<ListedMerchant> {
+    if (merchant === undefined) return list.merchants()
+    const named = list.findMerchant(merchant)
+    return named === undefined ? [] : [named]
+  }
+
+  /** Visits the endpoints that have every word, merchant by merchant. */
+  function eachMatch(
+    words: readonly string[],
+    { filter, isMet, isWide }: { filter: CatalogFilter; isMet: EndpointTest; isWide: boolean },
+    visit: (endpoint: ListedEndpoint, tier: number) => void,
+  ): void {
+    const finders = words.map((word) => createFinder(word, isWide))
+    for (const merchant of merchantsOf(filter)) {
+      if (!finders.every(({ begin }) => begin(merchant))) continue
+      for (const endpoint of merchant.endpoints) {
+        let tier: number = TIERS.title
+        for (const { tierOf } of finders) {
+          tier = Math.max(tier, tierOf(endpoint))
+          if (tier === TIERS.nowhere) break
+        }
+        if (tier !== TIERS.nowhere && isMet(endpoint)) visit(endpoint, tier)
+      }
+    }
   }
 
   function ranked(filter: CatalogFilter, query: string): number[][] {
     const words = wordsOf(query)
     return keep(rankKey(filter, words), () => {
       const groups: number[][] = Array.from({ length: GROUPS }, () => [])
-      const isMet = testOf(filter)
-      const finders = words.map(createTierFinder)
-      for (const endpoint of candidates(filter)) {
-        if (!isMet(endpoint)) continue
-        let worst: number = TIERS.title
-        for (const tierOf of finders) {
-          worst = Math.max(worst, tierOf(endpoint))
-          if (worst === TIERS.nowhere) break
-        }
-        if (worst === TIERS.nowhere) continue
-        const row = worst * 2 + (endpoint.status === 'live' ? 0 : 1)
+      const options = { filter, isMet: testOf(filter), isWide: true }
+      eachMatch(words, options, (endpoint, tier) => {
+        const row = tier * 2 + (endpoint.status === 'live' ? 0 : 1)
         groups[row * LEVELS + TOP_LEVEL - endpoint.evidence.level]?.push(endpoint.id)
-      }
-      return groups
+      })
+      return groups.map(inOrder)
     })
   }
 
   /** Tells whether any public endpoint has the word, whatever the rest of the filter is. */
   function occurs(word: string, filter: CatalogFilter): boolean {
-    const isShown = isAddressed(filter) ? () => true : isListedByDefault
+    const isMet = isAddressed(filter) ? () => true : isListedByDefault
     // The result of a query for this word alone may be known already.
     const known = isAddressed(filter) ? undefined : kept.get(rankKey({}, [word]))
     if (known !== undefined) return isAnything(known)
-    const tierOf = createTierFinder(word)
-    return list.endpoints.some((it) => isShown(it) && tierOf(it) !== TIERS.nowhere)
+    let isAny = false
+    eachMatch([word], { filter: {}, isMet, isWide: true }, () => {
+      isAny = true
+    })
+    return isAny
   }
 
   /** Returns the correction of a query that finds nothing, unless the correction finds nothing either. */
@@ -154,13 +170,20 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     list({ filter, q, isWide = false, sort, offset, limit }) {
       const words = wordsOf(q)
       const [ids = []] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
-        const found: ListedEndpoint[] = []
-        const isMet = testOf(filter)
-        const matchers = words.map(isWide ? createWideMatcher : createListMatcher)
-        for (const endpoint of candidates(filter)) {
-          if (isMet(endpoint) && passes(matchers, endpoint)) found.push(endpoint)
+        const options = { filter, isMet: testOf(filter), isWide }
+        const ids: number[] = []
+        if (sort === undefined) {
+          eachMatch(words, options, ({ id }) => ids.push(id))
+          return [inOrder(ids)]
         }
-        return [sort === undefined ? found.map(({ id }) => id) : sortedIds(found, sort)]
+        const found: ListedEndpoint[] = []
+        eachMatch(words, options, (endpoint) => found.push(endpoint))
+        return [
+          sortedIds(
+            found.sort((a, b) => a.id - b.id),
+            sort,
+          ),
+        ]
       })
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
@@ -178,57 +201,82 @@ function rankKey(filter: CatalogFilter, words: readonly string[]): string {
   return JSON.stringify(['rank', filter, words])
 }
 
-/** Creates a test for names and descriptions of merchants and endpoints, which is what `q` searches. */
-function createListMatcher(word: string): EndpointTest {
-  const isInMerchant = ofMerchant(({ text }) => text.includes(word))
-  return ({ text, tagsStart, merchant }) => {
-    // The merchant comes first, because its result is mostly known from the endpoint before.
-    if (isInMerchant(merchant)) return true
-    const at = text.indexOf(word)
-    return at !== -1 && at < tagsStart
-  }
+/** Puts ids in order, which they mostly are already. */
+function inOrder(ids: number[]): number[] {
+  const isSorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] as number))
+  return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
 }
 
-function createWideMatcher(word: string): EndpointTest {
-  const tierOf = createTierFinder(word)
-  return (endpoint) => tierOf(endpoint) !== TIERS.nowhere
+/** Finds a word in the endpoints of one merchant after another. */
+interface Finder {
+  /** Goes on to a merchant; returns false if none of its endpoints has the word. */
+  begin(merchant: ListedMerchant): boolean
+  /** Returns the best tier in which an endpoint of the merchant has the word. They are asked for in order of id. */
+  tierOf(endpoint: ListedEndpoint): number
 }
 
-/** Creates a function that returns the best tier in which an endpoint has a word. */
-function createTierFinder(word: string): (endpoint: ListedEndpoint) => number {
+function createFinder(word: string, isWide: boolean): Finder {
   const pieces = urlPieces(word)
-  // A word that is a single piece of a URL is found in the endpoint's text as it stands.
+  // A word that is a single piece of a URL is found in the text as it stands.
   const isOnePiece = pieces.length === 1 && pieces[0] === word
-  const tierOfMerchant = ofMerchant(({ text, aboutStart }) => {
-    const at = text.indexOf(word)
-    if (at === -1) return TIERS.nowhere
-    return at < aboutStart ? TIERS.provider : TIERS.description
-  })
-  return ({ text, merchant, descriptionStart, tagsStart, urlStart }) => {
-    const at = text.indexOf(word)
-    if (at !== -1 && at < descriptionStart) return TIERS.title
-    const isDescribed = at !== -1 && at < tagsStart
-    const afterwards = isDescribed ? text.indexOf(word, tagsStart) : at
-    if (afterwards !== -1 && afterwards < urlStart) return TIERS.tags
-    const tier = Math.min(isDescribed ? TIERS.description : TIERS.nowhere, tierOfMerchant(merchant))
-    if (tier !== TIERS.nowhere) return tier
-    const isInUrl = isOnePiece ? at !== -1 : pieces.every((piece) => text.includes(piece, urlStart))
-    return isInUrl ? TIERS.url : TIERS.nowhere
+  const text = createCursor(word)
+  const labels = createCursor(word)
+  let labelled = ''
+  let tierOfMerchant: number = TIERS.nowhere
+
+  function tierOf(endpoint: ListedEndpoint): number {
+    const at = text.from(endpoint.titleStart)
+    if (at < endpoint.descriptionStart) return TIERS.title
+    if (labels.from(endpoint.tagsStart) < endpoint.urlStart) return TIERS.tags
+    const tier = at < endpoint.descriptionEnd ? TIERS.description : TIERS.nowhere
+    if (Math.min(tier, tierOfMerchant) !== TIERS.nowhere) return Math.min(tier, tierOfMerchant)
+    if (isOnePiece) return labels.from(endpoint.urlStart) < endpoint.urlEnd ? TIERS.url : tier
+    const url = labelled.slice(endpoint.urlStart, endpoint.urlEnd)
+    return pieces.every((piece) => url.includes(piece)) ? TIERS.url : tier
+  }
+
+  function tierInText({ titleStart, descriptionEnd }: ListedEndpoint): number {
+    if (tierOfMerchant !== TIERS.nowhere) return tierOfMerchant
+    return text.from(titleStart) < descriptionEnd ? TIERS.description : TIERS.nowhere
+  }
+
+  return {
+    begin(merchant) {
+      const { aboutStart, aboutEnd } = merchant
+      const at = text.open(merchant.text)
+      tierOfMerchant = at < aboutEnd ? TIERS.description : TIERS.nowhere
+      if (at < aboutStart) tierOfMerchant = TIERS.provider
+      if (!isWide) return at !== NOWHERE
+      labelled = merchant.labels
+      return labels.open(labelled) !== NOWHERE || at !== NOWHERE || !isOnePiece
+    },
+    tierOf: isWide ? tierOf : tierInText,
   }
 }
 
-/** Keeps the result for the last merchant: endpoints of one merchant stand beside each other in most catalogs. */
-function ofMerchant<Found>(
-  find: (merchant: ListedMerchant) => Found,
-): (merchant: ListedMerchant) => Found {
-  let last: ListedMerchant | undefined
-  let found: Found
-  return (merchant) => {
-    if (merchant !== last) {
-      found = find(merchant)
-      last = merchant
-    }
-    return found
+const NOWHERE = Number.MAX_SAFE_INTEGER
+
+/** Finds the places of a word in a text, in rising order, so that each text is looked through once. */
+function createCursor(word: string) {
+  let text = ''
+  let next = 0
+
+  /** Returns the offset of the first place from `start` on. */
+  function from(start: number): number {
+    if (next >= start) return next
+    const at = text.indexOf(word, start)
+    next = at === -1 ? NOWHERE : at
+    return next
+  }
+
+  return {
+    from,
+    /** Begins with another text, and returns the offset of its first place. */
+    open(other: string): number {
+      text = other
+      next = -1
+      return from(0)
+    },
   }
 }
 

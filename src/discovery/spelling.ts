@@ -1,3 +1,5 @@
+import type { ListedMerchant } from './catalog-list.js'
+
 /** Corrections by word, for words that nothing has. Empty if the corrected query would find nothing either. */
 type Corrections = ReadonlyMap<string, string>
 
@@ -92,14 +94,16 @@ interface Neighbour {
   count: number
 }
 
+type Texts = Pick<ListedMerchant, 'text' | 'labels'>
+
 /** The words of all texts in the list, each counted, to find those that a typing error separates from another. */
 export interface WordCounts {
-  /** Takes a folded text, whose words are counted later. */
-  add(text: string): void
+  /** Takes folded texts, which may grow until their words are counted later. */
+  add(texts: Texts): void
   /** Counts the words of at most so many texts that wait; false when none waits any more. */
   count(texts: number): boolean
-  /** Takes away the words of a text that was added before. */
-  remove(text: string): void
+  /** Takes away the words of texts that were added before. */
+  remove(texts: Texts): void
   /**
    * Returns what is from 1 to `maxDistance` edits away from the folded word: words, and beginnings of longer ones that
    * begin with the same letter.
@@ -122,7 +126,7 @@ interface Counted {
 
 export function createWordCounts(): WordCounts {
   const words = new Map<string, Counted>()
-  let waiting: string[] = []
+  let waiting: Texts[] = []
   let counted = 0
 
   /** A count may be below 0 while the text with the word still waits. */
@@ -137,7 +141,7 @@ export function createWordCounts(): WordCounts {
 
   function count(texts: number): boolean {
     const end = Math.min(waiting.length, counted + texts)
-    for (; counted < end; counted++) eachWord(waiting[counted] as string, addWord)
+    for (; counted < end; counted++) eachWord(waiting[counted] as Texts, addWord)
     if (counted < waiting.length) return true
     waiting = []
     counted = 0
@@ -145,9 +149,9 @@ export function createWordCounts(): WordCounts {
   }
 
   return {
-    add: (text) => waiting.push(text),
+    add: (texts) => waiting.push(texts),
     count,
-    remove: (text) => eachWord(text, removeWord),
+    remove: (texts) => eachWord(texts, removeWord),
     near(word, maxDistance) {
       count(waiting.length)
       const letters = lettersOf(word)
@@ -171,8 +175,9 @@ export function createWordCounts(): WordCounts {
   }
 }
 
-function eachWord(text: string, visit: (word: string) => void): void {
+function eachWord({ text, labels }: Texts, visit: (word: string) => void): void {
   for (const word of text.match(spelledWords) ?? []) visit(word)
+  for (const word of labels.match(spelledWords) ?? []) visit(word)
 }
 
 /** Returns how a word of the texts is near to `word`: as a whole, or by its beginning. */

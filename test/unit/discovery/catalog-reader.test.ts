@@ -93,7 +93,9 @@ describe('the catalog in memory', () => {
     while (catalog.figures().readSeconds === 0) await new Promise((go) => setImmediate(go))
     expect(catalog.figures().endpoints).toBe(3)
     const list = await whenRead(catalog)
-    const titles = list.endpoints.map(({ text }) => text.split('\n')[0])
+    const titles = list.endpoints.map(({ merchant, titleStart, descriptionStart }) =>
+      merchant.text.slice(titleStart, descriptionStart - 1),
+    )
     expect(titles).toEqual(['changed', 'added', 'new'])
     expect(list.sequence).toBe(await store.lastChange())
   })

@@ -66,24 +66,24 @@ describe('the distance', () => {
 describe('the words of the texts', () => {
   it('are counted in all texts, and gone with the last text that has them', () => {
     const words = createWordCounts()
-    words.add('weather and\nfeather')
-    words.add('the weather')
+    words.add({ text: 'weather and\nfeather', labels: '' })
+    words.add({ text: 'the weather', labels: '' })
     const near = () => words.near('xeather', 1).sort((a, b) => b.count - a.count)
     expect(near()).toEqual([
       { word: 'weather', isWhole: true, distance: 1, count: 2 },
       { word: 'feather', isWhole: true, distance: 1, count: 1 },
     ])
-    words.remove('weather and\nfeather')
+    words.remove({ text: 'weather and\nfeather', labels: '' })
     expect(near()).toEqual([{ word: 'weather', isWhole: true, distance: 1, count: 1 }])
-    words.remove('the weather')
+    words.remove({ text: 'the weather', labels: '' })
     expect(near()).toEqual([])
   })
 
   it('are counted a few texts at a time, also when a text goes before its turn', () => {
     const words = createWordCounts()
-    for (const text of ['weather', 'weather', 'feather']) words.add(text)
-    words.remove('weather')
-    words.remove('feather')
+    for (const text of ['weather', 'weather', 'feather']) words.add({ text, labels: '' })
+    words.remove({ text: 'weather', labels: '' })
+    words.remove({ text: 'feather', labels: '' })
     expect(words.count(2)).toBe(true)
     expect(words.count(2)).toBe(false)
     expect(words.near('xeather', 1)).toEqual([
@@ -93,13 +93,13 @@ describe('the words of the texts', () => {
 
   it('are never cut within a letter of two UTF-16 units', () => {
     const words = createWordCounts()
-    words.add('toke\u{1d4b3}abc')
+    words.add({ text: 'toke\u{1d4b3}abc', labels: '' })
     expect(words.near('tokem', 1)).toEqual([])
   })
 
   it('count together for a beginning that several of them have', () => {
     const words = createWordCounts()
-    words.add('tokens tokenized')
+    words.add({ text: 'tokens tokenized', labels: '' })
     expect(words.near('tokne', 1)).toEqual([
       { word: 'token', isWhole: false, distance: 1, count: 2 },
     ])
@@ -109,7 +109,7 @@ describe('the words of the texts', () => {
 /** Returns the corrections of words in a catalog of these texts, and how many searches that took. */
 function corrected(texts: string[], query: string) {
   const words = createWordCounts()
-  for (const text of texts) words.add(text)
+  for (const text of texts) words.add({ text, labels: '' })
   let searches = 0
   const having = (words: readonly string[]) =>
     texts.filter((text) => words.every((word) => text.includes(word))).length

@@ -5,6 +5,7 @@ import { toHttpCall } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
 import { waits } from './payment.js'
 import { bytesOf } from './terms.js'
+import { words } from './words.js'
 
 /** An endpoint that is called from the page of its merchant. */
 export interface CalledEndpoint {
@@ -81,7 +82,7 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
     length += value.length
     if (length > MAX_BYTES) {
       await reader?.cancel()
-      throw new RangeError('too long')
+      throw new RangeError(words.tooLongAnswer)
     }
     chunks.push(value)
   }
@@ -109,7 +110,7 @@ export async function callByService(
   } catch (error) {
     // A refusal of the service came before the call; without an answer nobody knows.
     const wasSent = !(error instanceof ArcusError && error.status > 0 && error.status < 500)
-    const message = error instanceof ArcusError ? error.message : 'No answer came in time.'
+    const message = error instanceof ArcusError ? error.message : words.noAnswer
     return { ok: false, message, wasSent }
   }
 }

@@ -82,7 +82,7 @@ async function readPermitNonce({ address, read }: Payer, token: string): Promise
 }
 
 function numberOf(answer: Hex): bigint {
-  if (!/^0x[0-9a-f]{64}$/i.test(answer)) throw new Error('The answer is no number.')
+  if (!/^0x[0-9a-f]{64}$/i.test(answer)) throw new Error(words.badAnswer)
   return BigInt(answer)
 }
 

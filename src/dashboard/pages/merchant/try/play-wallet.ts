@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { ConsoleSettings } from '../../../../api/service.js'
 import type { Payer } from './permit2.js'
+import { words } from './words.js'
 
 /**
  * The key of the devnet's payer, who has play money. It is one of the public test mnemonic that every local chain prints
@@ -14,14 +15,14 @@ export function playWallet({
   devnet,
   networks = [],
 }: Pick<ConsoleSettings, 'devnet'> & Partial<Pick<ConsoleSettings, 'networks'>>): Payer {
-  if (devnet !== true) throw new Error('There is no play money on a real network.')
+  if (devnet !== true) throw new Error(words.noPlayMoney)
   const account = privateKeyToAccount(PLAY_KEY)
   const node = networks.find(({ listed }) => listed)?.walletRpcUrls[0]
   return {
     address: account.address,
     sign: (typedData) => account.signTypedData(typedData),
     async read(to, data) {
-      if (node === undefined) throw new Error('This devnet names no node.')
+      if (node === undefined) throw new Error(words.noNode)
       const call = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to, data }, 'latest'] }
       const answer = await fetch(node, {
         method: 'POST',

@@ -119,6 +119,12 @@ export const words = {
   leftOver: 'It can no longer be taken: its time is over.',
   leftClose: 'Close',
 
+  noAnswer: 'No answer came in time.',
+  tooLongAnswer: 'The answer is too long.',
+  noPlayMoney: 'There is no play money on a real network.',
+  noNode: 'This devnet names no node.',
+  badAnswer: 'The answer of the node is no number.',
+
   required: 'Needed.',
   notNumber: 'Write a number.',
   notInteger: 'Write a whole number.',

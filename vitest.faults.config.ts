@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { compiledThreads } from './test/support/compiled-threads.js'
 
 /** Files with several processes at once, or with a process that starts over and over: they keep a processor busy. */
 const busy = [
@@ -28,7 +29,7 @@ const byUpto = ['kill', 'permit2', 'deliveries', 'crowd', 'rpc'].map(
 const byPermit2 = ['kill', 'permit2', 'crowd', 'rpc'].map((name) => `test/faults/${name}.test.ts`)
 
 // The packages of this repository are tested from their sources.
-const resolve = { tsconfigPaths: true }
+const sources = { resolve: { tsconfigPaths: true }, plugins: [compiledThreads()] }
 
 const shared = {
   expect: { poll: { timeout: 15_000 } },
@@ -45,7 +46,7 @@ export default defineConfig({
     // Faults are about time, so no file may wait for a processor. The others mostly wait for blocks.
     projects: [
       {
-        resolve,
+        ...sources,
         test: {
           ...shared,
           name: 'busy',
@@ -55,7 +56,7 @@ export default defineConfig({
         },
       },
       {
-        resolve,
+        ...sources,
         test: {
           ...shared,
           name: 'waiting',
@@ -66,7 +67,7 @@ export default defineConfig({
         },
       },
       {
-        resolve,
+        ...sources,
         test: {
           ...shared,
           name: 'EURC',
@@ -77,7 +78,7 @@ export default defineConfig({
         },
       },
       {
-        resolve,
+        ...sources,
         test: {
           ...shared,
           name: 'upto',
@@ -88,7 +89,7 @@ export default defineConfig({
         },
       },
       {
-        resolve,
+        ...sources,
         test: {
           ...shared,
           name: 'permit2',

@@ -21,8 +21,8 @@ export default defineConfig({
     // Bounds for what hangs: on a busy machine everything takes three times as long.
     testTimeout: 90_000,
     hookTimeout: 120_000,
-    // A file may start a chain and a service; more of them at once only wait for the processor.
-    maxWorkers: 2,
+    // A file mostly waits: for blocks, processes and streams. Three at once keep two processors busy.
+    maxWorkers: 3,
     // Files run one after another in the same process, so that each module is loaded once.
     isolate: false,
     pool: 'forks',

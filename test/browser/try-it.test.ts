@@ -219,6 +219,28 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await close()
   })
 
+  it('calls a payment over by what Arcus says after its time, and not before', async () => {
+    const { page, close } = await openPanel(aWallet())
+    await page.clock.install()
+    await page.route('**/api/try', (route) =>
+      route.request().postDataJSON().payment === undefined
+        ? route.continue()
+        : route.fulfill({ json: { outcome: 'unanswered', message: 'Silence.', wasSent: true } }),
+    )
+    await pay(page)
+    await page.getByText('It is not known whether the payment went through').waitFor()
+    await page.route('**/payments/**', (route) => route.abort())
+    const late = page.waitForEvent('requestfailed', (it) => it.url().includes('/payments/'))
+    await page.clock.fastForward('01:10')
+    await late
+    expect(await page.getByText('its time is over', { exact: false }).count()).toBe(0)
+    await page.unroute('**/payments/**')
+    await page.clock.fastForward(3_000)
+    await page.getByText('its time is over', { exact: false }).waitFor()
+    await page.getByRole('button', { name: /^Call and pay/ }).waitFor()
+    await close()
+  })
+
   it('calls a tool of an MCP server with the payment', async () => {
     const { page, close } = await openPanel(aWallet(), {}, 'tool-shop')
     await page.getByLabel('city').fill('Sines')
@@ -309,12 +331,32 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await receipt.getByText('0.003456', { exact: false }).first().waitFor()
     await receipt.close()
 
+    // The journal is believed, and not a seller who takes money and says that nothing was charged.
+    shop.charge = '2000'
+    await page.route('**/api/try', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      const told = answer.headers['payment-response']
+      if (told !== undefined) {
+        const settled = JSON.parse(Buffer.from(told, 'base64').toString())
+        const text = JSON.stringify({ ...settled, amount: '0' })
+        answer.headers['payment-response'] = Buffer.from(text).toString('base64')
+      }
+      await route.fulfill({ response, json: answer })
+    })
+    shop.opensToPages = false
+    await page.getByRole('button', { name: /^Call again/ }).click()
+    await page.getByRole('button', { name: 'Sign both' }).click()
+    await page.getByText('0.002 USDC', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(5_456n)
+    await page.unroute('**/api/try')
+
     shop.charge = '0'
     await page.getByRole('button', { name: /^Call again/ }).click()
     await page.getByRole('button', { name: 'Sign both' }).click()
     await page.getByText('says it charged nothing', { exact: false }).waitFor()
     await page.getByText('nothing that Arcus knows of').waitFor()
-    expect(before - (await balance())).toBe(3_456n)
+    expect(before - (await balance())).toBe(5_456n)
     await close()
   })
 

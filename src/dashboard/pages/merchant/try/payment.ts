@@ -1,6 +1,13 @@
 import { type Address, type Hex, toHex } from 'viem'
 import { authorizationTypes } from '../../../../x402/authorization-types.js'
-import { chainIdOf, type Payer, type Plan, permit2Message, signPermit } from './permit2.js'
+import {
+  chainIdOf,
+  type Payer,
+  type Permit2Message,
+  type Plan,
+  permit2Message,
+  signPermit,
+} from './permit2.js'
 import type { ShownTerms } from './terms.js'
 
 /** A payment that was signed once. It can be taken once. */
@@ -45,19 +52,21 @@ export async function signPayment(
   const nonce = toHex(crypto.getRandomValues(new Uint8Array(32)))
   const end = BigInt(now + offer.maxTimeoutSeconds)
   const times = { validAfter: BigInt(now - EARLIER_SECONDS), validBefore: end }
+  // Permit2 and permits name the last second in which they can be taken.
+  const deadline = end - 1n
   const permitted =
     first?.kind === 'permit'
       ? await signPermit(
           payer,
           shown,
-          { amount: offer.amount, nonce: first.nonce, deadline: end },
+          { amount: offer.amount, nonce: first.nonce, deadline },
           required.extensions,
         )
       : required.extensions
   const payload =
     way.by === 'eip3009'
       ? await signAuthorization(payer, shown, { ...times, nonce, amount: offer.amount })
-      : await signForPermit2(payer, shown, { way, nonce, ...times })
+      : await signForPermit2(payer, shown, { way, nonce, validAfter: times.validAfter, deadline })
   const { resource } = required
   const whole = {
     x402Version: 2,
@@ -113,19 +122,16 @@ async function signAuthorization(
   return { signature, authorization }
 }
 
-/** Signs for Permit2, whose deadline is the last second in which a payment can be taken. */
+/** Signs for Permit2. */
 async function signForPermit2(
   payer: Payer,
   shown: ShownTerms,
-  { way, nonce, validAfter, validBefore }: Times & { way: Plan['way'] },
+  members: Pick<Permit2Message, 'way' | 'nonce' | 'validAfter' | 'deadline'>,
 ) {
   const { typedData, permit2Authorization } = permit2Message({
-    way,
+    ...members,
     payer: payer.address,
     shown,
-    nonce,
-    validAfter,
-    deadline: validBefore - 1n,
   })
   return { signature: await payer.sign(typedData), permit2Authorization }
 }

@@ -120,7 +120,9 @@ function Money({
   const most = exactAmount(atomicToUsd(signed.amount), symbol)
   const moved = payment === undefined ? undefined : exactAmount(atomicToUsd(payment.amount), symbol)
   const transaction = payment?.transaction ?? settlement?.transaction
-  const isFree = standing === 'failed' || standing === 'expired' || isUncharged(state)
+  // The journal knows better than a seller who says that nothing was charged.
+  const isFree =
+    standing === 'failed' || standing === 'expired' || (payment === undefined && isUncharged(state))
   const cost = isCeiling ? (moved ?? words.atMost(most)) : most
   return (
     <dl className="divide-y divide-line text-sm">

@@ -43,7 +43,8 @@ export function useStanding({ signed, settlement, repliedAt = 0 }: Told): {
 } {
   const { validBefore } = signed ?? noPayment
   const path = paymentPath(signed ?? noPayment)
-  const isLive = () => Date.now() / 1000 < validBefore + 5
+  /** Tells whether the journal as it was read then has every end that the payment can have. */
+  const isLast = (readAt: number) => readAt / 1000 >= validBefore + 5
   const query = useQuery({
     queryKey: ['signed-payment', path],
     queryFn: ({ signal }) =>
@@ -53,10 +54,11 @@ export function useStanding({ signed, settlement, repliedAt = 0 }: Told): {
       }),
     enabled: signed !== undefined,
     retry: false,
-    refetchInterval: ({ state: { data } }) => {
+    refetchInterval: ({ state: { data = [], dataUpdatedAt } }) => {
+      const now = data.map(({ state }) => standings[state])
       // A payment that failed may still be settled by the seller's next try.
-      const isPaid = data?.some(({ state }) => state === 'confirmed')
-      return isPaid === true || !isLive() ? false : ASK_MS
+      const isDecided = isLast(dataUpdatedAt) && !now.includes('settling')
+      return isDecided || now.includes('paid') ? false : ASK_MS
     },
   })
   const { refetch } = query
@@ -72,9 +74,9 @@ export function useStanding({ signed, settlement, repliedAt = 0 }: Told): {
       ? standings[payment.state]
       : isTold
         ? toldStanding(query, repliedAt)
-        : isLive()
-          ? 'open'
-          : 'expired'
+        : isLast(query.dataUpdatedAt)
+          ? 'expired'
+          : 'open'
   return { standing, payment }
 }
 

@@ -50,7 +50,7 @@ export type Choice =
 const MAX_TIMEOUT_SECONDS = 3_600
 const MAX_OFFERS = 16
 /** The terms are sent back to the seller in one header, and servers take 16 KiB of headers in all. */
-const MAX_ECHO_CHARS = 9_000
+const MAX_ECHO_BYTES = 9_000
 
 /** Reads what a 402 asks for: the header of version 2, else its body. */
 export function readTerms(header: string | undefined, body: string): unknown {
@@ -91,7 +91,7 @@ export function choose(required: unknown, shown: ShownTerms, service?: Permit2Se
   }
   const { resource, extensions } = required
   const isShort = ({ offer }: Way) =>
-    JSON.stringify([offer, resource, extensions]).length <= MAX_ECHO_CHARS
+    new TextEncoder().encode(JSON.stringify([offer, resource, extensions])).length <= MAX_ECHO_BYTES
   const fitting = ways.filter((way) => isWithin(way, shown) && isShort(way))
   return fitting.length > 0 ? { ok: true, required, ways: fitting } : refuse(words.tooLong)
 }

@@ -113,7 +113,10 @@ function Act({
   const { standing } = useStanding(state)
   const { step, signed, reply } = state
   const isOver = standing === 'paid' || standing === 'expired'
-  const isOpen = signed !== undefined && !isOver && Date.now() / 1000 < signed.validBefore
+  const isOpen =
+    signed !== undefined &&
+    !isOver &&
+    (standing === 'settling' || Date.now() / 1000 < signed.validBefore)
   const isSeen = reply !== undefined && isOver
   useEffect(() => {
     if (isSeen) run.seen()

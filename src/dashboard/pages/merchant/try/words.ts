@@ -19,7 +19,7 @@ export const words = {
   signing: 'Answer in the wallet.',
   paying: 'Paid call under way. Keep this tab open.',
   payingLong:
-    'The endpoint is slow. The page waits for up to a minute, and then says what it knows. You cannot pay twice.',
+    'The endpoint is slow. The page waits for two minutes at most, and then says what it knows. You cannot pay twice.',
   stillOpen: (until: string) =>
     `The payment that was under way before could still be taken until ${until}. Until then no other one is signed here.`,
   twice: 'Two signatures are needed',
@@ -87,8 +87,6 @@ export const words = {
   change: 'Change',
   connectFirst: 'Connect a wallet to pay.',
   pathPlace: 'Part of the address',
-  agentOnly: 'Only programs can call this endpoint',
-  agentOnlyText: 'Take the code below.',
 
   answer: 'Answer',
   cost: 'Cost',

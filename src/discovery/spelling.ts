@@ -1,5 +1,3 @@
-import type { ListedMerchant } from './catalog-list.js'
-
 /** Corrections by word, for words that nothing has. Empty if the corrected query would find nothing either. */
 type Corrections = ReadonlyMap<string, string>
 
@@ -94,7 +92,11 @@ interface Neighbour {
   count: number
 }
 
-type Texts = Pick<ListedMerchant, 'text' | 'labels'>
+/** The folded texts of a merchant and its endpoints. */
+interface Texts {
+  text: string
+  labels: string
+}
 
 /** The words of all texts in the list, each counted, to find those that a typing error separates from another. */
 export interface WordCounts {

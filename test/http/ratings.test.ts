@@ -259,7 +259,7 @@ describe('a rating', () => {
     expect(await rate({ amount: '49999' })).toEqual(elsewhere)
     expect(await euros('50000')).toEqual(elsewhere)
     expect(await rate({ amount: '50000' })).toEqual(kept)
-    // Who paid the price of then may rate after it rose; the 402 may take another token too.
+    // A payment of an earlier, lower price still counts; the 402 may take another token too.
     await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 2_000)
     expect(await rate({ amount: '50000' })).toEqual(kept)
     expect(await rate({ amount: '49999' })).toEqual(elsewhere)

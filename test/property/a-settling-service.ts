@@ -51,7 +51,7 @@ const removeRows = database.transaction(() => {
   for (const removal of removals) removal.run()
 })
 
-/** That of the run under way. */
+/** Belongs to the run under way. */
 let currentGate: Gate
 const write: GroupCommit['write'] = async (write) => {
   await currentGate('commit')

@@ -11,7 +11,7 @@ export interface Shop {
   ask(...amounts: string[]): void
   /** Sets members over those of its one requirement from now on, and the extensions of its 402. */
   demand(requirement: Record<string, unknown>, extensions?: Record<string, unknown>): void
-  /** What it takes of a ceiling (`upto`), in atomic units. */
+  /** The part of a ceiling (`upto`) that it takes, in atomic units. */
   charge: string | undefined
   /** Closed, it answers nobody. */
   isOpen: boolean

@@ -97,7 +97,7 @@ describe.each(['JSON-RPC', 'KMS'] as const)('a key service by %s', (kind) => {
       expect(await signer?.sign(transaction)).toBe(local)
       await signer?.sign(trialTransaction(5042, lower))
       for (const behaviour of badBehaviours) {
-        // What is signed here is a payment, on which it hangs already.
+        // The signature asked for here is that of a payment, on which it hangs already.
         if (behaviour === 'hangs on payments') continue
         service.behaviour = behaviour
         await expect(signer?.sign(transaction), behaviour).rejects.toThrow(SignerError)

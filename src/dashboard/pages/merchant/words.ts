@@ -48,7 +48,7 @@ export const words = {
     note: 'Refunds are taken off. Payments of an owner to their own merchant, and invalid payments, are not counted.',
   },
 
-  /** Of an agent, and of an endpoint. */
+  /** Says when an agent or an endpoint was checked. */
   checked: 'checked {when}',
 
   checks: {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-/** Smaller files fit one packet, compressed or not. */
-const FROM_BYTES = 1_024
+/** Smaller files gain little. */
+const FROM_BYTES = 512
 const COMPRESSIBLE = /\.(css|html|js|json|svg|txt|webmanifest)$/
 
 /** The shape of a Vite plugin, so that this file needs no Vite. */

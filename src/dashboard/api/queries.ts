@@ -30,6 +30,13 @@ export const settingsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
+/** Enough for the home page. */
+export const newestQuery = queryOptions({
+  queryKey: ['newest'],
+  queryFn: ({ signal }) => requestJson<BrowseAnswer>('/api/endpoints?sort=new&limit=5', { signal }),
+  staleTime: 15_000,
+})
+
 /** The filters of the directory, each as the address of the page holds it. */
 export interface EndpointFilters {
   query?: string

@@ -1,8 +1,8 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { ExploreAnswer, Settlement } from '../../../api/explore.js'
-import { endpointsQuery, exploreQuery, totalsQuery } from '../../api/queries.js'
+import { exploreQuery, newestQuery, totalsQuery } from '../../api/queries.js'
 import { useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { type Bar, Bars } from '../../components/bars.js'
@@ -259,11 +259,9 @@ function TopMerchants({ merchants }: Pick<ExploreAnswer, 'merchants'>) {
   )
 }
 
-const NEW_SHOWN = 5
-
 function JustListed() {
-  const { data } = useInfiniteQuery(endpointsQuery({ sort: 'new' }))
-  const items = data?.pages[0]?.items.slice(0, NEW_SHOWN)
+  const { data } = useQuery(newestQuery)
+  const items = data?.items
   return (
     <Panel
       title={words.latest.title}

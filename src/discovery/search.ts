@@ -106,11 +106,11 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     return named === undefined ? [] : [named]
   }
 
-  /** Visits the endpoints that have every word, merchant by merchant. */
+  /** Visits the endpoints that have every word, merchant by merchant, until `visit` returns true. */
   function eachMatch(
     words: readonly string[],
     { filter, isMet, isWide }: { filter: CatalogFilter; isMet: EndpointTest; isWide: boolean },
-    visit: (endpoint: ListedEndpoint, tier: number) => void,
+    visit: (endpoint: ListedEndpoint, tier: number) => unknown,
   ): void {
     const finders = words.map((word) => createFinder(word, isWide))
     for (const merchant of merchantsOf(filter)) {
@@ -121,7 +121,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
           tier = Math.max(tier, tierOf(endpoint))
           if (tier === TIERS.nowhere) break
         }
-        if (tier !== TIERS.nowhere && isMet(endpoint)) visit(endpoint, tier)
+        if (tier !== TIERS.nowhere && isMet(endpoint) && visit(endpoint, tier) === true) return
       }
     }
   }
@@ -148,6 +148,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     let isAny = false
     eachMatch([word], { filter: {}, isMet, isWide: true }, () => {
       isAny = true
+      return isAny
     })
     return isAny
   }

@@ -48,6 +48,9 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
       await page.getByRole('heading', { level: 1, name }).waitFor()
       expect(await page.title()).toBe(`${name} · Arcus`)
     }
+    await page.getByRole('navigation', { name: 'Guides', exact: true }).getByText('How').click()
+    await page.getByText('A play wallet pays').getByRole('link', { name: 'directory' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Directory' }).waitFor()
     expect(faults).toEqual([])
     await close()
   })
@@ -103,6 +106,10 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
     await page.getByLabel('Address of your endpoint').fill('no address')
     await page.getByRole('button', { name: 'Check' }).click()
     await page.getByText('It could not be checked').waitFor()
+    await page.getByText('Write the whole address').waitFor()
+    await page.getByLabel('Address of your endpoint').fill('api.example.com/quote')
+    await page.getByRole('button', { name: 'Check' }).click()
+    await page.getByText('Write the whole address').waitFor()
     await close()
   })
 

@@ -151,7 +151,7 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
     await signIn(page)
     await chooseInAccountMenu(page, 'Sign out')
     await page.getByText('Sign in to see payments').waitFor()
-    // The wallet stays connected.
+    await page.getByText('You are signed out. The wallet stays connected.').waitFor()
     await accountButton(page).waitFor()
     await close()
   })

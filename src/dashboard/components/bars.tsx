@@ -41,6 +41,7 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
   const last = bars.length - 1
   const lines = linesUpTo(Math.max(0, ...bars.map(({ values }) => sum(values))))
   const top = (lines.at(-1) as number) * 1.02
+  const every = Math.ceil(bars.length / MAX_NAMES)
   const fromTop = (value: number) => `${(1 - value / top) * 100}%`
 
   const show = (index: number | null) => {
@@ -61,7 +62,9 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
   }
 
   return (
-    <div className={`flex h-full flex-col text-2xs tabular ${formatValue && 'pt-2 pl-14'}`}>
+    <div
+      className={`@container flex h-full flex-col text-2xs tabular ${formatValue && 'pt-2 pl-14'}`}
+    >
       <div
         role="slider"
         tabIndex={0}
@@ -114,8 +117,13 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
       {formatValue !== undefined && (
         <svg className="h-5 w-full overflow-visible fill-faint" aria-hidden="true">
           {bars.map(({ key, name }, index) =>
-            index % Math.ceil(bars.length / MAX_NAMES) === 0 ? (
-              <text key={key} x={`${(index / bars.length) * 100}%`} y="16">
+            index % every === 0 ? (
+              <text
+                key={key}
+                x={`${(index / bars.length) * 100}%`}
+                y="16"
+                className={index % (2 * every) === 0 ? undefined : '@max-sm:hidden'}
+              >
                 {name}
               </text>
             ) : null,

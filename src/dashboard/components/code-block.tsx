@@ -8,7 +8,7 @@ export function CodeBlock({ code, name }: { code: string; name: string }) {
         <CopyButton text={code} name={name} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus */}
-      <section aria-label={name} tabIndex={0} className="max-h-96 overflow-auto p-4 pr-10">
+      <section aria-label={name} tabIndex={0} className="mr-10 max-h-96 overflow-auto p-4 pr-0">
         <pre className="font-mono text-xs leading-5">
           <code dir="ltr">{code}</code>
         </pre>

@@ -24,7 +24,11 @@ export function DataTable<Row>({
         <thead className="text-xs text-muted">
           <tr className="border-b border-line">
             {columns.map(({ name }) => (
-              <th key={name} scope="col" className="px-4 py-2 font-medium whitespace-nowrap">
+              <th
+                key={name}
+                scope="col"
+                className="px-4 py-2 font-medium whitespace-nowrap first:pl-5"
+              >
                 {name}
               </th>
             ))}
@@ -34,7 +38,7 @@ export function DataTable<Row>({
           {rows.map((row) => (
             <tr key={keyOf(row)} className="hover:bg-sunken">
               {columns.map(({ name, cell }) => (
-                <td key={name} className="px-4 py-2.5 align-middle whitespace-nowrap">
+                <td key={name} className="px-4 py-2.5 align-middle whitespace-nowrap first:pl-5">
                   {cell(row)}
                 </td>
               ))}

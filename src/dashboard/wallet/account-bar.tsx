@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
@@ -65,9 +65,7 @@ function AccountMenu() {
                   ? []
                   : [{ name: words.seeInExplorer, act: `${explorerUrl}/address/${address}` }]),
                 { name: words.switchWallet, act: pick },
-                ...(session == null
-                  ? []
-                  : [{ name: words.signOut, act: () => endSession(client) }]),
+                ...(session == null ? [] : [{ name: words.signOut, act: () => signOut(client) }]),
                 { name: words.disconnect, act: () => void leave() },
               ]
         }
@@ -92,6 +90,11 @@ function AccountMenu() {
 
 async function copyAddress(address: string): Promise<void> {
   say((await copyText(address)) ? words.copied : words.copyRefused)
+}
+
+function signOut(client: QueryClient): void {
+  endSession(client)
+  say(words.signedOut)
 }
 
 /** Disconnects every wallet: otherwise an earlier one would take the place of the last. */

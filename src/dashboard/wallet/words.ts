@@ -9,6 +9,7 @@ export const accountWords = {
   seeInExplorer: 'Show in the block explorer',
   switchWallet: 'Switch wallet',
   signOut: 'Sign out',
+  signedOut: 'You are signed out. The wallet stays connected.',
   disconnect: 'Disconnect wallet',
 
   otherChain: (chainId: number) => `The wallet is on another chain (${chainId})`,
@@ -27,7 +28,7 @@ export const walletWords = {
   noWallet:
     'No wallet was found in this browser. Install one as an extension and load this page again, or open the page in the browser of a wallet app.',
   signaturesOnly:
-    'Arcus sees your address and asks for signatures. It never asks for a transaction.',
+    'Arcus sees your address and asks for signatures. A listing needs no transaction. A payment may need an approval before it, and the page says so first.',
   browserWallet: 'Browser wallet',
   onPhone: 'A wallet on your phone',
   apps: { metaMask: 'MetaMask', coinbase: 'Coinbase Wallet', trust: 'Trust Wallet' },

@@ -211,7 +211,7 @@ export const words = {
     revenueByDay: 'Revenue by day',
     settled: 'settled',
     failed: 'failed',
-    hours: 'hours in your time',
+    hours: 'hours in your time zone',
     days: 'days in UTC',
     revenueIs: (times: string) => `USDC, without payments to yourself, ${times}`,
     bar: (time: string, settled: string, failed: string, verified: string, usdc: string) =>

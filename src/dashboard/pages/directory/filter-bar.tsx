@@ -82,7 +82,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
-      <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
+      <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 sm:-ml-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
         {[sortChoices(filters), ...choices, priceChoices(filters)].map(([name, label, options]) => (
           <Select
             key={name}

@@ -44,7 +44,7 @@ export const words = {
   top: {
     title: 'Merchants with the most payers',
     note: 'Different payers in 30 days.',
-    empty: 'No listed merchant was paid in 30 days.',
+    empty: 'No merchant yet. A payment to a listed one counts here after a minute or two.',
     figures: (payers: number, calls: number) =>
       `${payersOf(payers)}, ${counted(calls, { one: '# call', other: '# calls' })}`,
   },

@@ -20,6 +20,7 @@ interface Checked {
 }
 
 async function check(url: string): Promise<Checked> {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new Error(words.noUrl)
   const quote = await readQuote(url, {})
   const path = withQuery('/discovery/status', { resource: url })
   return { quote, listed: await requestJson<ListingStatus>(path) }

@@ -79,7 +79,7 @@ export function Addresses({ rows }: { rows: readonly (readonly [name: string, ur
     <Card>
       <dl className="divide-y divide-line">
         {rows.map(([name, url]) => (
-          <div key={name} className="flex flex-wrap items-center gap-x-4 gap-y-0.5 px-4 py-2.5">
+          <div key={name} className="items-center gap-x-4 px-4 py-2.5 sm:flex">
             <dt className="w-44 shrink-0 text-sm text-muted">{name}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2 font-mono text-sm text-ink">
               <span className="min-w-0 break-all">{url}</span>

@@ -8,7 +8,7 @@ const words = texts.how
 export function HowItWorks() {
   return (
     <Guide title={words.title} lead={words.lead}>
-      {({ network }) => (
+      {({ network, settings }) => (
         <>
           <Part title={words.call}>
             <Steps steps={words.steps(network.asset.symbol, network.name)} />
@@ -33,6 +33,14 @@ export function HowItWorks() {
             </dl>
           </Part>
           <Part title={words.next}>
+            {settings.tryIt && (
+              <p>
+                <Sentence
+                  text={words.tryText(settings.devnet)}
+                  parts={{ directory: <TextLink href="/directory">{words.directory}</TextLink> }}
+                />
+              </p>
+            )}
             <p>
               <Sentence
                 text={words.nextText}

@@ -60,6 +60,11 @@ export const words = {
         ['Arc', 'The chain on which the payments settle.'],
       ] as const,
     next: 'Go on',
+    tryText: (isDevnet: boolean) =>
+      isDevnet
+        ? 'See it happen: choose an API in the {directory}, and press “Try it”. A play wallet pays, with money that is worth nothing.'
+        : 'See it happen: choose an API in the {directory}, and press “Try it”. Your own wallet pays for one call.',
+    directory: 'directory',
     nextText: '{browse}, or {sell}, or {agents}.',
     browse: 'Browse paid APIs',
     sell: 'sell your own',
@@ -150,7 +155,7 @@ export const words = {
   money: {
     play: 'Play money',
     playText: (symbol: string) =>
-      `This is a local chain, and its money is worth nothing. {command} prints the key of a wallet with 100 ${symbol}. This command pays the sample API with it:`,
+      `This is a local chain, and its money is worth nothing. {command} prints the key of a wallet with 100 ${symbol}. “Try it” on the page of a merchant pays with it. So does this command, which calls the sample API:`,
     commandName: 'command',
     free: 'Money to try it with',
     onTestnet: 'This is the testnet. Its money is free: choose Arc Testnet at {faucet}.',
@@ -163,6 +168,7 @@ export const words = {
     submit: 'Check',
     pending: 'Arcus calls it now, without payment.',
     failed: 'It could not be checked',
+    noUrl: 'Write the whole address, such as https://api.example.com/quote.',
     right: 'Your endpoint asks for payment correctly',
     works: 'Your endpoint works, and could be better',
     price: 'A call costs',

@@ -167,7 +167,10 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       title={words.title}
       aside={
         <div className="flex flex-wrap items-center gap-3">
-          <Dot tone={tone}>{name}</Dot>
+          {/* Wide enough for each state, so that the row breaks where it broke before. */}
+          <span className="w-24 sm:text-right">
+            <Dot tone={tone}>{name}</Dot>
+          </span>
           {endpoints.length > 1 && (
             <Select
               variant="small"

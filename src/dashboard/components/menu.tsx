@@ -50,7 +50,7 @@ export function MenuButton({
     const at = items.indexOf(document.activeElement as HTMLElement)
     const next = {
       ArrowDown: at + 1,
-      ArrowUp: at - 1 + items.length,
+      ArrowUp: (at < 1 ? items.length : at) - 1,
       Home: 0,
       End: items.length - 1,
     }[event.key]
@@ -83,38 +83,9 @@ export function MenuButton({
         >
           {heading}
           <div ref={menu} id={id} role="menu" aria-label={label}>
-            {actions.map(({ name, act }, index) =>
-              typeof act === 'string' ? (
-                <a
-                  key={name}
-                  role="menuitem"
-                  tabIndex={-1}
-                  href={act}
-                  target="_blank"
-                  rel="noopener noreferrer"
-                  ref={index === 0 ? focusIt : null}
-                  onClick={close}
-                  className={itemStyle}
-                >
-                  {name}
-                </a>
-              ) : (
-                <button
-                  key={name}
-                  type="button"
-                  role="menuitem"
-                  tabIndex={-1}
-                  ref={index === 0 ? focusIt : null}
-                  onClick={() => {
-                    close()
-                    act()
-                  }}
-                  className={itemStyle}
-                >
-                  {name}
-                </button>
-              ),
-            )}
+            {actions.map((action, index) => (
+              <Item key={action.name} {...action} isFirst={index === 0} onChoice={close} />
+            ))}
           </div>
         </div>
       )}
@@ -123,3 +94,33 @@ export function MenuButton({
 }
 
 const focusIt = (item: HTMLElement | null) => item?.focus()
+
+function Item({
+  name,
+  act,
+  isFirst,
+  onChoice,
+}: MenuAction & { isFirst: boolean; onChoice: () => void }) {
+  const shared = {
+    role: 'menuitem',
+    tabIndex: -1,
+    ref: isFirst ? focusIt : null,
+    className: itemStyle,
+  }
+  if (typeof act === 'string') {
+    return (
+      <a {...shared} href={act} target="_blank" rel="noopener noreferrer" onClick={onChoice}>
+        {name}
+      </a>
+    )
+  }
+  const choose = () => {
+    onChoice()
+    act()
+  }
+  return (
+    <button {...shared} type="button" onClick={choose}>
+      {name}
+    </button>
+  )
+}

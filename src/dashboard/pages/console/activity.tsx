@@ -168,7 +168,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       aside={
         <div className="flex flex-wrap items-center gap-3">
           {/* Wide enough for each state, so that the row breaks where it broke before. */}
-          <span className="w-24 sm:text-right">
+          <span className="min-w-24 sm:text-right">
             <Dot tone={tone}>{name}</Dot>
           </span>
           {endpoints.length > 1 && (

@@ -69,6 +69,10 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
   it('finds a payment by its transaction, and shows everything of it after a reload too', async () => {
     const { page, faults, close } = await world.open()
     await page.goto('/payments')
+    const newest = page.getByRole('list', { name: 'Latest payments' })
+    expect(await newest.getByRole('link').first().getAttribute('href')).toBe(
+      `/payments/${transaction}`,
+    )
     // A hash is taken without its 0x.
     await page.getByRole('textbox').first().fill(transaction.slice(2))
     await page.keyboard.press('Enter')

@@ -10,13 +10,16 @@ import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
 import { EndpointRow } from './endpoint-row.js'
-import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
+import { FilterBar, isFiltered, useFilters, usualSort } from './filter-bar.js'
 import { words } from './words.js'
 
 /** Lists all endpoints, to browse and search. The address of the page holds every filter. */
 export function Directory() {
   const { filters, odd, setFilters } = useFilters()
-  const query = useInfiniteQuery(endpointsQuery(filters))
+  const sort = filters.sort ?? usualSort(filters)
+  const query = useInfiniteQuery(
+    endpointsQuery(sort === undefined ? filters : { ...filters, sort }),
+  )
   const filtered = isFiltered(filters)
 
   return (

@@ -47,11 +47,17 @@ const choices = [
 
 const sorts = ['calls', 'payers', 'lastPaid', 'price', 'new'] as const
 
-/** Without a choice, what is searched for has the best first, and the whole list has the oldest first. */
-function sortChoices({ query }: EndpointFilters) {
-  const first = query === undefined ? words.sort.oldest : words.sort.best
-  const options = sorts.map((sort) => [sort, words.sort[sort]] as const)
-  return ['sort', words.sort.name, [['', first], ...options]] as const
+/** Returns the order without a choice: `undefined` is the best match of a search, and a whole list begins with what is used most. */
+export function usualSort({ query }: EndpointFilters): (typeof sorts)[number] | undefined {
+  return query === undefined ? 'calls' : undefined
+}
+
+function sortChoices(filters: EndpointFilters) {
+  const usual = usualSort(filters)
+  const options = sorts
+    .filter((sort) => sort !== usual || sort === filters.sort)
+    .map((sort) => [sort, words.sort[sort]] as const)
+  return ['sort', words.sort.name, [['', words.sort[usual ?? 'best']], ...options]] as const
 }
 
 /** An amount is one of the chosen currency, or else of dollars: euros are never compared with dollars. */

@@ -40,7 +40,6 @@ export const words = {
   sort: {
     name: 'Order',
     best: 'Best match first',
-    oldest: 'Oldest first',
     calls: 'Most paid calls',
     payers: 'Most payers',
     lastPaid: 'Paid most recently',

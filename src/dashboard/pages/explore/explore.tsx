@@ -165,7 +165,7 @@ const connections = {
 } as const
 
 /** Shows payments as they settle. */
-function LatestPayments({ known }: { known: readonly Settlement[] }) {
+export function LatestPayments({ known }: { known: readonly Settlement[] }) {
   const client = useQueryClient()
   const [news, setNews] = useState<readonly Settlement[]>([])
   const connection = useStream('/api/settlements/stream', 'settlements', {

@@ -133,11 +133,13 @@ export function EndpointCard({
 }
 
 function UsageFigures({ usage }: { usage: Usage }) {
-  const { topPayerShare, settleP50Ms, lastPaid } = usage
+  const { topPayerShare, settleP50Ms, lastPaid, payers } = usage
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && <span>{shared.figures.busiest(percent(topPayerShare))}</span>}
+      {topPayerShare !== null && payers['30d'] > 1 && (
+        <span>{shared.figures.busiest(percent(topPayerShare))}</span>
+      )}
       {settleP50Ms !== null && <span>{words.endpoint.settled(duration(settleP50Ms))}</span>}
       <span>
         <Sentence

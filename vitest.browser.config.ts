@@ -13,7 +13,8 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    maxWorkers: 1,
+    // Pages mostly wait for the network.
+    maxWorkers: 2,
     pool: 'forks',
   },
 })

@@ -201,5 +201,5 @@ describe.skipIf(skipped !== undefined).each([
     for (const path of ownerPages) await look(path, MOST_BYTES.console)
     expect(problems).toEqual({})
     await close()
-  }, 180_000)
+  }, 400_000)
 })

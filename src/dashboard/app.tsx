@@ -4,7 +4,7 @@ import { Skeleton } from './components/loaded.js'
 import { lazyPage, NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
 import { words } from './components/words.js'
-import { Explore } from './pages/explore/explore.js'
+import { Explore, Feed } from './pages/explore/explore.js'
 
 const Merchant = lazyPage(async () => (await import('./pages/merchant/merchant.js')).MerchantPage)
 const Directory = lazyPage(async () => (await import('./pages/directory/directory.js')).Directory)
@@ -48,7 +48,9 @@ export function App() {
             </Route>
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
             <Route path="/payments">
-              <FindPayment />
+              <FindPayment>
+                <Feed />
+              </FindPayment>
             </Route>
             <Route path="/payments/attestation">
               <AttestationCheck />

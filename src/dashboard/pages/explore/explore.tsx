@@ -48,6 +48,16 @@ export function Explore() {
   )
 }
 
+/** The feed of the home page, for the page of payments. It is in the first load anyway. */
+export function Feed() {
+  const query = useQuery(exploreQuery)
+  return (
+    <Loaded query={query} skeleton={<Skeleton className="h-[22rem] w-full !rounded-2xl" />}>
+      {({ settlements }) => <LatestPayments known={settlements} />}
+    </Loaded>
+  )
+}
+
 /** Stands in for the figures at their height, so that nothing moves when they come. */
 function ExploreSkeleton() {
   return (
@@ -165,7 +175,7 @@ const connections = {
 } as const
 
 /** Shows payments as they settle. */
-export function LatestPayments({ known }: { known: readonly Settlement[] }) {
+function LatestPayments({ known }: { known: readonly Settlement[] }) {
   const client = useQueryClient()
   const [news, setNews] = useState<readonly Settlement[]>([])
   const connection = useStream('/api/settlements/stream', 'settlements', {

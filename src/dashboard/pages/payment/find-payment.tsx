@@ -1,19 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { Redirect, useLocation, useSearchParams } from 'wouter'
-import { exploreQuery, settingsQuery } from '../../api/queries.js'
+import { settingsQuery } from '../../api/queries.js'
 import { Button, TextLink } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
-import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
 import { Sentence } from '../../components/sentence.js'
 import { readSearch } from '../../format/search-target.js'
-import { LatestPayments } from '../explore/explore.js'
 import { words } from './words.js'
 
-/** Finds a payment by its transaction, or by payer and nonce, and shows the newest ones. Each leads to its page. */
-export function FindPayment() {
-  const latest = useQuery(exploreQuery)
+/** Finds a payment by its transaction, or by payer and nonce, above the newest ones. Each leads to its page. */
+export function FindPayment({ children }: { children: ReactNode }) {
   return (
     <>
       <PageTitle title={words.find.title}>
@@ -23,11 +20,7 @@ export function FindPayment() {
         />
       </PageTitle>
       <FindForm />
-      <div className="mt-10 max-w-3xl">
-        <Loaded query={latest} skeleton={<Skeleton className="h-[22rem] w-full !rounded-2xl" />}>
-          {({ settlements }) => <LatestPayments known={settlements} />}
-        </Loaded>
-      </div>
+      <div className="mt-10 max-w-3xl">{children}</div>
     </>
   )
 }

@@ -186,7 +186,7 @@ function Banners({ path }: { path: string }) {
 const iconButton =
   'inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink'
 
-/** Opens the search for payments, addresses, merchants and words, from every page. `/` opens it too. */
+/** Opens the search for payments, addresses, merchants and words, from every page. `/` does so too, or goes to the search of the page. */
 function SearchButton() {
   const [isOpen, setIsOpen] = useState(false)
   useEffect(() => {
@@ -194,7 +194,9 @@ function SearchButton() {
       const isTyping = (event.target as Element).closest('input, textarea, select, dialog') !== null
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return
       event.preventDefault()
-      setIsOpen(true)
+      const ofPage = document.querySelector<HTMLInputElement>('main search input')
+      if (ofPage === null) setIsOpen(true)
+      else ofPage.focus()
     }
     addEventListener('keydown', open)
     return () => removeEventListener('keydown', open)

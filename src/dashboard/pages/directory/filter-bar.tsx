@@ -155,7 +155,6 @@ const pill = (isOn: boolean) =>
 
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [typed, setTyped] = useState(value)
-  const field = useRef<HTMLInputElement>(null)
   const applied = useRef(value)
 
   useEffect(() => {
@@ -173,25 +172,12 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
     return () => clearTimeout(timer)
   })
 
-  useEffect(() => {
-    const focus = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof Element && event.target.matches('input, textarea, select')
-      if (event.key !== '/' || isTyping || event.metaKey || event.ctrlKey) return
-      event.preventDefault()
-      field.current?.focus()
-    }
-    addEventListener('keydown', focus)
-    return () => removeEventListener('keydown', focus)
-  }, [])
-
   return (
     <div className="relative min-w-56 flex-1 max-sm:basis-full">
       <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
         <Icon name="search" />
       </span>
       <input
-        ref={field}
         type="search"
         value={typed}
         onChange={(event) => setTyped(event.target.value)}

@@ -28,8 +28,8 @@ import {
   answerWithDetails,
   ofMerchant,
   presentInPublic,
+  refusals,
   unknownMerchant,
-  writeCodes,
 } from '../listings/faults.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
@@ -70,13 +70,9 @@ const tableQuery = z.strictObject({
 
 const tag = 'Activity'
 
-const { merchantNotFound, merchantDeleted, merchantHidden, notOwner, payToUnproven } = writeCodes
 export const ownerCodes = [
   httpCodes.notSignedIn,
-  notOwner,
-  payToUnproven,
-  merchantNotFound,
-  merchantDeleted,
+  ...refusals('not_owner', 'pay_to_unproven', 'merchant_not_found', 'merchant_deleted'),
 ]
 
 const signedOut = {
@@ -143,7 +139,7 @@ const merchantStatsOperation: Operation = {
   summary: 'Public totals of a merchant, net of refunds',
   params: ofMerchant,
   answers: { 200: { description: 'By range.', schema: statsAnswer } },
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
   examples: { unknown: unknownMerchant },
 }
 

@@ -105,10 +105,10 @@ function writeOf({ write }: CheckedWrite<unknown>): HookWrite {
 function faultOf({ state }: HookResult, merchant: Merchant | undefined): WriteFault {
   if (state === 'replayed') return replayFault()
   if (state === 'full') {
-    return new WriteFault('tooManyHooks', `A merchant has at most ${MAX_HOOKS} webhooks.`)
+    return new WriteFault('too_many_hooks', `A merchant has at most ${MAX_HOOKS} webhooks.`)
   }
   if (state === 'missing') {
-    return new WriteFault('hookNotFound', 'The merchant has no webhook with this id.')
+    return new WriteFault('hook_not_found', 'The merchant has no webhook with this id.')
   }
   return merchant === undefined ? missingFault(merchant) : ownerFault(false)
 }

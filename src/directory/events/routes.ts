@@ -11,8 +11,8 @@ import {
   answerWithDetails,
   ofMerchant,
   presentInPublic,
+  refusals,
   unknownMerchant,
-  writeCodes,
 } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import { toNotice } from './notice.js'
@@ -37,7 +37,7 @@ const eventsOperation: Operation = {
   params: ofMerchant,
   query: eventsQuery,
   answers: { 200: { description: 'A page.', schema: eventsAnswer } },
-  codes: [...ownerCodes, writeCodes.merchantHidden],
+  codes: [...ownerCodes, ...refusals('merchant_hidden')],
   examples: { unknown: unknownMerchant },
 }
 

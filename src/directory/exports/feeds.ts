@@ -7,10 +7,9 @@ import { cached, describedAs } from '../../http/operation.js'
 import { type EventStore, type EventType, publicEventTypes } from '../../store/events.js'
 import type { ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
-import { ofMerchant, presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { aboutMerchant, presentInPublic } from '../listings/faults.js'
 
 const MAX_ENTRIES = 50
-const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
 
 const newEndpointsOperation: Operation = {
   id: 'getNewEndpoints',
@@ -21,16 +20,13 @@ const newEndpointsOperation: Operation = {
 }
 
 const merchantFeedOperation: Operation = {
+  ...aboutMerchant,
   id: 'getMerchantFeed',
-  tag: 'Directory',
   summary: 'The changes of a merchant as an Atom feed',
-  params: ofMerchant,
   answers: cached(
     'Saves of the listing, endpoints that fail or recover, prices that drift.',
     'application/atom+xml',
   ),
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
-  examples: { unknown: unknownMerchant },
 }
 
 interface FeedRoutesOptions {

@@ -8,24 +8,18 @@ import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import { choiceParameter, readQuery } from '../../http/query.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { ofMerchant, presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { aboutMerchant, presentInPublic } from '../listings/faults.js'
 import { createPause } from '../listings/pause.js'
 import { shownEndpoints } from '../listings/published.js'
 import { writeLlmsText } from './llms-text.js'
 import { writeOpenApi } from './openapi.js'
 import { toolFormats, toTools } from './tools.js'
 
-const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
-const tag = 'Directory'
-
 const merchantOpenApiOperation: Operation = {
+  ...aboutMerchant,
   id: 'getMerchantOpenApi',
-  tag,
   summary: 'The endpoints of a merchant as an OpenAPI document',
-  params: ofMerchant,
   answers: cached('OpenAPI 3.1.', openApiAnswer),
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
-  examples: { unknown: unknownMerchant },
 }
 
 const toolsQuery = z.object({
@@ -35,24 +29,18 @@ const toolsQuery = z.object({
 })
 
 const merchantToolsOperation: Operation = {
+  ...aboutMerchant,
   id: 'getMerchantTools',
-  tag,
   summary: 'The endpoints of a merchant as tools of a language model',
-  params: ofMerchant,
   query: toolsQuery,
   answers: cached('The tools, and by name what a call of each is made of.', toolsAnswer),
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
-  examples: { unknown: unknownMerchant },
 }
 
 const merchantLlmsOperation: Operation = {
+  ...aboutMerchant,
   id: 'getMerchantLlmsText',
-  tag,
   summary: 'The endpoints of a merchant as an llms.txt',
-  params: ofMerchant,
   answers: cached('Markdown: what there is, what it costs, where to read on.', 'text/markdown'),
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
-  examples: { unknown: unknownMerchant },
 }
 
 interface ExportRoutesOptions {

@@ -3,260 +3,137 @@ import { asSentence } from 'arcus-client/text'
 import type { FastifyInstance } from 'fastify'
 import { getAddress } from 'viem'
 import { z } from 'zod'
+import type { DescribedCode } from '../../api/errors.js'
 import { RequestFault } from '../../http/errors.js'
-import type { Example } from '../../http/operation.js'
+import type { Example, Operation } from '../../http/operation.js'
 import type { Merchant } from '../../store/listings.js'
 
-interface WriteCode {
-  /** On the wire, in `error`. */
-  code: string
-  status: number
-  /** One sentence for the documentation. */
-  meaning: string
+/** Codes on the wire by HTTP status, each with its meaning in one sentence for the documentation. */
+type Meanings = Readonly<Record<number, Readonly<Record<string, string>>>>
+type CodeOf<Table extends Meanings> = { [Status in keyof Table]: keyof Table[Status] }[keyof Table]
+
+function describeRefusals<Table extends Meanings>(table: Table) {
+  const codes = Object.entries(table).flatMap(([status, meanings]) =>
+    Object.entries(meanings).map(([code, meaning]) => ({ code, status: Number(status), meaning })),
+  )
+  const byCode = Object.fromEntries(codes.map((it) => [it.code, it]))
+  return byCode as Readonly<Record<CodeOf<Table>, DescribedCode>>
 }
 
-/** Every reason to refuse a request about a listing, each with a code of its own. */
-export const writeCodes = {
-  invalidWrite: {
-    code: 'invalid_write',
-    status: 400,
-    meaning: 'The request is not { message, signature, body }, or a member has the wrong form.',
+/** Every reason to refuse a request about a listing. */
+export const writeCodes = describeRefusals({
+  400: {
+    invalid_write:
+      'The request is not { message, signature, body }, or a member has the wrong form.',
+    invalid_listing: 'The body breaks a rule or a limit; the sentence names the field.',
+    offer_to_self: 'The merchant was offered to the owner it has; `null` takes an offer back.',
+    invalid_merchant_id: 'The id has the wrong form, or is reserved.',
+    unknown_action: 'The message names an action that does not exist.',
+    wrong_action: 'The message is signed for another action than it was sent for.',
+    wrong_merchant: 'The message names another merchant than the path.',
+    wrong_audience: 'The message was signed for another directory.',
+    wrong_chain: 'The message was signed in the domain of another chain.',
+    write_expired: 'The deadline is past.',
+    issued_in_future: 'The message is issued later than our clock and the allowed skew.',
+    deadline_too_far:
+      'The deadline is further ahead than allowed, or before the message was issued.',
+    body_mismatch: 'The body is not the one whose hash was signed.',
+    pay_to_mismatch: 'The payTo of the message is not the one the listing has, or will have.',
   },
-  invalidListing: {
-    code: 'invalid_listing',
-    status: 400,
-    meaning: 'The body breaks a rule or a limit; the sentence names the field.',
+  401: {
+    invalid_signature:
+      'The signature is not one of the owner, or of the payer who rates, over this message.',
   },
-  offerToSelf: {
-    code: 'offer_to_self',
-    status: 400,
-    meaning: 'The merchant was offered to the owner it has; `null` takes an offer back.',
-  },
-  invalidMerchantId: {
-    code: 'invalid_merchant_id',
-    status: 400,
-    meaning: 'The id has the wrong form, or is reserved.',
-  },
-  unknownAction: {
-    code: 'unknown_action',
-    status: 400,
-    meaning: 'The message names an action that does not exist.',
-  },
-  wrongAction: {
-    code: 'wrong_action',
-    status: 400,
-    meaning: 'The message is signed for another action than it was sent for.',
-  },
-  wrongMerchant: {
-    code: 'wrong_merchant',
-    status: 400,
-    meaning: 'The message names another merchant than the path.',
-  },
-  wrongAudience: {
-    code: 'wrong_audience',
-    status: 400,
-    meaning: 'The message was signed for another directory.',
-  },
-  wrongChain: {
-    code: 'wrong_chain',
-    status: 400,
-    meaning: 'The message was signed in the domain of another chain.',
-  },
-  writeExpired: { code: 'write_expired', status: 400, meaning: 'The deadline is past.' },
-  issuedInFuture: {
-    code: 'issued_in_future',
-    status: 400,
-    meaning: 'The message is issued later than our clock and the allowed skew.',
-  },
-  deadlineTooFar: {
-    code: 'deadline_too_far',
-    status: 400,
-    meaning: 'The deadline is further ahead than allowed, or before the message was issued.',
-  },
-  bodyMismatch: {
-    code: 'body_mismatch',
-    status: 400,
-    meaning: 'The body is not the one whose hash was signed.',
-  },
-  payToMismatch: {
-    code: 'pay_to_mismatch',
-    status: 400,
-    meaning: 'The payTo of the message is not the one the listing has, or will have.',
-  },
-  invalidSignature: {
-    code: 'invalid_signature',
-    status: 401,
-    meaning: 'The signature is not one of the owner, or of the payer who rates, over this message.',
-  },
-  notOwner: { code: 'not_owner', status: 403, meaning: 'The merchant belongs to somebody else.' },
-  notOffered: {
-    code: 'not_offered',
-    status: 403,
-    meaning: 'There is no open offer of the merchant to the signer.',
-  },
-  notPayTo: {
-    code: 'not_pay_to',
-    status: 403,
-    meaning: 'The signer is not the address that the merchant is paid at.',
-  },
-  payToUnproven: {
-    code: 'pay_to_unproven',
-    status: 403,
-    meaning:
+  403: {
+    not_owner: 'The merchant belongs to somebody else.',
+    not_offered: 'There is no open offer of the merchant to the signer.',
+    not_pay_to: 'The signer is not the address that the merchant is paid at.',
+    pay_to_unproven:
       'The owner has not shown that the payout address is theirs: its key has to confirm the owner.',
+    merchant_hidden: 'The operator hides the merchant; the sentence says why.',
   },
-  merchantHidden: {
-    code: 'merchant_hidden',
-    status: 403,
-    meaning: 'The operator hides the merchant; the sentence says why.',
+  404: {
+    merchant_not_found: 'There is no such merchant.',
+    hook_not_found: 'The merchant has no webhook with this id.',
   },
-  merchantNotFound: {
-    code: 'merchant_not_found',
-    status: 404,
-    meaning: 'There is no such merchant.',
-  },
-  merchantDeleted: {
-    code: 'merchant_deleted',
-    status: 410,
-    meaning: 'The merchant was deleted; its id stays with its owner.',
-  },
-  hookNotFound: {
-    code: 'hook_not_found',
-    status: 404,
-    meaning: 'The merchant has no webhook with this id.',
-  },
-  tooManyHooks: {
-    code: 'too_many_hooks',
-    status: 409,
-    meaning: 'The merchant has as many webhooks as it may have.',
-  },
-  replayedNonce: {
-    code: 'replayed_nonce',
-    status: 409,
-    meaning:
+  409: {
+    too_many_hooks: 'The merchant has as many webhooks as it may have.',
+    replayed_nonce:
       'The owner used this nonce before; `details.revision` is what the message became, where it is that very one.',
+    stale_revision: 'The revision is not the next one; `details.revision` is the present one.',
   },
-  staleRevision: {
-    code: 'stale_revision',
-    status: 409,
-    meaning: 'The revision is not the next one; `details.revision` is the present one.',
+  410: {
+    merchant_deleted: 'The merchant was deleted; its id stays with its owner.',
   },
-  endpointRefused: {
-    code: 'endpoint_refused',
-    status: 422,
-    meaning: 'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
+  413: {
+    body_too_large: 'The request is larger than the published limit.',
   },
-  tooManySaves: {
-    code: 'too_many_saves',
-    status: 429,
-    meaning: 'The owner had many endpoints checked in a short time.',
+  422: {
+    endpoint_refused:
+      'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
   },
-  tooManyNewOwners: {
-    code: 'too_many_new_owners',
-    status: 429,
-    meaning: 'As many new owners as are taken in within an hour came from the same addresses.',
-  },
-  tooMuchWritten: {
-    code: 'too_much_written',
-    status: 429,
-    meaning:
+  429: {
+    too_many_saves: 'The owner had many endpoints checked in a short time.',
+    too_many_new_owners:
+      'As many new owners as are taken in within an hour came from the same addresses.',
+    too_much_written:
       'As much was written as is kept within an hour: by the owner, from these addresses, or by new owners.',
   },
-  storageLow: {
-    code: 'storage_low',
-    status: 503,
-    meaning: 'The disk of the service is nearly full, and what is left is kept for payments.',
+  503: {
+    storage_low: 'The disk of the service is nearly full, and what is left is kept for payments.',
+    chain_unavailable:
+      'The signature may be a contract wallet’s, and the chain could not be asked.',
+    busy: 'Too many schemas wait to be checked; try again.',
   },
-  bodyTooLarge: {
-    code: 'body_too_large',
-    status: 413,
-    meaning: 'The request is larger than the published limit.',
-  },
-  chainUnavailable: {
-    code: 'chain_unavailable',
-    status: 503,
-    meaning: 'The signature may be a contract wallet’s, and the chain could not be asked.',
-  },
-  busy: {
-    code: 'busy',
-    status: 503,
-    meaning: 'Too many schemas wait to be checked; try again.',
-  },
-} as const satisfies Record<string, WriteCode>
+})
 
 /** The further reasons to refuse a request about a rating. */
-export const ratingCodes = {
-  invalidRating: {
-    code: 'invalid_rating',
-    status: 400,
-    meaning: 'The rating breaks a rule or a limit; the sentence names the field.',
+export const ratingCodes = describeRefusals({
+  400: {
+    invalid_rating: 'The rating breaks a rule or a limit; the sentence names the field.',
   },
-  paymentNotFound: {
-    code: 'payment_not_found',
-    status: 404,
-    meaning:
+  403: {
+    payment_elsewhere: 'The payment was for another endpoint than the rating is about.',
+    self_rating:
+      'The payer is the recipient, the owner of the listing, or a wallet of this service.',
+    rater_blocked: 'The operator blocks the payer.',
+  },
+  404: {
+    payment_not_found:
       'No payment with this payer, nonce and token was settled here. A call paid through a channel has no payment of its own.',
+    rating_not_found: 'There is no such rating, or the operator hides it.',
   },
-  paymentNotConfirmed: {
-    code: 'payment_not_confirmed',
-    status: 409,
-    meaning: 'The payment is on its way, or failed.',
-  },
-  paymentUnclear: {
-    code: 'payment_unclear',
-    status: 409,
-    meaning:
+  409: {
+    payment_not_confirmed: 'The payment is on its way, or failed.',
+    payment_unclear:
       'It cannot be told what the payment was for: several have this nonce, or it names no resource, or it is archived.',
+    already_rated: 'The payment is rated already.',
+    already_answered: 'The owner answered the rating before, which is done once.',
+    feedback_unavailable:
+      'The rating cannot be put on the ERC-8004 reputation registry; the sentence says why.',
   },
-  paymentElsewhere: {
-    code: 'payment_elsewhere',
-    status: 403,
-    meaning: 'The payment was for another endpoint than the rating is about.',
-  },
-  selfRating: {
-    code: 'self_rating',
-    status: 403,
-    meaning: 'The payer is the recipient, the owner of the listing, or a wallet of this service.',
-  },
-  raterBlocked: {
-    code: 'rater_blocked',
-    status: 403,
-    meaning: 'The operator blocks the payer.',
-  },
-  alreadyRated: { code: 'already_rated', status: 409, meaning: 'The payment is rated already.' },
-  ratingNotFound: {
-    code: 'rating_not_found',
-    status: 404,
-    meaning: 'There is no such rating, or the operator hides it.',
-  },
-  alreadyAnswered: {
-    code: 'already_answered',
-    status: 409,
-    meaning: 'The owner answered the rating before, which is done once.',
-  },
-  feedbackUnavailable: {
-    code: 'feedback_unavailable',
-    status: 409,
-    meaning: 'The rating cannot be put on the ERC-8004 reputation registry; the sentence says why.',
-  },
-} as const satisfies Record<string, WriteCode>
+})
 
 const codes = { ...writeCodes, ...ratingCodes }
 
-export type WriteCodeKey = keyof typeof codes
+export type RefusalCode = keyof typeof codes
+
+/** Returns the codes of a route as they are documented. */
+export function refusals(...given: readonly RefusalCode[]): DescribedCode[] {
+  return given.map((code) => codes[code])
+}
 
 /** A refused request about a listing, answered as `{ error, message, details? }`. */
 export class WriteFault extends RequestFault {
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(
-    key: WriteCodeKey,
+    code: RefusalCode,
     message: string,
     details?: Readonly<Record<string, unknown>>,
     headers: Readonly<Record<string, string>> = {},
   ) {
-    const { code, status } = codes[key]
-    super({ statusCode: status, code, message, headers })
+    super({ statusCode: codes[code].status, code, message, headers })
     this.details = details
   }
 }
@@ -294,7 +171,7 @@ export function listingFault(
 ): WriteFault {
   const sentences = issues.map(({ path, message }) => `${path || 'The body'} ${message}`)
   const rest = omitted > 0 ? `; and ${omitted} more` : ''
-  return new WriteFault('invalidListing', asSentence(sentences.join('; ') + rest), { issues })
+  return new WriteFault('invalid_listing', asSentence(sentences.join('; ') + rest), { issues })
 }
 
 /**
@@ -303,11 +180,11 @@ export function listingFault(
  */
 export function missingFault(merchant: Merchant | undefined): WriteFault {
   if (merchant === undefined) {
-    return new WriteFault('merchantNotFound', 'There is no merchant with this id.')
+    return new WriteFault('merchant_not_found', 'There is no merchant with this id.')
   }
   const { revision, payTo, deletedAt } = merchant
   const details = { revision, payTo: getAddress(payTo), deletedAt }
-  return new WriteFault('merchantDeleted', 'The merchant was deleted by its owner.', details)
+  return new WriteFault('merchant_deleted', 'The merchant was deleted by its owner.', details)
 }
 
 /** Returns the merchant if it is there. Throws a `WriteFault` (404 or 410). */
@@ -321,7 +198,7 @@ export function presentInPublic(merchant: Merchant | undefined): Merchant {
   const found = present(merchant)
   if (found.hiddenReason === null) return found
   const text = asSentence(`The operator hides this merchant: ${found.hiddenReason}`)
-  throw new WriteFault('merchantHidden', text)
+  throw new WriteFault('merchant_hidden', text)
 }
 
 /** The path of the routes about one merchant, for the API document. */
@@ -334,3 +211,11 @@ export const unknownMerchant: Example = {
   status: 404,
   answer: { error: 'merchant_not_found', message: 'There is no merchant with this id.' },
 }
+
+/** The description that routes about one merchant share if the public may see it. */
+export const aboutMerchant = {
+  tag: 'Directory',
+  params: ofMerchant,
+  codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
+  examples: { unknown: unknownMerchant },
+} as const satisfies Partial<Operation>

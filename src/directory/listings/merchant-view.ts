@@ -194,7 +194,7 @@ export function unprovenDetails({ id, owner, payTo }: Paid) {
 /** Throws a `WriteFault` unless the address stands behind the owner: payments to a stranger are not for all who list them. */
 export function requireProof(merchant: Merchant | undefined): void {
   if (merchant === undefined || payToProofOf(merchant) !== null) return
-  throw new WriteFault('payToUnproven', unprovenMessage(merchant), unprovenDetails(merchant))
+  throw new WriteFault('pay_to_unproven', unprovenMessage(merchant), unprovenDetails(merchant))
 }
 
 /** Letters of other scripts that look like Latin ones. */

@@ -15,7 +15,7 @@ import { formatAtomic } from '../../x402/amounts.js'
 import { moneyOf } from '../../x402/currencies.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
 import type { Catalog } from './catalog.js'
-import { presentInPublic, unknownMerchant, WriteFault, writeCodes } from './faults.js'
+import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './faults.js'
 import { shownEndpoints } from './published.js'
 
 interface PagesOptions {
@@ -29,15 +29,12 @@ interface PagesOptions {
 
 type OfMerchant = { Params: { merchant: string } }
 
-const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
-
 const badgeOperation: Operation = {
+  ...aboutMerchant,
   id: 'getBadge',
-  tag: 'Directory',
   summary: 'State and paid calls of a merchant as an image for pages',
   params: z.object({ merchant: z.string().max(200).describe('Merchant id.') }),
   answers: cached('SVG, one line of text.', 'image/svg+xml'),
-  codes: [merchantNotFound, merchantDeleted, merchantHidden],
   examples: { unknown: { ...unknownMerchant, params: { merchant: 'nobody' } } },
 }
 

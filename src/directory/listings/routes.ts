@@ -12,6 +12,7 @@ import {
   missingFault,
   ofMerchant,
   present,
+  refusals,
   unknownMerchant,
   WriteFault,
   writeCodes,
@@ -22,7 +23,6 @@ import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from 
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 
-const { merchantNotFound, merchantDeleted } = writeCodes
 const tag = 'Directory'
 
 const signingOperation: Operation = {
@@ -44,7 +44,7 @@ const merchantOperation: Operation = {
   summary: 'One listing as its owner sees it, with the health of each endpoint',
   params: ofMerchant,
   answers: { 200: { description: 'The listing.', schema: merchantView } },
-  codes: [merchantNotFound, merchantDeleted],
+  codes: refusals('merchant_not_found', 'merchant_deleted'),
   examples: { unknown: unknownMerchant },
 }
 
@@ -55,7 +55,7 @@ const historyOperation: Operation = {
   params: ofMerchant,
   query: historyQuery,
   answers: { 200: { description: 'A page, oldest first.', schema: historyAnswer } },
-  codes: [merchantNotFound],
+  codes: refusals('merchant_not_found'),
   examples: { unknown: unknownMerchant },
 }
 
@@ -235,6 +235,6 @@ async function refuseTooLarge(request: FastifyRequest): Promise<void> {
   const length = Number(request.headers['content-length'])
   if (length > maxBytes) {
     const text = `The request must be at most ${maxBytes} bytes; it has ${length}.`
-    throw new WriteFault('bodyTooLarge', text)
+    throw new WriteFault('body_too_large', text)
   }
 }

@@ -150,5 +150,5 @@ function refusal(endpoints: readonly ListedEndpoint[], refused: Refused[]): Writ
   )
   const rest = refused.length < MAX_REFUSED ? '' : ' No further ones were checked.'
   const text = `Nothing was saved. ${sentences.join(' ')}${rest}`
-  return new WriteFault('endpointRefused', text, { endpoints: details })
+  return new WriteFault('endpoint_refused', text, { endpoints: details })
 }

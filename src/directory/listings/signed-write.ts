@@ -122,18 +122,21 @@ function parseEnvelope(request: unknown): WriteEnvelope {
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const path = formatPath(issue?.path ?? []) || 'The request'
-    throw new WriteFault('invalidWrite', `${path} ${issue?.message ?? 'is malformed'}.`)
+    throw new WriteFault('invalid_write', `${path} ${issue?.message ?? 'is malformed'}.`)
   }
   const { message, body, ...rest } = parsed.data
-  if (body === undefined) throw new WriteFault('invalidWrite', 'body is required.')
+  if (body === undefined) throw new WriteFault('invalid_write', 'body is required.')
   const { maxDepth } = limits.request
   if (isDeeperThan(maxDepth, body)) {
-    throw new WriteFault('invalidListing', `The body must not nest deeper than ${maxDepth} levels.`)
+    throw new WriteFault(
+      'invalid_listing',
+      `The body must not nest deeper than ${maxDepth} levels.`,
+    )
   }
   const { action } = message
   if (isAction(action)) return { ...rest, body, message: { ...message, action } }
   const known = listingActions.join(', ')
-  throw new WriteFault('unknownAction', `message.action ${quote(action)} is not one of ${known}.`)
+  throw new WriteFault('unknown_action', `message.action ${quote(action)} is not one of ${known}.`)
 }
 
 function isDeeperThan(maxDepth: number, body: unknown): boolean {
@@ -233,7 +236,7 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
 export function checkAudience(message: { audience: string }, audience: string): void {
   if (message.audience === audience) return
   const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
-  throw new WriteFault('wrongAudience', text)
+  throw new WriteFault('wrong_audience', text)
 }
 
 function checkAddressee(
@@ -242,11 +245,11 @@ function checkAddressee(
 ): void {
   if (action !== actions.standing && action !== actions.fresh) {
     const wanted = [actions.fresh, actions.standing].filter(Boolean).join(' or ')
-    throw new WriteFault('wrongAction', `message.action is ${action}; this route takes ${wanted}.`)
+    throw new WriteFault('wrong_action', `message.action is ${action}; this route takes ${wanted}.`)
   }
   if (merchantId !== addressed) {
     const text = `message.merchantId ${quote(merchantId)} is not the merchant of the path.`
-    throw new WriteFault('wrongMerchant', text)
+    throw new WriteFault('wrong_merchant', text)
   }
 }
 
@@ -259,18 +262,18 @@ export function checkClock(
   const { maxAheadSeconds } = limits.deadline
   if (issuedAt > now + skewSeconds) {
     const text = `message.issuedAt is ${issuedAt - now} seconds ahead; ${skewSeconds} are allowed.`
-    throw new WriteFault('issuedInFuture', text)
+    throw new WriteFault('issued_in_future', text)
   }
   if (deadline <= now) {
-    throw new WriteFault('writeExpired', `message.deadline passed ${now - deadline} seconds ago.`)
+    throw new WriteFault('write_expired', `message.deadline passed ${now - deadline} seconds ago.`)
   }
   if (deadline <= issuedAt) {
-    throw new WriteFault('deadlineTooFar', 'message.deadline must be after message.issuedAt.')
+    throw new WriteFault('deadline_too_far', 'message.deadline must be after message.issuedAt.')
   }
   // Counted from both ends: a message signed long ago is as suspicious as one that lasts long.
   if (deadline > now + maxAheadSeconds || deadline > issuedAt + maxAheadSeconds + skewSeconds) {
     const text = `message.deadline must be at most ${maxAheadSeconds} seconds ahead, and after message.issuedAt.`
-    throw new WriteFault('deadlineTooFar', text)
+    throw new WriteFault('deadline_too_far', text)
   }
 }
 
@@ -301,7 +304,7 @@ async function checkStanding(
   const stands = merchant !== undefined && merchant.deletedAt === null && merchant.owner !== null
   const wanted = stands ? actions.standing : (actions.fresh ?? actions.standing)
   if (action !== wanted) {
-    throw new WriteFault('wrongAction', `message.action is ${action}; it must be ${wanted} now.`)
+    throw new WriteFault('wrong_action', `message.action is ${action}; it must be ${wanted} now.`)
   }
 }
 
@@ -313,38 +316,38 @@ function claimant({ payTo }: Merchant, actions: ExpectedWrite<unknown>['actions'
 function checkPayTo({ payTo }: ListingWriteJson, expected: Address | undefined): void {
   if (payTo === expected) return
   const text = 'message.payTo must be the payTo that the listing has once the write is accepted.'
-  throw new WriteFault('payToMismatch', text)
+  throw new WriteFault('pay_to_mismatch', text)
 }
 
 /** Makes the fault of a used nonce. `accepted` is what this message became, for a signer who lost the answer. */
 export function replayFault(accepted?: Pick<SignedWrite, 'revision' | 'acceptedAt'>): WriteFault {
   if (accepted === undefined) {
-    return new WriteFault('replayedNonce', 'message.nonce was used before; sign with a fresh one.')
+    return new WriteFault('replayed_nonce', 'message.nonce was used before; sign with a fresh one.')
   }
   const { revision, acceptedAt } = accepted
   const text = `The message was accepted before, as revision ${revision}; sign another with a fresh nonce.`
-  return new WriteFault('replayedNonce', text, { revision, acceptedAt })
+  return new WriteFault('replayed_nonce', text, { revision, acceptedAt })
 }
 
 export function staleFault(revision: number): WriteFault {
   const text = `message.revision must be ${revision + 1}: the merchant is at revision ${revision}.`
-  return new WriteFault('staleRevision', text, { revision })
+  return new WriteFault('stale_revision', text, { revision })
 }
 
 export function ownerFault(isUnclaimed: boolean): WriteFault {
   const text = isUnclaimed
     ? 'This merchant is unclaimed: only the key of its payTo can claim it, by saving it.'
     : 'message.owner is not the owner of this merchant.'
-  return new WriteFault('notOwner', text)
+  return new WriteFault('not_owner', text)
 }
 
 export function payToFault(): WriteFault {
   const text = 'Only the key of the payTo address can confirm who sees its payments.'
-  return new WriteFault('notPayTo', text)
+  return new WriteFault('not_pay_to', text)
 }
 
 export function offerFault(): WriteFault {
-  return new WriteFault('notOffered', 'There is no open offer of this merchant to message.owner.')
+  return new WriteFault('not_offered', 'There is no open offer of this merchant to message.owner.')
 }
 
 /** Returns the canonical text of a body whose hash was signed. Throws a `WriteFault` for any other body. */
@@ -353,7 +356,7 @@ function checkBodyHash(body: unknown, bodyHash: Hex, keccak256: Keccak256): stri
   if (bytesToHex(keccak256(stringToBytes(text))) === bodyHash) return text
   const sentence =
     'The body is not the one that was signed: message.bodyHash must be the keccak256 of its canonical JSON (RFC 8785).'
-  throw new WriteFault('bodyMismatch', sentence)
+  throw new WriteFault('body_mismatch', sentence)
 }
 
 /** Asks the chain whether a signature is valid for a contract wallet, deployed or not. */
@@ -403,7 +406,7 @@ export function createSignatureCheck(options: SignatureCheckOptions): SignatureC
     const isAccepted = await isContractSignature(claim).catch((error: unknown) => {
       if (!(error instanceof RpcUnavailableError)) throw error
       const text = `The signature is not by the key of message.${member}, and the chain could not be asked whether it is by a contract; try again.`
-      throw new WriteFault('chainUnavailable', text, undefined, { 'retry-after': '5' })
+      throw new WriteFault('chain_unavailable', text, undefined, { 'retry-after': '5' })
     })
     if (isAccepted) return
     const others = Object.values(networks).filter((network) => network.chainId !== chainId)
@@ -411,12 +414,12 @@ export function createSignatureCheck(options: SignatureCheckOptions): SignatureC
       throw chainFault(chainId)
     }
     const text = `The signature is not by message.${member} over this message in the published domain.`
-    throw new WriteFault('invalidSignature', text)
+    throw new WriteFault('invalid_signature', text)
   }
 }
 
 function chainFault(chainId: number): WriteFault {
-  return new WriteFault('wrongChain', `Sign with the chain id ${chainId} in the domain.`)
+  return new WriteFault('wrong_chain', `Sign with the chain id ${chainId} in the domain.`)
 }
 
 function hashOf(message: ListingWriteJson, chainId: number): Hex {

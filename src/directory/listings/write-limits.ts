@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/limiter.js'
 import { blockOf } from '../../http/rate-limit.js'
 import type { ListingReader } from '../../store/listings.js'
-import { type WriteCodeKey, WriteFault } from './faults.js'
+import { type RefusalCode, WriteFault } from './faults.js'
 
 /** Endpoints that saves of one owner may have probed: a full listing six times at once, then five a second. */
 export const saveAllowance = { capacity: 600, refillMs: 200 }
@@ -47,11 +47,11 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
   const { listings, maxNewOwners, isDiskLow, now } = options
   const counts = createHourlyCounts(now)
 
-  function refuse(key: WriteCodeKey, text: string): WriteFault {
+  function refuse(code: RefusalCode, text: string): WriteFault {
     const seconds = counts.secondsLeft()
     const minutes = Math.ceil(seconds / 60)
     const when = `try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
-    return new WriteFault(key, `${text}; ${when}.`, undefined, { 'retry-after': String(seconds) })
+    return new WriteFault(code, `${text}; ${when}.`, undefined, { 'retry-after': String(seconds) })
   }
 
   return async ({ owner, bytes, ip, isSave }) => {
@@ -66,7 +66,7 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     const isCounted = isSave && owned.length === 0 && counts.of(newcomer) === 0
     if (isCounted && maxNewOwners > 0 && counts.of(newcomers) >= maxNewOwners) {
       const text = `From addresses near yours ${maxNewOwners} new owners listed within the hour, which is the limit`
-      throw refuse('tooManyNewOwners', text)
+      throw refuse('too_many_new_owners', text)
     }
     const size = bytes + ROW_BYTES
     const parts = [
@@ -75,10 +75,10 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     ]
     const full = parts.find(({ key, most }) => counts.of(key) + size > most)
     if (full !== undefined) {
-      throw refuse('tooMuchWritten', `${full.who} wrote ${full.most} bytes within the hour`)
+      throw refuse('too_much_written', `${full.who} wrote ${full.most} bytes within the hour`)
     }
     if (isNew && counts.of('new owners') + size > MAX_BYTES.ofNewOwners) {
-      throw refuse('tooMuchWritten', 'New owners wrote as much within the hour as is kept')
+      throw refuse('too_much_written', 'New owners wrote as much within the hour as is kept')
     }
     const undo = [
       ...parts.map(({ key }) => counts.add(key, size)),
@@ -94,5 +94,5 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
 function storageFault(): WriteFault {
   const text =
     'The disk of this service is nearly full, so that listings are not saved; try again later.'
-  return new WriteFault('storageLow', text, undefined, { 'retry-after': '300' })
+  return new WriteFault('storage_low', text, undefined, { 'retry-after': '300' })
 }

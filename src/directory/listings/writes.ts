@@ -106,7 +106,7 @@ export function createWrites(options: WritesOptions): Writes {
       kind === 'malformed'
         ? `The merchant id must be ${minChars} to ${maxChars} of a-z, 0-9 and inner hyphens.`
         : 'The merchant id is reserved; choose another.'
-    throw new WriteFault('invalidMerchantId', text)
+    throw new WriteFault('invalid_merchant_id', text)
   }
 
   return {
@@ -157,7 +157,7 @@ export function createWrites(options: WritesOptions): Writes {
       // The store takes an offer back by an offer to the owner that is over at once.
       if (to === checked.write.owner) {
         const text = 'body.to is the owner already; offer to somebody else, or null to take back.'
-        throw new WriteFault('offerToSelf', text)
+        throw new WriteFault('offer_to_self', text)
       }
       const offer =
         to === null
@@ -223,7 +223,7 @@ function isSaving(action: string): boolean {
 
 function paceFault(waitSeconds: number): WriteFault {
   const text = `This owner had many endpoints checked just now; try again in ${waitSeconds} seconds.`
-  return new WriteFault('tooManySaves', text, undefined, { 'retry-after': String(waitSeconds) })
+  return new WriteFault('too_many_saves', text, undefined, { 'retry-after': String(waitSeconds) })
 }
 
 /** The part of an endpoint that says how it is called. */

@@ -20,7 +20,7 @@ import {
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { currencyOf } from '../../x402/currencies.js'
-import { ofMerchant, presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { aboutMerchant, ofMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
 
 interface HistoryRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'entriesById'>
@@ -40,11 +40,10 @@ const healthQuery = z.object({
   days: integerParameter({ min: 1, max: 90 }).prefault('7').describe('Days of the history.'),
 })
 
-const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
 export const aboutEndpoint: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
   tag: 'Directory',
   params: ofEndpoint,
-  codes: [merchantNotFound, merchantDeleted, merchantHidden, httpCodes.endpointNotFound],
+  codes: [...aboutMerchant.codes, httpCodes.endpointNotFound],
   examples: { unknown: { ...unknownMerchant, params: { id: 'nobody', endpoint: '1' } } },
 }
 

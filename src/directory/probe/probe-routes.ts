@@ -7,7 +7,7 @@ import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
-import { ofMerchant, present, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { ofMerchant, present, refusals, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, hostKey } from './call-limits.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
@@ -42,7 +42,7 @@ const probeOperation: Operation = {
   body: probeBody,
   isBodyOptional: true,
   answers: { 200: { description: 'The results.', schema: probeAnswer } },
-  codes: [writeCodes.merchantNotFound, writeCodes.merchantDeleted, httpCodes.endpointNotFound],
+  codes: [...refusals('merchant_not_found', 'merchant_deleted'), httpCodes.endpointNotFound],
   examples: {
     unknown: { ...unknownMerchant, body: {} },
   },

@@ -7,7 +7,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { CatalogEntry, ListedEndpoint, ListingReader } from '../../store/listings.js'
 import { toHttpCall } from '../../x402/calls.js'
-import { presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
@@ -60,13 +60,7 @@ const tryOperation: Operation = {
   answers: {
     200: { description: 'What the endpoint answered, or why it did not.', schema: tryAnswer },
   },
-  codes: [
-    writeCodes.merchantNotFound,
-    writeCodes.merchantDeleted,
-    writeCodes.merchantHidden,
-    httpCodes.endpointNotFound,
-    httpCodes.notCallable,
-  ],
+  codes: [...aboutMerchant.codes, httpCodes.endpointNotFound, httpCodes.notCallable],
   examples: {
     unknown: { ...unknownMerchant, body: { merchantId: 'nobody', endpointId: 1, input: {} } },
   },

@@ -60,11 +60,11 @@ export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
     const served = await isServed().catch((error: unknown) => {
       if (!(error instanceof RpcUnavailableError)) throw error
       const text = 'The chain could not be asked about its reputation registry; try again.'
-      throw new WriteFault('chainUnavailable', text, undefined, { 'retry-after': '5' })
+      throw new WriteFault('chain_unavailable', text, undefined, { 'retry-after': '5' })
     })
     if (served) return
     const text = 'The chain has no ERC-8004 reputation registry for the agents that we know.'
-    throw new WriteFault('feedbackUnavailable', text)
+    throw new WriteFault('feedback_unavailable', text)
   }
 
   /** Returns the agents that are proven to be of merchants who list what was rated. */
@@ -109,7 +109,7 @@ export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
       const [agentId] = await agentsOf(rating)
       if (agentId === undefined) {
         const text = 'The merchant has no ERC-8004 agent that its owner is proven to control.'
-        throw new WriteFault('feedbackUnavailable', text)
+        throw new WriteFault('feedback_unavailable', text)
       }
       await requireServed()
       const { tag }: RatingJson = JSON.parse(rating.message)
@@ -133,7 +133,7 @@ export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
       const rating = await ratings.get(id)
       if ((await agentsOf(rating)).includes(agentId)) return write(rating, agentId)
       const text = 'This is no agent of a merchant who lists what was rated.'
-      throw new WriteFault('feedbackUnavailable', text)
+      throw new WriteFault('feedback_unavailable', text)
     },
   }
 }

@@ -76,7 +76,7 @@ export function parseRating(request: unknown): RatingRequest {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const path = formatPath(issue?.path ?? []) || 'The request'
-  throw new WriteFault('invalidRating', `${path} ${issue?.message ?? 'is malformed'}.`)
+  throw new WriteFault('invalid_rating', `${path} ${issue?.message ?? 'is malformed'}.`)
 }
 
 /** The body of the owner's answer: the id of the rating, and the text. */

@@ -102,18 +102,18 @@ export function createRatings(options: RatingsOptions): Ratings {
     if (found === undefined) {
       const text =
         'No payment of this payer with this nonce in this token was settled here. A call paid through a channel (batch-settlement) has no payment of its own on the chain, and cannot be rated.'
-      throw new WriteFault('paymentNotFound', text)
+      throw new WriteFault('payment_not_found', text)
     }
     if ('queries' in found) {
       const text = 'The payer used the nonce twice in this token; add method, eip3009 or permit2.'
-      throw new WriteFault('paymentUnclear', text)
+      throw new WriteFault('payment_unclear', text)
     }
     if (found.status.state === 'confirmed') return found
     const text =
       found.status.state === 'failed'
         ? 'The payment failed, so there is nothing to rate.'
         : 'The payment is on its way and not confirmed yet; rate it in a moment.'
-    throw new WriteFault('paymentNotConfirmed', text)
+    throw new WriteFault('payment_not_confirmed', text)
   }
 
   /** Checks that the payment was for this endpoint, and that the payer did not pay themself. */
@@ -125,28 +125,28 @@ export function createRatings(options: RatingsOptions): Ratings {
     const listed = await listingsOf(rated)
     const isSelf = payer === rated.payTo || listed.some(({ merchant }) => merchant.owner === payer)
     if (isSelf || options.isRelayer(payer)) {
-      throw new WriteFault('selfRating', 'Nobody rates what they paid to themself.')
+      throw new WriteFault('self_rating', 'Nobody rates what they paid to themself.')
     }
     if (listed.length === 0) {
       const text = `No listing of the address that was paid has ${quote(rated.url)}: message.resource and toolName must be those of an item of the catalog.`
-      throw new WriteFault('paymentElsewhere', text)
+      throw new WriteFault('payment_elsewhere', text)
     }
     const paid = readResource(resourceUrl)
     if (paid === undefined) {
       const text =
         'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
-      throw new WriteFault('paymentUnclear', text)
+      throw new WriteFault('payment_unclear', text)
     }
     const bought = listed.flatMap(({ findPaid }) => findPaid(paid, toolName) ?? [])
     if (bought.length === 0) {
       const place = paid.origin + paid.pathname
       const text = `The payment was for ${quote(place)}, which is another endpoint, or one of several tools of which it named none.`
-      throw new WriteFault('paymentElsewhere', text)
+      throw new WriteFault('payment_elsewhere', text)
     }
     // The payer wrote the resource, so a cheap call must not pass for a dear one.
     for (const endpoint of bought) if (await hasAsked(endpoint, status)) return
     const text = `The payment moved ${status.amount} (atomic units) of ${status.symbol ?? status.asset}, and the endpoint is not known to have ever asked for so little in this token.`
-    throw new WriteFault('paymentElsewhere', text)
+    throw new WriteFault('payment_elsewhere', text)
   }
 
   /** Tells whether an endpoint asks, or has asked, for no more than a payment moved in its token. */
@@ -175,7 +175,7 @@ export function createRatings(options: RatingsOptions): Ratings {
       found === undefined
         ? 'There is no rating with this id.'
         : asSentence(`The operator hides this rating: ${found.hiddenReason}`)
-    throw new WriteFault('ratingNotFound', text)
+    throw new WriteFault('rating_not_found', text)
   }
 
   return {
@@ -188,17 +188,17 @@ export function createRatings(options: RatingsOptions): Ratings {
       checkAudience(message, options.audience)
       if (message.network !== network) {
         const text = `message.network ${quote(message.network)} is not ${network}, which listings are about.`
-        throw new WriteFault('wrongChain', text)
+        throw new WriteFault('wrong_chain', text)
       }
       checkClock(message, nowSeconds())
       if (options.isDiskLow()) {
         const text =
           'The disk of this service is nearly full, so that no rating is kept; try later.'
-        throw new WriteFault('storageLow', text, undefined, { 'retry-after': '300' })
+        throw new WriteFault('storage_low', text, undefined, { 'retry-after': '300' })
       }
       const { payer, resource: url, toolName, score } = message
       if (options.isPayerBlocked(payer)) {
-        throw new WriteFault('raterBlocked', 'The operator of this service blocks the payer.')
+        throw new WriteFault('rater_blocked', 'The operator of this service blocks the payer.')
       }
       const payment = await paymentOf(parsed)
       const { status } = payment
@@ -219,7 +219,7 @@ export function createRatings(options: RatingsOptions): Ratings {
         ratedAt: nowSeconds(),
       }
       if (!(await store.add(rating))) {
-        throw new WriteFault('alreadyRated', 'The payment is rated already, which is done once.')
+        throw new WriteFault('already_rated', 'The payment is rated already, which is done once.')
       }
       return get(rating.id)
     },
@@ -234,14 +234,17 @@ export function createRatings(options: RatingsOptions): Ratings {
       requireProof(merchant)
       const rating = await get(body.rating)
       if (rating.payTo !== merchant?.payTo || rating.network !== merchant.network) {
-        throw new WriteFault('ratingNotFound', 'The rating is of another merchant.')
+        throw new WriteFault('rating_not_found', 'The rating is of another merchant.')
       }
       const bytes = write.message.length
       const undo = await options.quota({ owner: write.owner, bytes, ip, isSave: true })
       const answer = { text: body.text, at: nowSeconds() }
       if (await store.answer(rating.id, answer)) return { ...rating, answer }
       undo()
-      throw new WriteFault('alreadyAnswered', 'The rating was answered before, which is done once.')
+      throw new WriteFault(
+        'already_answered',
+        'The rating was answered before, which is done once.',
+      )
     },
   }
 }

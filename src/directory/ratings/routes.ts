@@ -17,7 +17,7 @@ import { integerParameter, readQuery } from '../../http/query.js'
 import type { ListingReader } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatingStore } from '../../store/ratings.js'
-import { answerWithDetails, ratingCodes, writeCodes } from '../listings/faults.js'
+import { answerWithDetails, ratingCodes, refusals, writeCodes } from '../listings/faults.js'
 import { writeOperation } from '../listings/routes.js'
 import { aboutEndpoint, findEndpoint, type OfEndpoint } from '../probe/endpoint-history.js'
 import type { FeedbackMaker } from './feedback.js'
@@ -40,7 +40,6 @@ const pageQuery = z.strictObject({
 
 const ofRating = z.object({ id: z.string().max(100).describe('Id of the settlement.') })
 const ofFile = ofRating.extend({ agent: z.string().max(78).describe('Id of the agent.') })
-const { ratingNotFound, feedbackUnavailable } = ratingCodes
 const unknown = {
   summary: 'An unknown id',
   params: { id: 'nothing' },
@@ -59,9 +58,8 @@ const rateOperation: Operation = {
   answers: { 201: { description: 'Kept.', schema: ratingAnswer } },
   codes: [
     ...Object.values(ratingCodes),
-    ...[writeCodes.wrongAudience, writeCodes.wrongChain, writeCodes.writeExpired],
-    ...[writeCodes.issuedInFuture, writeCodes.deadlineTooFar, writeCodes.invalidSignature],
-    ...[writeCodes.chainUnavailable, writeCodes.storageLow],
+    ...refusals('wrong_audience', 'wrong_chain', 'write_expired', 'issued_in_future'),
+    ...refusals('deadline_too_far', 'invalid_signature', 'chain_unavailable', 'storage_low'),
   ],
   examples: {
     expired: {
@@ -105,7 +103,7 @@ const ratingOperation: Operation = {
   summary: 'One rating with the message that its payer signed',
   params: ofRating,
   answers: { 200: { description: 'The rating.', schema: ratingAnswer } },
-  codes: [ratingNotFound],
+  codes: refusals('rating_not_found'),
   examples: { unknown },
 }
 
@@ -117,7 +115,7 @@ const feedbackOperation: Operation = {
     'The registry refuses the owner and the operators of the agent as sender, and keeps the sender as the client: the payer sends it.',
   params: ofRating,
   answers: { 200: { description: 'The transaction to send.', schema: feedbackAnswer } },
-  codes: [ratingNotFound, feedbackUnavailable, writeCodes.chainUnavailable],
+  codes: refusals('rating_not_found', 'feedback_unavailable', 'chain_unavailable'),
   examples: { unknown },
 }
 
@@ -127,7 +125,7 @@ const fileOperation: Operation = {
   summary: 'The ERC-8004 feedback file of a rating, whose hash is on chain',
   params: ofFile,
   answers: { 200: { description: 'Always the same bytes.', schema: feedbackFile } },
-  codes: [ratingNotFound, feedbackUnavailable],
+  codes: refusals('rating_not_found', 'feedback_unavailable'),
   examples: { unknown: { ...unknown, params: { id: 'nothing', agent: '7' } } },
 }
 
@@ -137,7 +135,7 @@ const answerOperation = {
     example: { rating: '0198c0de-0000-7000-8000-000000000000', text: 'It is quicker now.' },
   }),
   answers: { 200: { description: 'The rating with the answer.', schema: ratingAnswer } },
-  codes: [...Object.values(writeCodes), ratingNotFound, ratingCodes.alreadyAnswered],
+  codes: [...Object.values(writeCodes), ...refusals('rating_not_found', 'already_answered')],
 }
 
 interface RatingRoutesOptions {

@@ -231,8 +231,8 @@ export async function requireOwner(
   const session = await requireSession(request, sessions)
   const merchant = present(await listings.findMerchant(request.params.id))
   if (merchant.owner !== session.address) {
-    throw new WriteFault('notOwner', 'Only the owner of this listing may read its activity.')
+    throw new WriteFault('not_owner', 'Only the owner of this listing may read its activity.')
   }
   if (payToProofOf(merchant) !== null) return merchant
-  throw new WriteFault('payToUnproven', unprovenMessage(merchant), unprovenDetails(merchant))
+  throw new WriteFault('pay_to_unproven', unprovenMessage(merchant), unprovenDetails(merchant))
 }

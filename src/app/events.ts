@@ -9,7 +9,6 @@ import { createEventCollector } from '../directory/events/collector.js'
 import { hookRoutes } from '../directory/events/hook-routes.js'
 import { createHookSecrets } from '../directory/events/hook-secrets.js'
 import { createHookSender } from '../directory/events/hook-sender.js'
-import { createHookWrites } from '../directory/events/hook-writes.js'
 import { eventRoutes } from '../directory/events/routes.js'
 import type { WriteCheck } from '../directory/listings/signed-write.js'
 import type { WriteQuota } from '../directory/listings/write-limits.js'
@@ -55,7 +54,6 @@ export function composeEvents(world: EventsWorld) {
     readPayment: readExactDetails,
   })
   const secrets = createHookSecrets(webhookKey)
-  const writes = createHookWrites({ ...world, hooks, secrets })
   // The operator may name a receiver beside this service.
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
@@ -69,7 +67,7 @@ export function composeEvents(world: EventsWorld) {
   return {
     async routes(app: FastifyInstance): Promise<void> {
       await app.register(eventRoutes, { store: events, listings, sessions })
-      await app.register(hookRoutes, { hooks, listings, sessions, writes })
+      await app.register(hookRoutes, { ...world, hooks, listings, secrets })
     },
     start(): void {
       collector.start()

@@ -1,9 +1,76 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { RequestFault } from './errors.js'
 
 /** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
+/** A page that hears nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
+const HEARTBEAT_MS = 15_000
+
+interface EventStreamsOptions<Member extends string> {
+  /** Open streams in all. */
+  inAll: number
+  /** Bounds on streams with the same value of a member; `label` is the end of `at most 8 pages …`. */
+  bounds: readonly { member: Member; most: number; label: string }[]
+  /** Completes `may … at once`. */
+  verb: string
+  /** For tests; 15 s otherwise. */
+  heartbeatMs?: number | undefined
+}
+
+interface Follower<Member extends string> {
+  /** Its values of the members that are bounded. */
+  from: Record<Member, string>
+  /** Begins to send, and returns how to stop. */
+  follow(send: (event: string, data: unknown) => void): () => void
+  /** Runs before each message; if it rejects, the stream ends. */
+  check?: () => Promise<unknown>
+}
+
+/**
+ * Creates the streams of server-sent events of a route. Each beats, and all end when the server closes. The function it
+ * returns opens one, or throws a 503 where so many are open that nobody else would find a place.
+ */
+export function createEventStreams<Member extends string>(
+  app: FastifyInstance,
+  options: EventStreamsOptions<Member>,
+) {
+  const open = new Map<ServerResponse, Record<Member, string>>()
+  let isClosing = false
+  // A stream never ends by itself: closing the server would wait for it.
+  app.addHook('preClose', async () => {
+    isClosing = true
+    for (const response of open.keys()) response.end()
+  })
+
+  return (reply: FastifyReply, { from, follow, check }: Follower<Member>): void => {
+    refuseCrowd([...open.values()], from, options)
+    const response = openEventStream(reply)
+    open.set(response, from)
+    if (isClosing) response.end()
+    const write = (event: string, data: unknown) => {
+      // A reader who is slower than the news is cut off and connects again, so that nothing piles up.
+      if (response.writableNeedDrain) response.destroy()
+      else if (!response.writableEnded)
+        response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+    }
+    const send = (event: string, data: unknown) => {
+      if (check === undefined) write(event, data)
+      else
+        check().then(
+          () => write(event, data),
+          () => response.end(),
+        )
+    }
+    const stop = follow(send)
+    const heartbeat = setInterval(() => send('beat', {}), options.heartbeatMs ?? HEARTBEAT_MS)
+    response.once('close', () => {
+      clearInterval(heartbeat)
+      stop()
+      open.delete(response)
+    })
+  }
+}
 
 /** Begins a stream of server-sent events. The reply is out of Fastify's hands then. */
 export function openEventStream(reply: FastifyReply): ServerResponse {
@@ -24,19 +91,10 @@ export function openEventStream(reply: FastifyReply): ServerResponse {
   return response
 }
 
-/** A bound on streams with the same value of a member. */
-export interface StreamBound<Member extends string> {
-  member: Member
-  most: number
-  /** The end of `at most 8 pages …`. */
-  label: string
-}
-
-/** Throws a 503 where so many streams are open already that nobody else would find a place. */
-export function refuseCrowd<Member extends string>(
+function refuseCrowd<Member extends string>(
   open: readonly Record<Member, string>[],
   newcomer: Record<Member, string>,
-  { inAll, bounds, verb }: { inAll: number; bounds: readonly StreamBound<Member>[]; verb: string },
+  { inAll, bounds, verb }: EventStreamsOptions<Member>,
 ): void {
   const full = bounds.find(
     ({ member, most }) => open.filter((one) => one[member] === newcomer[member]).length >= most,

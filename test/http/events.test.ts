@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventsAnswer } from '../../src/api/events.js'
 import { SESSION_COOKIE } from '../../src/api/session.js'
 import { createAttributor } from '../../src/directory/activity/attribution.js'
-import { createEventCollector, type EventCollector } from '../../src/directory/events/collector.js'
+import { createEventCollector } from '../../src/directory/events/collector.js'
 import { eventRoutes } from '../../src/directory/events/routes.js'
 import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import { readExactDetails } from '../../src/facilitator/exact-job.js'
@@ -25,7 +25,7 @@ const url = '/api/merchants/weather/events'
 let stores: Stores
 let app: FastifyInstance
 let sessions: Sessions
-let collector: EventCollector
+let collector: ReturnType<typeof createEventCollector>
 let disk: { isLow: boolean }
 
 beforeEach(async () => {

@@ -9,7 +9,6 @@ import { startGasWatch } from '../../src/app/gas-watch.js'
 import { hookRoutes } from '../../src/directory/events/hook-routes.js'
 import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
 import { createHookSender } from '../../src/directory/events/hook-sender.js'
-import { createHookWrites } from '../../src/directory/events/hook-writes.js'
 import {
   createSignatureCheck,
   createWriteCheck,
@@ -70,8 +69,8 @@ beforeEach(async () => {
   app = fastify()
   installErrorHandling(app)
   await app.register(cookie)
-  const writes = createHookWrites({ hooks, check, quota, secrets, rules, now })
-  await app.register(hookRoutes, { hooks, listings, sessions, writes })
+  const signed = { check, quota, secrets, rules, now }
+  await app.register(hookRoutes, { hooks, listings, sessions, ...signed })
   await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
 })
 afterEach(async () => {

@@ -1,7 +1,6 @@
-import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
-import { openEventStream, refuseCrowd } from '../../http/event-stream.js'
+import { createEventStreams } from '../../http/event-stream.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
@@ -27,22 +26,19 @@ const activityStreamOperation: Operation = {
   codes: [...ownerCodes, httpCodes.busy],
 }
 
-/** A page that hears nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
-const HEARTBEAT_MS = 15_000
 /** News of one merchant are joined for this long: each makes the page read its table again. */
 const NEWS_MS = 1_000
-/** Bounds on open pages, in all and by caller, so that nobody uses them all. */
-const MAX_STREAMS = 500
-const bounds = [
-  { member: 'merchant', most: 8, label: 'of one merchant' },
-  { member: 'owner', most: 16, label: 'of one owner' },
-  { member: 'caller', most: 32, label: 'from one address' },
-  { member: 'block', most: 64, label: 'from neighbouring addresses' },
-] as const
-const crowd = { inAll: MAX_STREAMS, bounds, verb: 'follow activity' }
-
-/** An open page: its merchant, its owner and its origin. */
-type Follower = Record<(typeof bounds)[number]['member'], string>
+/** Bounds on open pages, so that nobody uses them all. */
+const crowd = {
+  inAll: 500,
+  bounds: [
+    { member: 'merchant', most: 8, label: 'of one merchant' },
+    { member: 'owner', most: 16, label: 'of one owner' },
+    { member: 'caller', most: 32, label: 'from one address' },
+    { member: 'block', most: 64, label: 'from neighbouring addresses' },
+  ],
+  verb: 'follow activity',
+} as const
 
 /**
  * Serves server-sent events for the page of an owner. The event `activity` only says that there is new activity to read.
@@ -53,13 +49,8 @@ export async function activityStreamRoutes(
   options: ActivityStreamOptions,
 ): Promise<void> {
   answerWithDetails(app)
-  const open = new Map<ServerResponse, Follower>()
-  let isClosing = false
-  // A stream never ends by itself: closing the server would wait for it.
-  app.addHook('preClose', async () => {
-    isClosing = true
-    for (const response of open.keys()) response.end()
-  })
+  const { feed, heartbeatMs } = options
+  const openStream = createEventStreams(app, { ...crowd, heartbeatMs })
 
   app.get<WithId>(
     '/api/merchants/:id/activity/stream',
@@ -67,34 +58,22 @@ export async function activityStreamRoutes(
     async (request, reply) => {
       const { id, owner } = await requireOwner(request, options)
       const from = { caller: callerOf(request.ip), block: blockOf(request.ip) }
-      const follower = { merchant: id, owner: owner ?? '', ...from }
-      refuseCrowd([...open.values()], follower, crowd)
-      const response = openEventStream(reply)
-      open.set(response, follower)
-      if (isClosing) response.end()
-
-      const send = (text: string) => {
-        requireOwner(request, options).then(
-          () => response.writableEnded || response.write(text),
-          () => response.end(),
-        )
-      }
-      let news: NodeJS.Timeout | undefined
-      const unsubscribe = options.feed.subscribe(id, () => {
-        news ??= setTimeout(() => {
-          news = undefined
-          send('event: activity\ndata: {}\n\n')
-        }, NEWS_MS)
-      })
-      const heartbeat = setInterval(
-        () => send('event: beat\ndata: {}\n\n'),
-        options.heartbeatMs ?? HEARTBEAT_MS,
-      )
-      response.once('close', () => {
-        clearInterval(heartbeat)
-        clearTimeout(news)
-        unsubscribe()
-        open.delete(response)
+      openStream(reply, {
+        from: { merchant: id, owner: owner ?? '', ...from },
+        check: () => requireOwner(request, options),
+        follow(send) {
+          let news: NodeJS.Timeout | undefined
+          const unsubscribe = feed.subscribe(id, () => {
+            news ??= setTimeout(() => {
+              news = undefined
+              send('activity', {})
+            }, NEWS_MS)
+          })
+          return () => {
+            clearTimeout(news)
+            unsubscribe()
+          }
+        },
       })
     },
   )

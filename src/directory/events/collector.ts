@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { EventStore, NewEvent, QueuedNews } from '../../store/events.js'
 import type { ListingReader } from '../../store/listings.js'
+import { createPolling } from '../../store/polling.js'
 import type { PaidResource } from '../../x402/payment.js'
 import type { Attributor } from '../activity/attribution.js'
 import { canonicalResource, readResource } from '../activity/attribution.js'
@@ -30,11 +31,6 @@ interface EventCollectorOptions {
   log: { warn(details: object, message: string): void }
 }
 
-export interface EventCollector {
-  start(): void
-  stop(): Promise<void>
-}
-
 const TICK_MS = 1_000
 /** News of one commit, few enough for a turn of the loop. */
 const SLICE = 100
@@ -51,14 +47,11 @@ const MAX_COUNTED = 10_000
  * Moves news from the queue into the feeds of merchants, off the way of payments. Taking news in twice changes nothing,
  * so that a crash at any point neither loses nor repeats an event.
  */
-export function createEventCollector(options: EventCollectorOptions): EventCollector {
-  const { store, attributor, network, now, log } = options
+export function createEventCollector(options: EventCollectorOptions) {
+  const { store, attributor, network, now } = options
   /** Events of each merchant since its feed was cut. */
   const counts = new Map<string, number>()
-  let timer: NodeJS.Timeout | undefined
-  let working: Promise<void> | undefined
   let sweepAt = 0
-  let isStopped = false
 
   async function toEvent(news: QueuedNews): Promise<NewEvent | undefined> {
     return news.facts === null ? paymentEvent(news) : endpointEvent(news, news.facts)
@@ -94,8 +87,8 @@ export function createEventCollector(options: EventCollectorOptions): EventColle
     return { merchantId, type: news.type, key, at: news.at, data: JSON.stringify(data) }
   }
 
-  async function collect(): Promise<void> {
-    for (let isMore = true; isMore && !isStopped; ) {
+  async function collect(signal: AbortSignal): Promise<void> {
+    for (let isMore = true; isMore && !signal.aborted; ) {
       const news = options.isDiskLow() ? [] : await store.queued(SLICE)
       isMore = news.length === SLICE
       if (news.length === 0) continue
@@ -123,32 +116,21 @@ export function createEventCollector(options: EventCollectorOptions): EventColle
     }
   }
 
-  async function sweep(): Promise<void> {
+  async function sweep(signal: AbortSignal): Promise<void> {
     if (now() < sweepAt) return
     sweepAt = now() + SWEEP_MS
-    while (!isStopped && (await store.forget(now() - KEPT_MS, SWEEP_ROWS)) > 0) {
+    while (!signal.aborted && (await store.forget(now() - KEPT_MS, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  function tick(): void {
-    working ??= collect()
-      .then(sweep)
-      .catch((err) => log.warn({ err }, 'news could not be put into the feeds; trying again'))
-      .finally(() => {
-        working = undefined
-      })
-  }
-
-  return {
-    start() {
-      timer = setInterval(tick, TICK_MS)
-      tick()
+  return createPolling({
+    everyMs: TICK_MS,
+    async poll(signal) {
+      await collect(signal)
+      await sweep(signal)
     },
-    async stop() {
-      isStopped = true
-      clearInterval(timer)
-      await working
-    },
-  }
+    onError: (err) =>
+      options.log.warn({ err }, 'news could not be put into the feeds; trying again'),
+  })
 }

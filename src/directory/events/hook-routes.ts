@@ -1,15 +1,47 @@
+import { randomBytes } from 'node:crypto'
 import { listingLimits } from 'arcus-client/listing'
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { type HookView, hookRemoved, hookSaved, hooksAnswer } from '../../api/events.js'
 import { describedAs } from '../../http/operation.js'
-import type { Hook, HookStore } from '../../store/hooks.js'
+import { merchantEventTypes } from '../../store/events.js'
+import type { Hook, HookResult, HookStore, HookWrite } from '../../store/hooks.js'
+import type { Merchant } from '../../store/listings.js'
 import { ofOwner } from '../activity/routes.js'
-import { answerWithDetails } from '../listings/faults.js'
+import { answerWithDetails, listingFault, missingFault, WriteFault } from '../listings/faults.js'
+import { requireProof } from '../listings/merchant-view.js'
 import { writeOperation } from '../listings/routes.js'
+import {
+  type CheckedWrite,
+  ownerFault,
+  replayFault,
+  type WriteCheck,
+} from '../listings/signed-write.js'
+import type { WriteQuota } from '../listings/write-limits.js'
+import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
-import { type HookWrites, hookBody, hookRemoval } from './hook-writes.js'
+import { type HookSecrets, writeSecret } from './hook-secrets.js'
 
-const id = 'hook_AAAAAAAAAAAAAAAA'
+const MAX_HOOKS = 5
+const MAX_URL_CHARS = 1_000
+
+const hookId = z
+  .string()
+  .regex(/^hook_[A-Za-z0-9_-]{16}$/, 'must be the id of a webhook, such as hook_…')
+
+/** `id` is `null` for a new one. `since` is the event after which deliveries go on; `null` leaves that as it is. */
+const hookBody = z.strictObject({
+  id: hookId.nullable(),
+  url: z.string().max(MAX_URL_CHARS, `must be at most ${MAX_URL_CHARS} characters`),
+  types: z
+    .array(z.enum(merchantEventTypes))
+    .min(1, 'must name at least one event')
+    .max(merchantEventTypes.length, 'must name each event once')
+    .refine((types) => new Set(types).size === types.length, 'must name each event once'),
+  since: z.int().min(0, 'must not be negative').nullable(),
+})
+
+const hookRemoval = z.strictObject({ id: hookId })
 
 const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and how they fare', {
   200: { description: 'All of them, without their secrets.', schema: hooksAnswer },
@@ -34,19 +66,24 @@ const setOperation = {
 const removeOperation = {
   ...writeOperation('hook.delete', 'deleteHook', 'Remove a webhook', {
     body: hookRemoval,
-    example: { id },
+    example: { id: 'hook_AAAAAAAAAAAAAAAA' },
   }),
   answers: { 200: { description: 'Nothing is delivered any more.', schema: hookRemoved } },
 }
 
 interface HookRoutesOptions extends OwnerCheckOptions {
-  hooks: Pick<HookStore, 'ofMerchant'>
-  writes: HookWrites
+  hooks: HookStore
+  check: WriteCheck
+  quota: WriteQuota
+  secrets: HookSecrets
+  rules: TargetRules
+  /** Unix milliseconds. */
+  now: () => number
 }
 
 /** Serves `/api/merchants/{id}/hooks`: read with the session of the owner, written by signed message. */
 export async function hookRoutes(app: FastifyInstance, options: HookRoutesOptions): Promise<void> {
-  const { hooks, writes } = options
+  const { hooks, check, secrets, now } = options
   const path = '/api/merchants/:id/hooks'
   const bodyLimit = listingLimits.request.maxBytes
   answerWithDetails(app)
@@ -58,12 +95,61 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     const merchant = await requireOwner(request, options)
     return { hooks: (await hooks.ofMerchant(merchant.id)).map(toView) }
   })
-  app.put<WithId>(path, { bodyLimit, ...describedAs(setOperation) }, ({ params, body, ip }) =>
-    writes.set(params.id, body, ip),
-  )
-  app.delete<WithId>(path, { bodyLimit, ...describedAs(removeOperation) }, ({ params, body }) =>
-    writes.remove(params.id, body),
-  )
+
+  app.put<WithId>(path, { bodyLimit, ...describedAs(setOperation) }, async (request) => {
+    const merchantId = request.params.id
+    const actions = { standing: 'hook.set' } as const
+    const checked = await check(request.body, { merchantId, actions, schema: hookBody })
+    requireProof(checked.merchant)
+    const { id: known, url, types, since } = checked.body
+    const target = checkTarget(url, options.rules)
+    if (!target.isAllowed) {
+      throw listingFault([{ path: 'url', message: `cannot be called: ${target.message}` }])
+    }
+    const { owner, message } = checked.write
+    // The message itself is forgotten; the bound is on how often an owner makes the service write.
+    const written = { owner, bytes: message.length, ip: request.ip, isSave: true }
+    const undo = await options.quota(written)
+    const id = known ?? `hook_${randomBytes(12).toString('base64url')}`
+    const made = known === null ? secrets.create() : { seed: '', keyId: '' }
+    const result = await hooks.set(
+      writeOf(checked),
+      { id, merchantId, url: target.url.href, types, ...made },
+      { since, most: MAX_HOOKS, now: now() },
+    )
+    if (result.state !== 'done') {
+      undo()
+      throw faultOf(result, checked.merchant)
+    }
+    // The secret of a new webhook is told this once.
+    const secret = known === null ? secrets.of(made) : undefined
+    return { id, secret: secret === undefined ? null : writeSecret(secret) }
+  })
+
+  app.delete<WithId>(path, { bodyLimit, ...describedAs(removeOperation) }, async (request) => {
+    const merchantId = request.params.id
+    const actions = { standing: 'hook.delete' } as const
+    const checked = await check(request.body, { merchantId, actions, schema: hookRemoval })
+    const result = await hooks.remove(writeOf(checked), checked.body.id, now())
+    if (result.state !== 'done') throw faultOf(result, checked.merchant)
+    return checked.body
+  })
+}
+
+function writeOf({ write }: CheckedWrite<unknown>): HookWrite {
+  const { merchantId, owner, nonce, message } = write
+  return { merchantId, owner, nonce, deadline: JSON.parse(message).deadline }
+}
+
+function faultOf({ state }: HookResult, merchant: Merchant | undefined): WriteFault {
+  if (state === 'replayed') return replayFault()
+  if (state === 'full') {
+    return new WriteFault('too_many_hooks', `A merchant has at most ${MAX_HOOKS} webhooks.`)
+  }
+  if (state === 'missing') {
+    return new WriteFault('hook_not_found', 'The merchant has no webhook with this id.')
+  }
+  return merchant === undefined ? missingFault(merchant) : ownerFault(false)
 }
 
 function toView(hook: Hook): HookView {

@@ -1,20 +1,19 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Hook } from '../../store/hooks.js'
 
-/** The secrets of webhooks, each made of a stored seed and the key of the settings, so that the database alone has none. */
-export interface HookSecrets {
-  /** Makes the seed of a new webhook. */
-  create(): Pick<Hook, 'seed' | 'keyId'>
-  /** Returns the secret; `undefined` if it was made with another key than the present one. */
-  of(hook: Pick<Hook, 'seed' | 'keyId'>): Buffer | undefined
-}
+export type HookSecrets = ReturnType<typeof createHookSecrets>
 
-/** Without a key the seed alone makes the secret. */
-export function createHookSecrets(key: string | undefined): HookSecrets {
+/**
+ * Creates the secrets of webhooks, each made of a stored seed and the key of the settings, so that the database alone has
+ * none. Without a key the seed alone makes the secret.
+ */
+export function createHookSecrets(key: string | undefined) {
   const keyId = key === undefined ? '' : createHash('sha256').update(key).digest('hex').slice(0, 16)
   return {
+    /** Makes the seed of a new webhook. */
     create: () => ({ seed: randomBytes(32).toString('hex'), keyId }),
-    of(hook) {
+    /** Returns the secret; `undefined` if it was made with another key than the present one. */
+    of(hook: Pick<Hook, 'seed' | 'keyId'>): Buffer | undefined {
       // A hook that was made before there was a key goes on without one.
       if (hook.keyId !== '' && hook.keyId !== keyId) return undefined
       const used = hook.keyId === '' ? '' : (key ?? '')

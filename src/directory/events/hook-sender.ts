@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { EventStore, StoredEvent } from '../../store/events.js'
 import { type Hook, type HookStore, OPERATOR_HOOK } from '../../store/hooks.js'
-import type { GuardedFetch } from '../probe/guarded-fetch.js'
-import { headOf } from '../probe/guarded-fetch.js'
+import { createPolling } from '../../store/polling.js'
+import { type GuardedFetch, headOf } from '../probe/guarded-fetch.js'
 import { type HookSecrets, signMessage } from './hook-secrets.js'
 import { toNotice } from './notice.js'
 
@@ -53,9 +54,7 @@ const GONE = 410
 export function createHookSender(options: HookSenderOptions) {
   const { hooks, events, worker, now, log, random = Math.random } = options
   const underWay = new Map<string, { group: Group; work: Promise<void> }>()
-  const slow = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> | undefined
+  const slow = new LRUCache<string, true>({ max: MAX_KNOWN_SLOW })
   let isPrepared = false
   let isStopped = false
 
@@ -71,18 +70,13 @@ export function createHookSender(options: HookSenderOptions) {
     const isOperator = hook.id === OPERATOR_HOOK
     const secret = isOperator ? options.operator?.secret : options.secrets.of(hook)
     if (secret === undefined) return unsignable
-    const { id, ...rest } = toNotice(event)
-    const text = JSON.stringify({ id, ...rest })
-    const signed = signMessage(secret, { id, seconds: Math.floor(now() / 1_000), text })
-    const fetch = isOperator ? options.operator?.fetch : options.fetch
+    const notice = toNotice(event)
+    const body = JSON.stringify(notice)
+    const seconds = Math.floor(now() / 1_000)
+    const signed = signMessage(secret, { id: notice.id, seconds, text: body })
     const headers = { ...signed, 'user-agent': options.userAgent }
-    const answer = await (fetch ?? options.fetch)({
-      url: hook.url,
-      method: 'POST',
-      body: text,
-      accept: '*/*',
-      headers,
-    })
+    const { fetch } = (isOperator && options.operator) || options
+    const answer = await fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers })
     const status = headOf(answer)?.status
     if (status !== undefined && status >= 200 && status < 300) return undefined
     const error = 'message' in answer ? answer.message : `The receiver answered ${status}.`
@@ -94,9 +88,7 @@ export function createHookSender(options: HookSenderOptions) {
     const timer = setTimeout(() => {
       const place = underWay.get(hook.id)
       if (place?.group === 'quick') place.group = 'slow'
-      const [oldest] = slow.size < MAX_KNOWN_SLOW ? [] : slow
-      if (oldest !== undefined) slow.delete(oldest)
-      slow.add(hook.id)
+      slow.set(hook.id, true)
     }, SLOW_MS)
     slow.delete(hook.id)
     try {
@@ -148,29 +140,23 @@ export function createHookSender(options: HookSenderOptions) {
       const taken = [...underWay.values()].filter((it) => it.group === group).length
       const free = Math.min(places[group] - taken, MAX_UNDER_WAY - underWay.size)
       const isFailing = group === 'failing'
-      const among = isFailing ? undefined : { ids: [...slow], isIn: group === 'slow' }
+      const among = isFailing ? undefined : { ids: [...slow.keys()], isIn: group === 'slow' }
       const due = free > 0 ? await hooks.due(now(), free, isFailing, among) : []
       for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook, group)
     }
   }
 
-  function tick(): void {
-    looking ??= look()
-      .catch((err) => log.warn({ err }, 'webhooks could not be read; trying again'))
-      .finally(() => {
-        looking = undefined
-      })
-  }
+  const polling = createPolling({
+    everyMs: options.tickMs ?? TICK_MS,
+    poll: look,
+    onError: (err) => log.warn({ err }, 'webhooks could not be read; trying again'),
+  })
 
   return {
-    start(): void {
-      timer = setInterval(tick, options.tickMs ?? TICK_MS)
-      tick()
-    },
+    start: polling.start,
     async stop(): Promise<void> {
       isStopped = true
-      clearInterval(timer)
-      await looking
+      await polling.stop()
       await Promise.all([...underWay.values()].map(({ work }) => work))
     },
   }

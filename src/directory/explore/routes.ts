@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
 import { type ExploreAnswer, exploreAnswer } from '../../api/explore.js'
-import { openEventStream, refuseCrowd } from '../../http/event-stream.js'
+import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import type { SettlementFeed } from './settlement-feed.js'
@@ -40,7 +39,6 @@ const streamOperation: Operation = {
   codes: [httpCodes.busy],
 }
 
-const HEARTBEAT_MS = 15_000
 const crowd = {
   inAll: 500,
   bounds: [
@@ -53,15 +51,9 @@ const crowd = {
 /** Serves the figures of the home page, and the payments as they settle. */
 export async function exploreRoutes(
   app: FastifyInstance,
-  { read, feed, heartbeatMs = HEARTBEAT_MS }: ExploreRoutesOptions,
+  { read, feed, heartbeatMs }: ExploreRoutesOptions,
 ): Promise<void> {
-  const open = new Map<ServerResponse, Record<'caller' | 'block', string>>()
-  let isClosing = false
-  // A stream never ends by itself: closing the server would wait for it.
-  app.addHook('preClose', async () => {
-    isClosing = true
-    for (const response of open.keys()) response.end()
-  })
+  const openStream = createEventStreams(app, { ...crowd, heartbeatMs })
 
   app.get('/api/explore', describedAs(exploreOperation), async (_request, reply) => {
     const [figures, settlements] = await Promise.all([read(), feed.latest()])
@@ -72,25 +64,10 @@ export async function exploreRoutes(
   app.get(
     '/api/settlements/stream',
     { exposeHeadRoute: false, ...describedAs(streamOperation) },
-    async (request, reply) => {
-      const follower = { caller: callerOf(request.ip), block: blockOf(request.ip) }
-      refuseCrowd([...open.values()], follower, crowd)
-      const response = openEventStream(reply)
-      open.set(response, follower)
-      if (isClosing) response.end()
-      const send = (event: string, data: unknown) => {
-        // A reader who is slower than the payments is cut off and connects again, so that nothing piles up.
-        if (response.writableNeedDrain) response.destroy()
-        else if (!response.writableEnded)
-          response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-      }
-      const unsubscribe = feed.subscribe((news) => send('settlements', news))
-      const heartbeat = setInterval(() => send('beat', {}), heartbeatMs)
-      response.once('close', () => {
-        clearInterval(heartbeat)
-        unsubscribe()
-        open.delete(response)
-      })
-    },
+    async ({ ip }, reply) =>
+      openStream(reply, {
+        from: { caller: callerOf(ip), block: blockOf(ip) },
+        follow: (send) => feed.subscribe((news) => send('settlements', news)),
+      }),
   )
 }

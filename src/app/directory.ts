@@ -7,7 +7,7 @@ import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
 import { createAttributor } from '../directory/activity/attribution.js'
-import { createActivityFeed, followActivity } from '../directory/activity/feed.js'
+import { createActivityFeed, createActivityFollower } from '../directory/activity/feed.js'
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
@@ -161,7 +161,9 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     log,
   })
   const feed = createActivityFeed()
-  const stopFollowing = world.isShared ? followActivity({ store: activity, feed, log }) : () => {}
+  const follower = world.isShared
+    ? createActivityFollower({ store: activity, feed, log })
+    : undefined
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
     store: activity,
@@ -296,14 +298,15 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       schedule.start()
       events.start()
       usage.start()
+      recorder.start()
+      follower?.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
     async close() {
       probing.stop()
-      stopFollowing()
       identities.stop()
-      await Promise.all([events.stop(), settlements.stop()])
+      await Promise.all([events.stop(), settlements.stop(), follower?.stop()])
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await usage.stop()
       await Promise.all([schemas.close(), probing.close()])

@@ -16,14 +16,14 @@ const CACHE_CONTROL = 'public, max-age=60'
 const HUNG_MS = 30_000
 
 /**
- * Shares one read among all who ask within `everyMs`, or within `keptTimes` the time that it took. A read that failed is
- * made again for the next of them.
+ * Shares one read among all who ask within `everyMs`, or within `keptTimes` the time that it took, up to `mostMs`. A read
+ * that failed is made again for the next of them.
  */
 export function shareReads<Answer>(
   everyMs: number,
   now: () => number,
   read: () => Promise<Answer>,
-  keptTimes = 0,
+  { keptTimes = 0, mostMs = Number.POSITIVE_INFINITY } = {},
 ): () => Promise<Answer> {
   let latest: Promise<Answer> | undefined
   let freshUntil = 0
@@ -38,7 +38,7 @@ export function shareReads<Answer>(
         if (latest === reading) freshUntil = now() + ms
       }
       reading.then(
-        () => keep(Math.max(everyMs, (now() - startedAt) * keptTimes)),
+        () => keep(Math.max(everyMs, Math.min((now() - startedAt) * keptTimes, mostMs))),
         () => keep(0),
       )
     }

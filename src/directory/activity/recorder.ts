@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/limiter.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
+import { createPolling } from '../../store/polling.js'
 import type { PaymentAnswer } from '../../x402/payment.js'
 import { reasons } from '../../x402/reasons.js'
 import {
@@ -33,15 +34,6 @@ interface ActivityRecorderOptions {
   log: { warn(details: object, message: string): void }
 }
 
-interface ActivityRecorder {
-  /** Takes in an answer; as cheap as a push, and never throws. */
-  record(answer: PaymentAnswer): void
-  /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
-  dropped(): number
-  /** Keeps the waiting answers; the last call. */
-  stop(): Promise<void>
-}
-
 /** Answers wait this long for others, because one commit for many is cheaper and people do not notice. */
 const FLUSH_MS = 1_000
 /** Rows per call of the store, which splits them further if they take too long for one loop turn. */
@@ -58,7 +50,7 @@ const SWEEP_ROWS = 200
 const DAY_MS = 86_400_000
 
 /** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
-export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
+export function createActivityRecorder(options: ActivityRecorderOptions) {
   const { store, attributor, now, log, refundWallets = new Map() } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
@@ -67,10 +59,12 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   let loggedDropped = 0
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
-  let sweeping: Promise<void> | undefined
   let isStopping = false
-  const sweeper = setInterval(startSweep, SWEEP_MS)
-  sweeper.unref()
+  const sweeper = createPolling({
+    poll: sweep,
+    everyMs: SWEEP_MS,
+    onError: (err) => log.warn({ err }, 'old activity could not be dropped'),
+  })
 
   function toRow(
     answer: PaymentAnswer,
@@ -160,23 +154,18 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   }
 
   /** Deletes old rows in small commits, so that nothing waits for it. */
-  async function sweep(): Promise<void> {
+  async function sweep(signal: AbortSignal): Promise<void> {
     const before = now() - options.retentionDays * DAY_MS
-    while (!isStopping && (await store.forget(before, SWEEP_ROWS)) > 0) {
+    while (!signal.aborted && (await store.forget(before, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  function startSweep(): void {
-    sweeping ??= sweep()
-      .catch((err) => log.warn({ err }, 'old activity could not be dropped'))
-      .finally(() => {
-        sweeping = undefined
-      })
-  }
-
   return {
-    record(answer) {
+    /** Begins to delete old rows. */
+    start: sweeper.start,
+    /** Takes in an answer; as cheap as a push, and never throws. */
+    record(answer: PaymentAnswer): void {
       if (options.isDiskLow()) {
         dropped++
         return
@@ -188,15 +177,17 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       }
       timer ??= setTimeout(startFlush, FLUSH_MS)
     },
+    /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
     dropped: () => dropped,
-    async stop() {
+    /** Keeps the waiting answers; the last call. */
+    async stop(): Promise<void> {
       isStopping = true
-      clearInterval(sweeper)
+      const swept = sweeper.stop()
       clearTimeout(timer)
       await flushing
       await startFlush()
       clearTimeout(timer)
-      await sweeping
+      await swept
     },
   }
 }
@@ -229,22 +220,23 @@ const notPayers = new Set<string | null>([
  * come in their order.
  */
 export function createStateRule(): (answer: PaymentAnswer) => ActivityState {
-  const sound = createMemory()
-  const failed = createMemory()
+  const sound = new LRUCache<string, true>({ max: MAX_REMEMBERED })
+  const failed = new LRUCache<string, true>({ max: MAX_REMEMBERED })
 
   return (answer) => {
     const { kind, state, reason, settlementId, at } = answer
+    // Without a key it is an answer that nothing identifies; it was never found valid.
     const key = keyOf(answer)
-    if (state === 'valid' || state === 'pending') sound.add(key)
-    else if (state === 'settled') sound.delete(key)
+    if (key !== undefined && (state === 'valid' || state === 'pending')) sound.set(key, true)
+    else if (key !== undefined && state === 'settled') sound.delete(key)
     if (kind !== 'settle' || state !== 'failed') return state
-    const wasSound = settlementId !== null || sound.has(key)
-    if (!wasSound || neverFailures.has(reason) || failed.has(key)) return 'refused'
-    failed.add(key)
+    if (key === undefined || neverFailures.has(reason) || failed.has(key)) return 'refused'
+    if (settlementId === null && !sound.has(key)) return 'refused'
+    failed.set(key, true)
     if (notPayers.has(reason)) return 'failed'
     const day = `${answer.payment.payer}/${Math.floor(at / DAY_MS)}`
     if (failed.has(day)) return 'refused'
-    failed.add(day)
+    failed.set(day, true)
     return 'failed'
   }
 }
@@ -258,18 +250,6 @@ function keyOf({ settlementId, payment }: PaymentAnswer): string | undefined {
   return [payTo, payer, amount, short].join('/')
 }
 
-/** Remembers texts. The oldest is forgotten first. */
-function createMemory() {
-  const known = new LRUCache<string, true>({ max: MAX_REMEMBERED })
-  return {
-    delete: (text: string | undefined) => text !== undefined && known.delete(text),
-    has: (text: string | undefined) => text !== undefined && known.has(text),
-    add(text: string | undefined): void {
-      if (text !== undefined && !known.has(text)) known.set(text, true)
-    },
-  }
-}
-
 /** The part of an answer that is kept. */
 type Keeping =
   /** The answer itself, and the sums of its endpoint. */
@@ -280,9 +260,6 @@ type Keeping =
   | 'merchant'
   /** The sums over everybody. */
   | 'everybody'
-
-/** Decides how much of an answer is kept, and counts it. */
-type RowBounds = (answer: PaymentAnswer, found: Attribution | undefined) => Keeping
 
 /** Answers within an hour that get a row of their own: about one merchant, and in all. */
 const MAX_SOUND = { each: 2_000, inAll: 20_000 }
@@ -296,11 +273,11 @@ const MAX_SUMMED_MERCHANTS = 2_000
  * displace nothing. Further answers are only summed, refusals no longer by endpoint, because a flood could name them all.
  * `now` is in Unix milliseconds.
  */
-function createRowBounds(now: () => number): RowBounds {
+function createRowBounds(now: () => number) {
   const sound = createCount(now)
   const unsound = createCount(now)
 
-  return (answer, found) => {
+  return (answer: PaymentAnswer, found: Attribution | undefined): Keeping => {
     // The row identifies a success that is answered again.
     if (answer.state === 'settled') return 'row'
     if (found === undefined) return 'everybody'

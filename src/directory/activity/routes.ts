@@ -35,7 +35,14 @@ import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import { activityRanges, periodOf } from './period.js'
-import { type PublicTotalsReader, readActivity, readBreakdown, readPrevious } from './summary.js'
+import {
+  type NamedToken,
+  type PublicTotalsReader,
+  paidToken,
+  readActivity,
+  readBreakdown,
+  readPrevious,
+} from './summary.js'
 
 /** Rows of a page of the table. */
 const MAX_TABLE_ROWS = 200
@@ -151,15 +158,6 @@ const statsOperation: Operation = {
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
-/** A token as answers name it. */
-interface NamedToken {
-  /** In lower case. */
-  address: Address
-  symbol: string
-  /** ISO 4217; `null` if not known. */
-  currency: string | null
-}
-
 interface ActivityRoutesOptions {
   /** The tokens that are settled. */
   tokens: readonly NamedToken[]
@@ -255,11 +253,10 @@ export async function activityRoutes(
     describedAs(merchantStatsOperation),
     async (request, reply) => {
       const merchant = presentInPublic(await options.listings.findMerchant(request.params.id))
-      const { merchant: id, ...totals } = await readTotals(merchant.id)
       const proof = { payToProof: payToProofOf(merchant), note: noteOf(merchant) }
       return reply
         .header('cache-control', 'public, max-age=60')
-        .send({ merchant: id, ...proof, ...totals })
+        .send({ merchant: merchant.id, ...proof, ...(await readTotals(merchant.id)) })
     },
   )
 
@@ -290,20 +287,8 @@ interface Rendering {
   checksum: (address: Address) => Address
 }
 
-/** Returns the token of an answer; older rows are in the only one there was, which was dollars. */
-function tokenOf({ asset }: Activity, { tokens }: Rendering): NamedToken | undefined {
-  return tokens.find(({ address, currency }) =>
-    asset === null ? currency === 'USD' : address === asset,
-  )
-}
-
-/** Returns the amount in dollars; `undefined` for one in another money. */
-function dollarsOf(row: Activity, render: Rendering): string | undefined {
-  return tokenOf(row, render)?.currency === 'USD' ? formatAtomic(row.amount) : undefined
-}
-
-function toRow(row: Activity, render: Rendering): ActivityRow {
-  const { checksum } = render
+function toRow(row: Activity, { tokens, checksum }: Rendering): ActivityRow {
+  const token = paidToken(tokens, row.asset)
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),
@@ -315,10 +300,10 @@ function toRow(row: Activity, render: Rendering): ActivityRow {
     payer: checksum(row.payer),
     payTo: checksum(row.payTo),
     amount: row.amount.toString(),
-    usd: dollarsOf(row, render) ?? null,
+    usd: token?.currency === 'USD' ? formatAtomic(row.amount) : null,
     asset: row.asset && checksum(row.asset),
-    symbol: tokenOf(row, render)?.symbol ?? null,
-    currency: tokenOf(row, render)?.currency ?? null,
+    symbol: token?.symbol ?? null,
+    currency: token?.currency ?? null,
     reason: row.reason,
     transaction: row.transaction,
     latencyMs: row.latencyMs,
@@ -327,31 +312,33 @@ function toRow(row: Activity, render: Rendering): ActivityRow {
   }
 }
 
-const columns = [
-  'time',
-  'kind',
-  'state',
-  'endpoint',
-  'resource',
-  'payer',
-  'pay_to',
-  'amount_atomic',
-  'amount_usdc',
-  'asset',
-  'reason',
-  'transaction',
-  'latency_ms',
-  'gas_usdc',
-  'self_payment',
-  'tool',
-  'endpoint_title',
-  'endpoint_method',
-] as const
+/** An endpoint that is listed now; a row of a former one has its number alone. */
+type RowEndpoint = { title: string; method: string } | undefined
 
-/** The file names the endpoints that are listed now; a row of a former one has its number alone. */
-interface FileRendering extends Rendering {
-  names: ReadonlyMap<number, { title: string; method: string }>
-}
+/** The columns of the file, with the cell of each. */
+const columns = {
+  time: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  state: ({ state }) => state,
+  endpoint: ({ endpointId }) => endpointId,
+  resource: ({ resource }) => resource,
+  payer: ({ payer }) => payer,
+  pay_to: ({ payTo }) => payTo,
+  amount_atomic: ({ amount }) => amount,
+  amount_usdc: ({ usd }) => usd,
+  asset: ({ asset }) => asset,
+  reason: ({ reason }) => reason,
+  transaction: ({ transaction }) => transaction,
+  latency_ms: ({ latencyMs }) => latencyMs,
+  gas_usdc: ({ gasUsd }) => gasUsd,
+  self_payment: ({ isSelf }) => (isSelf ? 'yes' : 'no'),
+  tool: ({ toolName }) => toolName,
+  endpoint_title: (_, endpoint) => endpoint?.title,
+  endpoint_method: (_, endpoint) => endpoint?.method,
+} satisfies Record<
+  string,
+  (row: ActivityRow, endpoint: RowEndpoint) => string | number | null | undefined
+>
 
 /** Rows of one slice, few enough for a loop turn. */
 const SLICE = 200
@@ -360,47 +347,28 @@ const SLICE = 200
 async function* renderCsv(
   store: Pick<ActivityStore, 'list'>,
   filter: Omit<ActivityFilter, 'limit' | 'before'>,
-  render: FileRendering,
+  render: Rendering & { names: ReadonlyMap<number, RowEndpoint> },
 ): AsyncGenerator<string> {
-  yield `${columns.join(',')}\r\n`
+  yield `${Object.keys(columns).join(',')}\r\n`
+  const renderRow = (row: Activity) => {
+    const endpoint = row.endpointId === null ? undefined : render.names.get(row.endpointId)
+    const shown = toRow(row, render)
+    const cells = Object.values(columns).map((cell) => renderCell(cell(shown, endpoint)))
+    return `${cells.join(',')}\r\n`
+  }
   let before: number | undefined
   for (;;) {
     const rows = await store.list({ ...filter, before, limit: SLICE })
-    if (rows.length > 0) yield rows.map((row) => renderRow(row, render)).join('')
+    if (rows.length > 0) yield rows.map(renderRow).join('')
     if (rows.length < SLICE) return
     before = rows.at(-1)?.id
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-function renderRow(row: Activity, render: FileRendering): string {
-  const { checksum, names } = render
-  const endpoint = row.endpointId === null ? undefined : names.get(row.endpointId)
-  const cells = [
-    new Date(row.at).toISOString(),
-    row.kind,
-    row.state,
-    row.endpointId?.toString() ?? '',
-    row.resource ?? '',
-    checksum(row.payer),
-    checksum(row.payTo),
-    row.amount.toString(),
-    dollarsOf(row, render) ?? '',
-    row.asset === null ? '' : checksum(row.asset),
-    row.reason ?? '',
-    row.transaction ?? '',
-    row.latencyMs.toString(),
-    row.gasCost === null ? '' : formatNative(row.gasCost),
-    row.isSelf ? 'yes' : 'no',
-    row.toolName ?? '',
-    endpoint?.title ?? '',
-    endpoint?.method ?? '',
-  ]
-  return `${cells.map(renderCell).join(',')}\r\n`
-}
-
 /** Renders a cell. A spreadsheet would run a text that begins like a formula. */
-function renderCell(text: string): string {
+function renderCell(value: string | number | null | undefined): string {
+  const text = String(value ?? '')
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

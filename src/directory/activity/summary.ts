@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ActivityAnswer, ActivityBreakdown, Totals } from '../../api/activity.js'
+import { shareReads } from '../../http/cached-reply.js'
 import type {
   ActivityKind,
   ActivityScope,
@@ -9,6 +10,7 @@ import type {
   PayerTotals,
 } from '../../store/activity.js'
 import { formatAtomic, formatUnits } from '../../x402/amounts.js'
+import type { Stablecoin } from '../../x402/currencies.js'
 import { type ActivityRange, activityRanges, type Period, periodBefore, spanOf } from './period.js'
 
 type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
@@ -221,6 +223,19 @@ export function percentiles(steps: readonly LatencyStep[]) {
   return { p50Ms: all === 0 ? null : at(0.5), p95Ms: all === 0 ? null : at(0.95) }
 }
 
+/** A token as answers about payments name it. */
+export type NamedToken = Pick<Stablecoin, 'address' | 'symbol' | 'currency'>
+
+/** Returns the token of a payment; older rows name none, and are in the only one there was, which was dollars. */
+export function paidToken(
+  tokens: readonly NamedToken[],
+  asset: Address | null,
+): NamedToken | undefined {
+  return tokens.find(({ address, currency }) =>
+    asset === null ? currency === 'USD' : address === asset,
+  )
+}
+
 export function count(sums: readonly ActivitySum[]): number {
   return sums.reduce((sum, it) => sum + it.count, 0)
 }
@@ -237,70 +252,39 @@ export function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
 }
 
-interface PublicTotalsOptions {
-  store: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
-  /** Unix milliseconds. */
-  now: () => number
-}
-
 /**
  * An answer is reused for this many times as long as it took to read: counting payers reads them all, and anybody may
  * ask. Quick answers are always new, and slow ones take at most a twentieth of the time.
  */
-const KEPT_TIMES = 20
-const MAX_KEPT_MS = 60_000
+const REUSE = { keptTimes: 20, mostMs: 60_000 }
 const MAX_KEPT = 1_000
 
 export type PublicTotalsReader = ReturnType<typeof createPublicTotals>
 
 /**
  * Creates the read of the public totals of a merchant, or of all merchants: totals of each range, net of refunds, without
- * payments to oneself and without payments that were never valid.
+ * payments to oneself and without payments that were never valid. `now` is in Unix milliseconds.
  */
-export function createPublicTotals({ store, now }: PublicTotalsOptions) {
-  const kept = new LRUCache<string, { totals: ReturnType<typeof readAll>; until: number }>({
-    max: MAX_KEPT,
-  })
+export function createPublicTotals({ store, now }: { store: Reads; now: () => number }) {
+  const reads = new LRUCache<string, () => ReturnType<typeof readAll>>({ max: MAX_KEPT })
 
   async function readRange(merchantId: string | undefined, range: ActivityRange): Promise<Totals> {
     const { summary } = await readActivity(store, { merchantId, ...spanOf(range, now()) })
     const { settled, successRate, p50Ms, p95Ms } = summary.settle
     const { revenue, refunds, payers } = summary
-    return {
-      settled,
-      successRate,
-      settleP50Ms: p50Ms,
-      settleP95Ms: p95Ms,
-      revenue,
-      refunds,
-      payers,
-    }
+    const latency = { settleP50Ms: p50Ms, settleP95Ms: p95Ms }
+    return { settled, successRate, ...latency, revenue, refunds, payers }
   }
 
   async function readAll(merchantId: string | undefined) {
     const ranges = activityRanges.map(async (range) => [range, await readRange(merchantId, range)])
-    return {
-      ...(merchantId === undefined ? {} : { merchant: merchantId }),
-      ...Object.fromEntries(await Promise.all(ranges)),
-    }
+    return Object.fromEntries(await Promise.all(ranges)) as Record<ActivityRange, Totals>
   }
 
   return (merchantId: string | undefined): ReturnType<typeof readAll> => {
     const key = merchantId ?? ''
-    const known = kept.get(key)
-    if (known !== undefined && now() < known.until) return known.totals
-    const startedAt = now()
-    const entry = { totals: readAll(merchantId), until: Number.POSITIVE_INFINITY }
-    kept.set(key, entry)
-    entry.totals.then(
-      () => {
-        const readAt = now()
-        entry.until = readAt + Math.min((readAt - startedAt) * KEPT_TIMES, MAX_KEPT_MS)
-      },
-      () => {
-        entry.until = 0
-      },
-    )
-    return entry.totals
+    const read = reads.get(key) ?? shareReads(0, now, () => readAll(merchantId), REUSE)
+    reads.set(key, read)
+    return read()
   }
 }

@@ -1,4 +1,5 @@
 import type { ActivityStore, ActivitySum } from '../../store/activity.js'
+import { createPolling } from '../../store/polling.js'
 import { type CallsByDay, TREND_DAYS } from '../../store/trends.js'
 import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
 import { spanOf } from './period.js'
@@ -10,14 +11,6 @@ interface UsageRefreshOptions {
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
-}
-
-interface UsageRefresh {
-  start(): void
-  /** Resolves when nothing is read any more. */
-  stop(): Promise<void>
-  /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
-  refresh(): Promise<number>
 }
 
 const LOOK_MS = 2_000
@@ -34,17 +27,9 @@ const DAY_SECONDS = 86_400
  * Creates the refresh of the figures that are published of each endpoint and merchant. It reads the sums of those alone that
  * were paid since, or whose hours have passed.
  */
-export function createUsageRefresh({
-  activity,
-  store,
-  now,
-  log,
-}: UsageRefreshOptions): UsageRefresh {
-  let timer: NodeJS.Timeout | undefined
-  let underWay: Promise<unknown> = Promise.resolve()
-  let isStopped = false
-
-  async function refresh(): Promise<number> {
+export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOptions) {
+  /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
+  async function refresh(signal?: AbortSignal): Promise<number> {
     const seconds = Math.floor(now() / 1000)
     let after = await store.begin(seconds)
     if (after === undefined) return 0
@@ -55,7 +40,7 @@ export function createUsageRefresh({
     }
     for (;;) {
       const page = await store.paidAfter(after)
-      if (page === undefined || isStopped) break
+      if (page === undefined || signal?.aborted) break
       for (const paid of page.paid) {
         if (paid.endpointId !== null) add(paid)
         add({ ...paid, endpointId: null })
@@ -67,7 +52,7 @@ export function createUsageRefresh({
     for (let at = 0; at < places.length; at += SAVED_AT_ONCE) {
       await save(places.slice(at, at + SAVED_AT_ONCE))
       // The next refresh begins where this one began, so nothing is left out.
-      if (isStopped) return at
+      if (signal?.aborted) return at
     }
     await store.finish(after)
     return places.length
@@ -121,25 +106,12 @@ export function createUsageRefresh({
     return { usage, trend }
   }
 
-  function look(): void {
-    const startedAt = performance.now()
-    underWay = refresh()
-      .catch((err) => log.warn({ err }, 'figures of endpoints could not be refreshed'))
-      .finally(() => {
-        const pauseMs = (performance.now() - startedAt) * PAUSE_TIMES
-        if (!isStopped) timer = setTimeout(look, Math.min(Math.max(pauseMs, LOOK_MS), MAX_PAUSE_MS))
-      })
-  }
-
-  return {
-    start: look,
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await underWay
-    },
-    refresh,
-  }
+  const polling = createPolling({
+    poll: refresh,
+    everyMs: (tookMs) => Math.min(Math.max(tookMs * PAUSE_TIMES, LOOK_MS), MAX_PAUSE_MS),
+    onError: (err) => log.warn({ err }, 'figures of endpoints could not be refreshed'),
+  })
+  return { ...polling, refresh }
 }
 
 function merged(paid: PaidPlace, before: PaidPlace | undefined): PaidPlace {

@@ -58,5 +58,5 @@ export function createExploreFigures(options: FiguresOptions): () => Promise<Fig
     return found.sort((a, b) => b.payers - a.payers || b.calls - a.calls).slice(0, TOP)
   }
 
-  return shareReads(CACHE_MS, now, read, KEPT_TIMES)
+  return shareReads(CACHE_MS, now, read, { keptTimes: KEPT_TIMES })
 }

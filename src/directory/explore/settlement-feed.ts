@@ -3,15 +3,7 @@ import type { Settlement } from '../../api/explore.js'
 import type { ListingReader } from '../../store/listings.js'
 import { isPublicPayee } from '../../store/ownership.js'
 import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
-
-/** A token as answers name it. */
-interface NamedToken {
-  /** In lower case. */
-  address: Address
-  symbol: string
-  /** ISO 4217; `null` if not known. */
-  currency: string | null
-}
+import { type NamedToken, paidToken } from '../activity/summary.js'
 
 interface SettlementFeedOptions {
   store: SettlementReader
@@ -78,9 +70,7 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
     const names = new Map(found.filter(isPublicPayee).map(({ id, name }) => [id, { id, name }]))
     return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
-      const token = tokens.find(({ address, currency }) =>
-        asset === null ? currency === 'USD' : address === asset,
-      )
+      const token = paidToken(tokens, asset)
       return {
         id,
         at: new Date(at).toISOString(),

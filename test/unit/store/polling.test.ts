@@ -4,6 +4,8 @@ import { createPolling } from '../../../src/store/polling.js'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
+const onError = (error: unknown) => expect.unreachable(String(error))
+
 /** Work whose runs take `tookMs` each, with the moments at which they began. */
 function aRun(tookMs: number) {
   const startedAt = Date.now()
@@ -17,7 +19,7 @@ function aRun(tookMs: number) {
 
 it('runs at once and then again, one run at a time', async () => {
   const { begun, poll } = aRun(300)
-  const polling = createPolling({ poll, everyMs: 100, onError: expect.unreachable })
+  const polling = createPolling({ poll, everyMs: 100, onError })
   polling.start()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(begun).toEqual([0, 400, 800])
@@ -26,7 +28,7 @@ it('runs at once and then again, one run at a time', async () => {
 it('pauses by the time that a run took, if it is told to', async () => {
   const { begun, poll } = aRun(300)
   const everyMs = (tookMs: number) => 2 * tookMs
-  createPolling({ poll, everyMs, onError: expect.unreachable }).start()
+  createPolling({ poll, everyMs, onError }).start()
   await vi.advanceTimersByTimeAsync(2_000)
   expect(begun).toEqual([0, 900, 1_800])
 })
@@ -42,7 +44,7 @@ it('tells of a run that failed, and goes on', async () => {
 it('stops when the last run has ended, which its signal asks for', async () => {
   const ended = vi.fn()
   const poll = vi.fn((signal: AbortSignal) => new Promise((end) => (signal.onabort = end)))
-  const polling = createPolling({ poll, everyMs: 100, onError: expect.unreachable })
+  const polling = createPolling({ poll, everyMs: 100, onError })
   polling.start()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(poll).toHaveBeenCalledOnce()

@@ -1,4 +1,13 @@
-import type { Insertion, Sql, SqlReader, Step, StepAnswer, Steps, Value } from '../sql/sql.js'
+import type {
+  Insertion,
+  NewRow,
+  Sql,
+  SqlReader,
+  Step,
+  StepAnswer,
+  Steps,
+  Value,
+} from '../sql/sql.js'
 import { type Database, type Queries, withoutNul } from './database.js'
 
 export function createSqlReader(database: Queries): SqlReader {
@@ -37,18 +46,23 @@ async function take<Result>(queries: Queries, steps: Steps<Result>): Promise<Res
 }
 
 async function perform(queries: Queries, step: Step): Promise<StepAnswer> {
-  if ('insertion' in step) return queries.query(textOf(step.insertion), [jsonOf(step)])
+  if ('insertion' in step) {
+    const { insertion, rows } = step
+    return queries.query(textOf(insertion, rows[0] ?? {}), [JSON.stringify(rows, inJson)])
+  }
   return queries.query(step.text, step.values)
 }
 
 const texts = new Map<Insertion, string>()
 
 /** Returns the one statement that inserts any number of rows, given as JSON. */
-function textOf(insertion: Insertion): string {
+function textOf(insertion: Insertion, row: NewRow): string {
   let text = texts.get(insertion)
   if (text === undefined) {
-    const { table, columns, order, rest = '' } = insertion
-    const names = columns.map((name) => `"${name}"`).join(', ')
+    const { table, order, rest = '' } = insertion
+    const names = Object.keys(row)
+      .map((name) => `"${name}"`)
+      .join(', ')
     const ordered = order === undefined ? '' : `ORDER BY ${order.join(', ')}`
     text = `INSERT INTO ${table} (${names}) SELECT ${names}
       FROM json_populate_recordset(NULL::${table}, $1) ${ordered} ${rest}`
@@ -58,14 +72,7 @@ function textOf(insertion: Insertion): string {
 }
 
 /** Large numbers travel as texts, which PostgreSQL reads without loss. */
-function jsonOf({ insertion: { columns }, rows }: Extract<Step, { insertion: Insertion }>): string {
-  const objects = rows.map((row) =>
-    Object.fromEntries(columns.map((name, i) => [name, inJson(row[i])])),
-  )
-  return JSON.stringify(objects)
-}
-
-function inJson(value: Value | undefined): unknown {
+function inJson(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'string') return value
   // A half of a surrogate pair alone is no text of PostgreSQL either.

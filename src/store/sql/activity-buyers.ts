@@ -30,7 +30,6 @@ const ofLatestSale = ['merchant_id', 'endpoint_id', 'is_self', 'price'].map(
 )
 const insertion: Insertion = {
   table,
-  columns: ['pay_to', 'payer', 'merchant_id', 'endpoint_id', 'is_self', 'count', 'amount', 'price'],
   order: ['pay_to', 'payer'],
   rest: `ON CONFLICT (pay_to, payer) DO UPDATE SET count = ${table}.count + excluded.count,
     ${addCapped(table, 'amount')}, ${ofLatestSale.join(', ')}`,
@@ -74,16 +73,13 @@ export function* addToBuyers(rows: readonly CountedActivity[]): Steps<void> {
   }
   yield* insertAll(
     insertion,
-    Array.from(changes.values(), (buyer) => [
-      buyer.payTo,
-      buyer.payer,
-      buyer.merchantId,
-      buyer.endpointId,
-      Number(buyer.isSelf),
-      buyer.count,
-      buyer.amount,
-      buyer.price,
-    ]),
+    Array.from(changes.values(), ({ payTo, merchantId, endpointId, isSelf, ...same }) => ({
+      ...same,
+      pay_to: payTo,
+      merchant_id: merchantId,
+      endpoint_id: endpointId,
+      is_self: Number(isSelf),
+    })),
   )
 }
 
@@ -137,29 +133,21 @@ function buyerAfter(row: CountedActivity, buyer: Buyer | undefined): Buyer {
   return { payTo, payer, merchantId, endpointId, isSelf, count, amount, price }
 }
 
+type BuyerRow = Omit<Buyer, 'isSelf' | 'amount' | 'price'> & {
+  isSelf: number
+  amount: string
+  price: string
+}
+
 function* findBuyer({ payTo, payer }: Pair, forUpdate: string): Steps<Buyer | undefined> {
   // Sums are read as text: they go past what a double holds.
-  const row = yield* get<{
-    merchant_id: string | null
-    endpoint_id: number | null
-    is_self: number
-    count: number
-    amount: string
-    price: string
-  }>(
-    `SELECT merchant_id, endpoint_id, is_self, count, CAST(amount AS TEXT) AS amount, CAST(price AS TEXT) AS price
+  const row = yield* get<BuyerRow>(
+    `SELECT pay_to AS "payTo", payer, merchant_id AS "merchantId", endpoint_id AS "endpointId", is_self AS "isSelf",
+       count, CAST(amount AS TEXT) AS amount, CAST(price AS TEXT) AS price
      FROM activity_buyers WHERE pay_to = $1 AND payer = $2 ${forUpdate}`,
     [payTo, payer],
   )
   if (row === undefined) return undefined
-  return {
-    payTo,
-    payer,
-    merchantId: row.merchant_id,
-    endpointId: row.endpoint_id,
-    isSelf: row.is_self === 1,
-    count: row.count,
-    amount: BigInt(row.amount),
-    price: BigInt(row.price),
-  }
+  const { isSelf, amount, price } = row
+  return { ...row, isSelf: isSelf === 1, amount: BigInt(amount), price: BigInt(price) }
 }

@@ -1,10 +1,9 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import {
   type Activity,
   type ActivityFilter,
   type ActivityKind,
   type ActivityScope,
-  type ActivityState,
   type ActivityStore,
   type ActivitySum,
   MAX_TOP_PAYERS,
@@ -92,54 +91,27 @@ function stepOf(filter: ActivityFilter, before: number, from: number, limit: num
     values.push(value)
     return [`AND ${condition} $${values.length}`]
   })
-  const text = `SELECT * FROM activity WHERE merchant_id = $1 AND id < $2 AND id >= $3 ${conditions.join(' ')}
+  const text = `SELECT ${columns} FROM activity WHERE merchant_id = $1 AND id < $2 AND id >= $3 ${conditions.join(' ')}
     ORDER BY id DESC LIMIT $4`
   return { text, values }
 }
 
-interface ActivityRow {
-  id: number
-  at: number
-  kind: ActivityKind
-  network: string
-  merchant_id: string | null
-  endpoint_id: number | null
-  resource: string | null
-  tool_name: string | null
-  pay_to: Address
-  payer: Address
-  asset: Address | null
+const columns = `id, at, kind, network, merchant_id AS "merchantId", endpoint_id AS "endpointId", resource,
+  tool_name AS "toolName", pay_to AS "payTo", payer, asset, amount, state, reason, "transaction",
+  settlement_id AS "settlementId", latency_ms AS "latencyMs", gas_cost AS "gasCost", is_self AS "isSelf"`
+
+type ActivityRow = Omit<Activity, 'amount' | 'gasCost' | 'isSelf'> & {
   amount: string
-  state: ActivityState
-  reason: string | null
-  transaction: Hex | null
-  settlement_id: string | null
-  latency_ms: number
-  gas_cost: string | null
-  is_self: number
+  gasCost: string | null
+  isSelf: number
 }
 
 function toActivity(row: ActivityRow): Activity {
   return {
-    id: row.id,
-    at: row.at,
-    kind: row.kind,
-    network: row.network,
-    merchantId: row.merchant_id,
-    endpointId: row.endpoint_id,
-    resource: row.resource,
-    toolName: row.tool_name,
-    payTo: row.pay_to,
-    payer: row.payer,
-    asset: row.asset,
+    ...row,
     amount: BigInt(row.amount),
-    state: row.state,
-    reason: row.reason,
-    transaction: row.transaction,
-    settlementId: row.settlement_id,
-    latencyMs: row.latency_ms,
-    gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
-    isSelf: row.is_self === 1,
+    gasCost: row.gasCost === null ? null : BigInt(row.gasCost),
+    isSelf: row.isSelf === 1,
   }
 }
 

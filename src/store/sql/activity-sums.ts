@@ -1,5 +1,5 @@
 import { latencyStep, type NewActivity } from '../activity.js'
-import { type Insertion, insertAll, type Steps, type Value } from './sql.js'
+import { type Insertion, insertAll, type Steps } from './sql.js'
 
 export const HOUR_SECONDS = 3_600
 /** The merchant that stands for everybody's sums, beside those of each merchant. */
@@ -31,8 +31,8 @@ export type CountedActivity = NewActivity & {
 
 /** An addition to one row of a table of sums. */
 interface Entry {
-  /** The columns of the key in order. */
-  key: readonly (string | number)[]
+  /** The columns of the key. */
+  key: Readonly<Record<string, string | number>>
   count: number
   amount: bigint
   gas: bigint
@@ -47,14 +47,21 @@ const payers = tableOfSums('activity_payers', ['payer'], ['amount'])
 /** Adds rows to the sums. */
 export function* addToSums(rows: readonly CountedActivity[]): Steps<void> {
   const tallied = tally(rows)
-  yield* insertAll(sums, valuesOf(tallied.sums, ['amount', 'gas']))
-  yield* insertAll(latencies, valuesOf(tallied.latencies, []))
-  yield* insertAll(payers, valuesOf(tallied.payers, ['amount']))
+  yield* insertAll(
+    sums,
+    Array.from(tallied.sums.values(), ({ key, ...added }) => ({ ...key, ...added })),
+  )
+  yield* insertAll(
+    latencies,
+    Array.from(tallied.latencies.values(), ({ key, count }) => ({ ...key, count })),
+  )
+  yield* insertAll(
+    payers,
+    Array.from(tallied.payers.values(), ({ key, count, amount }) => ({ ...key, count, amount })),
+  )
 }
 
-type Money = 'amount' | 'gas'
-
-function tableOfSums(table: string, rest: readonly string[], money: readonly Money[]): Insertion {
+function tableOfSums(table: string, rest: readonly string[], money: readonly string[]): Insertion {
   const key = ['span', 'merchant_id', 'bucket', 'endpoint_id', ...rest]
   const added = [
     `count = ${table}.count + excluded.count`,
@@ -62,18 +69,9 @@ function tableOfSums(table: string, rest: readonly string[], money: readonly Mon
   ]
   return {
     table,
-    columns: [...key, 'count', ...money],
     order: key,
     rest: `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${added.join(', ')}`,
   }
-}
-
-function valuesOf(entries: Entries, money: readonly Money[]): Value[][] {
-  return Array.from(entries.values(), (entry) => [
-    ...entry.key,
-    entry.count,
-    ...money.map((name) => entry[name]),
-  ])
 }
 
 /** Adds rows up, each for all the places where it counts, so that each key is written once. */
@@ -94,20 +92,20 @@ function tally(rows: readonly CountedActivity[]) {
     const upToMs = row.isSelf || !isPaid ? undefined : latencyStep(row.latencyMs)
     for (const place of placesOf(row)) {
       const { name } = place
-      const sum = [kind, state, reason, isSelf]
+      const sum = { kind, state, reason, is_self: isSelf }
       add(sums, `${name}|${kind}|${state}|${isSelf}|${reason}`, place, sum, { amount, gas })
       if (undone > 0) {
-        const rest = [kind, 'undone', '', isSelf]
+        const rest = { kind, state: 'undone', reason: '', is_self: isSelf }
         add(sums, `${name}|${kind}|undone|${isSelf}`, place, rest, { count: undone })
       }
       if (upToMs !== undefined) {
-        add(latencies, `${name}|${kind}|${upToMs}`, place, [kind, upToMs], {})
+        add(latencies, `${name}|${kind}|${upToMs}`, place, { kind, up_to_ms: upToMs }, {})
       }
       if (row.isSelf) continue
       if (refund !== undefined) {
         const less = { count: -undone, amount: -amount }
-        add(payers, `${name}|${payTo}`, place, [payTo], less)
-      } else if (state === 'settled') add(payers, `${name}|${payer}`, place, [payer], { amount })
+        add(payers, `${name}|${payTo}`, place, { payer: payTo }, less)
+      } else if (state === 'settled') add(payers, `${name}|${payer}`, place, { payer }, { amount })
     }
   }
   return { sums, latencies, payers }
@@ -116,7 +114,7 @@ function tally(rows: readonly CountedActivity[]) {
 interface Place {
   /** A text that no other place has. */
   name: string
-  key: readonly [span: 'h', merchantId: string, bucket: number, endpointId: number]
+  key: { span: 'h'; merchant_id: string; bucket: number; endpoint_id: number }
 }
 
 /**
@@ -134,7 +132,7 @@ function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
 function placeOf(merchantId: string, bucket: number, endpointId: number): Place {
   return {
     name: `${bucket}|${endpointId}|${merchantId}`,
-    key: ['h', merchantId, bucket, endpointId],
+    key: { span: 'h', merchant_id: merchantId, bucket, endpoint_id: endpointId },
   }
 }
 
@@ -142,12 +140,12 @@ function add(
   into: Entries,
   name: string,
   place: Place,
-  rest: readonly (string | number)[],
+  rest: Entry['key'],
   { count = 1, amount = 0n, gas = 0n }: { count?: number; amount?: bigint; gas?: bigint },
 ): void {
   const known = into.get(name)
   if (known === undefined) {
-    into.set(name, { key: [...place.key, ...rest], count, amount, gas })
+    into.set(name, { key: { ...place.key, ...rest }, count, amount, gas })
     return
   }
   known.count += count

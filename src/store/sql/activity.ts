@@ -11,30 +11,7 @@ const MAX_SLICE = 500
 /** Within a day the row itself is still there and shows that a success is repeated. */
 const DAY_MS = 86_400_000
 
-const insertion: Insertion = {
-  table: 'activity',
-  columns: [
-    'at',
-    'kind',
-    'network',
-    'merchant_id',
-    'endpoint_id',
-    'resource',
-    'tool_name',
-    'pay_to',
-    'payer',
-    'asset',
-    'amount',
-    'state',
-    'reason',
-    'transaction',
-    'settlement_id',
-    'latency_ms',
-    'gas_cost',
-    'is_self',
-  ],
-  rest: 'ON CONFLICT DO NOTHING',
-}
+const insertion: Insertion = { table: 'activity', rest: 'ON CONFLICT DO NOTHING' }
 
 export function createActivityStore(sql: Sql): ActivityStore {
   let sliceRows = MIN_SLICE
@@ -125,26 +102,26 @@ function* withoutOldSuccesses(
 function* insertRows(rows: readonly CountedActivity[]): Steps<void> {
   const inserted = yield* insertAll(
     insertion,
-    rows.map((row) => [
-      row.at,
-      row.kind,
-      row.network,
-      row.merchantId,
-      row.endpointId,
-      row.resource,
-      row.toolName,
-      row.payTo,
-      row.payer,
-      row.asset,
-      row.amount.toString(),
-      row.state,
-      row.reason,
-      row.transaction,
-      row.settlementId,
-      Math.round(row.latencyMs),
-      row.gasCost?.toString() ?? null,
-      Number(row.isSelf),
-    ]),
+    rows.map((row) => ({
+      at: row.at,
+      kind: row.kind,
+      network: row.network,
+      merchant_id: row.merchantId,
+      endpoint_id: row.endpointId,
+      resource: row.resource,
+      tool_name: row.toolName,
+      pay_to: row.payTo,
+      payer: row.payer,
+      asset: row.asset,
+      amount: row.amount.toString(),
+      state: row.state,
+      reason: row.reason,
+      transaction: row.transaction,
+      settlement_id: row.settlementId,
+      latency_ms: Math.round(row.latencyMs),
+      gas_cost: row.gasCost?.toString() ?? null,
+      is_self: Number(row.isSelf),
+    })),
   )
   if (inserted < rows.length) throw new TransactionConflict('another process kept the same success')
 }

@@ -6,7 +6,6 @@ export const EVENTS_LOCK = 'events'
 
 const insertion: Insertion = {
   table: 'events',
-  columns: ['merchant_id', 'type', 'key', 'at', 'data'],
   rest: 'ON CONFLICT (key) DO NOTHING',
 }
 
@@ -74,8 +73,16 @@ function* keep(
   taken: readonly number[],
   { among }: Pick<Sql, 'among'>,
 ): Steps<void> {
-  const rows = events.map((it) => [it.merchantId, it.type, it.key, it.at, it.data])
-  yield* insertAll(insertion, rows)
+  yield* insertAll(
+    insertion,
+    events.map(({ merchantId, type, key, at, data }) => ({
+      merchant_id: merchantId,
+      type,
+      key,
+      at,
+      data,
+    })),
+  )
   if (events.length > 0) {
     yield* run(
       `UPDATE hooks SET next_at = $1

@@ -103,20 +103,20 @@ function* applyWrite(write: SignedWrite, change: ListingChange): Steps<WriteResu
   const before = yield* findMerchant(write.merchantId)
   const refused = yield* findRefusal(before, write, change.kind)
   if (refused !== undefined) return refused
-  yield* insertAll(signedWrites, [
-    [
-      write.merchantId,
-      write.revision,
-      write.owner,
-      write.nonce,
-      write.action,
-      write.message,
-      write.body,
-      write.signature,
-      write.acceptedAt,
-    ],
-  ])
   const { merchantId: id, owner, acceptedAt: now } = write
+  yield* insertAll(signedWrites, [
+    {
+      merchant_id: id,
+      revision: write.revision,
+      owner,
+      nonce: write.nonce,
+      action: write.action,
+      message: write.message,
+      body: write.body,
+      signature: write.signature,
+      accepted_at: now,
+    },
+  ])
   const after = merchantAfter(before, write, change)
   yield* putMerchant(after)
   // The webhooks of one owner tell nothing to the next.
@@ -286,27 +286,13 @@ function* evict(endpointId: number, now: number): Steps<void> {
   yield* noteChange(row.merchant_id, now)
 }
 
-const signedWrites: Insertion = {
-  table: 'listing_writes',
-  columns: [
-    'merchant_id',
-    'revision',
-    'owner',
-    'nonce',
-    'action',
-    'message',
-    'body',
-    'signature',
-    'accepted_at',
-  ],
-}
+const signedWrites: Insertion = { table: 'listing_writes' }
 
 const merchantColumns = Object.keys(
   newMerchantRow({ id: '', name: '', network: '', asset: '0x', payTo: '0x' }, 0),
 ) as (keyof MerchantRow)[]
 const merchants: Insertion = {
   table: 'merchants',
-  columns: merchantColumns,
   rest: `ON CONFLICT (id) DO UPDATE SET ${merchantColumns
     .filter((name) => name !== 'id' && name !== 'created_at')
     .map((name) => `${name} = excluded.${name}`)
@@ -314,7 +300,9 @@ const merchants: Insertion = {
 }
 
 function* putMerchant(row: MerchantRow): Steps<void> {
-  yield* insertAll(merchants, [merchantColumns.map((name) => row[name])])
+  yield* insertAll(merchants, [
+    Object.fromEntries(merchantColumns.map((name) => [name, row[name]])),
+  ])
 }
 
 function findMerchant(id: string): Steps<MerchantRow | undefined> {

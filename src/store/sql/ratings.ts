@@ -1,4 +1,10 @@
-import type { KeptRating, RatedEndpoint, RatingFigures, RatingStore } from '../ratings.js'
+import type {
+  KeptRating,
+  NewRating,
+  RatedEndpoint,
+  RatingFigures,
+  RatingStore,
+} from '../ratings.js'
 import { get, insertAll, run, type Sql, type Steps } from './sql.js'
 
 /** Ratings come one after another, so that the sums hold each of them once. */
@@ -26,10 +32,9 @@ export function createRatingStore(sql: Sql): RatingStore {
     add: (rating) =>
       sql.transaction(
         function* () {
-          const { id, payer, score, amount, transaction, message, signature, ratedAt } = rating
+          const { payer, score } = rating
           const key = keyOf(rating)
-          const row = [...key, id, payer, score, amount, transaction, message, signature, ratedAt]
-          if ((yield* insertAll(newRatings, [row])) === 0) return false
+          if ((yield* insertAll(newRatings, [rowOf(rating)])) === 0) return false
           const own = yield* get<{ count: number }>(
             `SELECT count(*) AS count FROM ratings WHERE ${ofEndpoint} AND payer = $5 AND hidden_reason IS NULL`,
             [...key, payer],
@@ -84,24 +89,22 @@ export function createRatingStore(sql: Sql): RatingStore {
   }
 }
 
-const newRatings = {
-  table: 'ratings',
-  columns: [
-    'network',
-    'pay_to',
-    'url',
-    'tool_name',
-    'id',
-    'payer',
-    'score',
-    'amount',
-    'tx',
-    'message',
-    'signature',
-    'rated_at',
-  ],
-  rest: 'ON CONFLICT (id) DO NOTHING',
-}
+const newRatings = { table: 'ratings', rest: 'ON CONFLICT (id) DO NOTHING' }
+
+const rowOf = (rating: NewRating) => ({
+  id: rating.id,
+  network: rating.network,
+  pay_to: rating.payTo,
+  url: rating.url,
+  tool_name: rating.toolName,
+  payer: rating.payer,
+  score: rating.score,
+  amount: rating.amount,
+  tx: rating.transaction,
+  message: rating.message,
+  signature: rating.signature,
+  rated_at: rating.ratedAt,
+})
 
 /** Counts the ratings of an endpoint anew. */
 function* sumUp(endpoint: RatedEndpoint): Steps<void> {

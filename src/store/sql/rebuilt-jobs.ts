@@ -1,7 +1,6 @@
 import { RESTORED_KEY } from '../deliveries.js'
 import type { Job, NewJob, Outcome } from '../settlement-journal.js'
-import { insertValues } from './settlement-rows.js'
-import { insertAll, type Sql, type Value } from './sql.js'
+import { insertAll, type Sql } from './sql.js'
 
 /** A job as the chain shows it: its transfer is in a block. */
 export interface RebuiltJob {
@@ -27,42 +26,31 @@ export interface RebuiltJobs {
 
 const insertion = {
   table: 'jobs',
-  columns: [
-    'id',
-    'kind',
-    'network',
-    'key',
-    'digest',
-    'to',
-    'calldata',
-    'details',
-    'seen_block',
-    'expires_at',
-    'state',
-    'created_at',
-    'updated_at',
-    'transaction',
-    'block_number',
-    'gas_cost',
-    'transfer_log',
-    'delivered_at',
-    'delivered_key',
-  ],
   order: ['kind', 'network', 'key'],
   rest: 'ON CONFLICT DO NOTHING',
 }
 
-function toRow({ job, outcome, minedAt }: RebuiltJob, now: number): Value[] {
-  return [
-    ...insertValues(job, minedAt, outcome.state),
-    outcome.transaction,
-    outcome.blockNumber,
-    outcome.gasCost?.toString() ?? null,
-    outcome.transferLog,
-    now,
-    RESTORED_KEY,
-  ]
-}
+const toRow = ({ job, outcome, minedAt }: RebuiltJob, now: number) => ({
+  id: job.id,
+  kind: job.kind,
+  network: job.network,
+  key: job.key,
+  digest: job.digest,
+  to: job.to,
+  calldata: job.calldata,
+  details: job.details,
+  seen_block: job.seenBlock,
+  expires_at: job.expiresAt,
+  state: outcome.state,
+  created_at: minedAt,
+  updated_at: minedAt,
+  transaction: outcome.transaction,
+  block_number: outcome.blockNumber,
+  gas_cost: outcome.gasCost?.toString() ?? null,
+  transfer_log: outcome.transferLog,
+  delivered_at: now,
+  delivered_key: RESTORED_KEY,
+})
 
 /**
  * Marks a row as confirmed. If it is about the same authorization, it keeps its details, which may say more than the chain

@@ -12,15 +12,17 @@ export type Value = string | number | bigint | null | readonly string[] | readon
 /** A statement that inserts any number of rows; `rest` is what follows the values: `ON CONFLICT …`. */
 export interface Insertion {
   table: string
-  columns: readonly string[]
   /** Columns that order the rows, so that two transactions which insert the same keys wait for each other in turn. */
   order?: readonly string[]
   rest?: string
 }
 
+/** The values of a row by column. All rows of one insertion have the same columns. */
+export type NewRow = Readonly<Record<string, Value>>
+
 export type Step =
   | { text: string; values: readonly Value[] }
-  | { insertion: Insertion; rows: readonly (readonly Value[])[] }
+  | { insertion: Insertion; rows: readonly NewRow[] }
 
 export interface StepAnswer {
   rows: unknown[]
@@ -43,11 +45,8 @@ export function* run(text: string, values: readonly Value[] = []): Steps<number>
   return (yield { text, values }).changes
 }
 
-/** Inserts rows, each with its values in the order of the columns; returns how many were inserted or updated. */
-export function* insertAll(
-  insertion: Insertion,
-  rows: readonly (readonly Value[])[],
-): Steps<number> {
+/** Inserts rows; returns how many were inserted or updated. */
+export function* insertAll(insertion: Insertion, rows: readonly NewRow[]): Steps<number> {
   return rows.length === 0 ? 0 : (yield { insertion, rows }).changes
 }
 

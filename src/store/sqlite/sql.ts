@@ -1,5 +1,14 @@
 import type Sqlite from 'better-sqlite3'
-import type { Insertion, Sql, SqlReader, Step, StepAnswer, Steps, Value } from '../sql/sql.js'
+import type {
+  Insertion,
+  NewRow,
+  Sql,
+  SqlReader,
+  Step,
+  StepAnswer,
+  Steps,
+  Value,
+} from '../sql/sql.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -65,12 +74,13 @@ function createStatements(database: Database) {
     return known
   }
 
-  function prepareInsertion(insertion: Insertion): Sqlite.Statement {
+  function prepareInsertion(insertion: Insertion, row: NewRow): Sqlite.Statement {
     let statement = insertions.get(insertion)
     if (statement === undefined) {
-      const { table, columns, rest = '' } = insertion
+      const { table, rest = '' } = insertion
+      const columns = Object.keys(row)
       const names = columns.map((name) => `"${name}"`).join(', ')
-      const values = columns.map(() => '?').join(', ')
+      const values = columns.map((name) => `@${name}`).join(', ')
       statement = database.prepare(`INSERT INTO ${table} (${names}) VALUES (${values}) ${rest}`)
       insertions.set(insertion, statement)
     }
@@ -82,9 +92,10 @@ function createStatements(database: Database) {
     all,
     perform(step: Step): StepAnswer {
       if ('insertion' in step) {
-        const statement = prepareInsertion(step.insertion)
         let changes = 0
-        for (const row of step.rows) changes += statement.run(row).changes
+        for (const row of step.rows) {
+          changes += prepareInsertion(step.insertion, row).run(row).changes
+        }
         return { rows: [], changes }
       }
       const known = prepare(step.text)

@@ -13,9 +13,11 @@ import type {
 } from '../settlement-journal.js'
 import {
   type AttemptRow,
+  attemptColumns,
   attemptValues,
   insertValues,
   type JobRow,
+  jobColumns,
   newRow,
   toAttempt,
   toJob,
@@ -66,15 +68,15 @@ export function createSettlementJournal(database: Database, worker: string): Set
     },
     async findByTransaction(transaction) {
       const rows = await database.rows<JobRow>(
-        `SELECT jobs.* FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
+        `SELECT ${jobColumns} FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
         [transaction],
       )
       const found = await database.rows<JobRow>(
-        'SELECT * FROM jobs WHERE settled_in = $1 ORDER BY transfer_log, created_at',
+        `SELECT ${jobColumns} FROM jobs WHERE settled_in = $1 ORDER BY transfer_log, created_at`,
         [transaction],
       )
       const known = new Set(rows.map(({ id }) => id))
-      return [...rows, ...found.filter(({ id }) => !known.has(id))].map((row) => toJob(row) as Job)
+      return [...rows, ...found.filter(({ id }) => !known.has(id))].map(toJob)
     },
     async signedAt(transaction) {
       const text = 'SELECT created_at FROM attempts WHERE hash = $1'
@@ -83,10 +85,10 @@ export function createSettlementJournal(database: Database, worker: string): Set
     },
     async openJobs(network) {
       const rows = await database.rows<JobRow>(
-        'SELECT * FROM jobs WHERE network = $1 AND is_open ORDER BY created_at',
+        `SELECT ${jobColumns} FROM jobs WHERE network = $1 AND is_open ORDER BY created_at`,
         [network],
       )
-      return rows.map((row) => toJob(row) as Job)
+      return rows.map(toJob)
     },
     recordAttempt: (attempt, epoch, bearers = []) =>
       recordAttempt(database, worker, attempt, epoch, bearers),
@@ -101,13 +103,14 @@ export function createSettlementJournal(database: Database, worker: string): Set
       return changes === 1
     },
     async openAttempts(network, relayer) {
-      const rows = await database.rows<AttemptRow & { job_ids: string[] }>(
-        `SELECT a.*, ARRAY(SELECT job_id FROM attempt_jobs j WHERE j.hash = a.hash ORDER BY position) AS job_ids
+      const rows = await database.rows<AttemptRow>(
+        `SELECT ${attemptColumns},
+           ARRAY(SELECT job_id FROM attempt_jobs j WHERE j.hash = a.hash ORDER BY position) AS "jobIds"
          FROM attempts a WHERE network = $1 AND relayer = $2 AND is_open = 1
          ORDER BY relayer_nonce, created_at`,
         [network, relayer],
       )
-      return rows.map((row) => toAttempt(row, row.job_ids))
+      return rows.map(toAttempt)
     },
     async mayLand(network, jobId) {
       const rows = await database.rows(
@@ -164,12 +167,12 @@ async function findAll(
   const rows = await database.rows<JobRow & { place: number }>(
     `SELECT a.place, j.*
      FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (kind, network, key, place)
-       CROSS JOIN LATERAL (SELECT * FROM jobs
+       CROSS JOIN LATERAL (SELECT ${jobColumns} FROM jobs
          WHERE jobs.kind = a.kind AND jobs.network = a.network AND jobs.key = a.key LIMIT 1) AS j`,
     columnsOf(keys.map(({ kind, network, key }) => [kind, network, key])),
   )
-  const found = new Map(rows.map((row) => [row.place - 1, row]))
-  return keys.map((_, i) => toJob(found.get(i)))
+  const found = new Map(rows.map(({ place, ...row }) => [place - 1, toJob(row)]))
+  return keys.map((_, i) => found.get(i))
 }
 
 interface NewClaim {
@@ -237,10 +240,10 @@ async function insertFound(
        created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
        attestation)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-     ON CONFLICT (kind, network, key) DO NOTHING RETURNING *`,
+     ON CONFLICT (kind, network, key) DO NOTHING RETURNING ${jobColumns}`,
     [...insertValues(job, now, outcome.state), worker, ...outcomeValues(outcome)],
   )
-  return toJob(row)
+  return row && toJob(row)
 }
 
 /** Opens a failed job anew, or decides it with the outcome that was found. */
@@ -260,7 +263,7 @@ async function reopen(
        message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, attestation = $18, archived_at = NULL,
        delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
        delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
-     WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,
+     WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING ${jobColumns}`,
     [
       digest,
       to,
@@ -276,7 +279,7 @@ async function reopen(
       ...outcomeValues(found),
     ],
   )
-  return toJob(row)
+  return row && toJob(row)
 }
 
 /** The number of columns that an outcome has beside its state. */
@@ -490,7 +493,7 @@ const ABANDONED = `interval '15 seconds'`
 
 export function createJobSharing(database: Database, worker: string): JobSharing {
   const jobs = async (text: string, values: readonly unknown[]) =>
-    (await database.rows<JobRow>(text, values)).map((row) => toJob(row) as Job)
+    (await database.rows<JobRow>(text, values)).map(toJob)
 
   return {
     isSole: false,
@@ -502,7 +505,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
     },
     async takeOffered(network, limit, mayTake = () => true) {
       const offered = await jobs(
-        `SELECT * FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
+        `SELECT ${jobColumns} FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
          ORDER BY created_at LIMIT $2`,
         [network, limit],
       )
@@ -513,7 +516,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
         `UPDATE jobs SET worker = $1 WHERE id IN (
            SELECT id FROM jobs WHERE id = ANY($2) AND worker IS NULL AND is_open
            FOR UPDATE SKIP LOCKED)
-         RETURNING *`,
+         RETURNING ${jobColumns}`,
         [worker, ids],
       )
     },
@@ -522,7 +525,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
         `UPDATE jobs SET worker = $1 WHERE is_open AND id IN (
            SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
            WHERE a.network = $2 AND a.relayer = $3 AND a.is_open = 1)
-         RETURNING *`,
+         RETURNING ${jobColumns}`,
         [worker, network, relayer],
       ),
     takeOrphans: (network, known, limit) =>
@@ -540,7 +543,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
                WHERE m.job_id = j.id AND l.owner IS DISTINCT FROM $1
                  AND l.lease_until > clock_timestamp() - ${ABANDONED})
            ORDER BY j.created_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-         RETURNING *`,
+         RETURNING ${jobColumns}`,
         [worker, network, known, limit],
       ),
     async withdraw(job, { state, reason, message }, now) {
@@ -549,7 +552,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
          WHERE id = $6 AND round = $7 AND state = 'queued' AND "transaction" IS NULL
            AND NOT EXISTS (SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
              WHERE m.job_id = jobs.id AND a.is_open = 1)
-         RETURNING *`,
+         RETURNING ${jobColumns}`,
         [state, reason, message, now, worker, job.id, job.round],
       )
       return row

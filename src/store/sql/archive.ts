@@ -1,5 +1,4 @@
 import type { ArchiveShelf, ArchiveStore } from '../archive.js'
-import type { AttemptRow, JobRow } from './settlement-rows.js'
 import { get, run, type Sql, type Steps } from './sql.js'
 
 /** The value of a column that is in the archive alone. */
@@ -19,7 +18,18 @@ interface ReadPayment {
   shortDetails: string
 }
 
-type PaymentRow = JobRow & { may_land: number | boolean }
+/** The columns that are looked at; a file keeps all that the table has. */
+interface PaymentRow {
+  id: string
+  kind: string
+  round: number
+  state: string
+  details: string
+  created_at: number
+  updated_at: number
+  delivered_at: number | null
+  may_land: number | boolean
+}
 
 function payments(
   sql: Sql,
@@ -59,7 +69,12 @@ function payments(
   }
 }
 
-type TransactionRow = AttemptRow & { is_open: number; unarchived: number }
+interface TransactionRow {
+  hash: string
+  created_at: number
+  is_open: number
+  unarchived: number
+}
 
 /** Signed transactions follow when all their payments are in the archive. */
 function transactions(sql: Sql): ArchiveShelf<string> {

@@ -6,6 +6,7 @@ import type {
   MerchantUsageChange,
   OutlinedEndpoint,
   PublishedEndpoint,
+  SignedWrite,
   UsageChange,
 } from '../listings.js'
 import {
@@ -20,8 +21,6 @@ import {
   toIndexedEndpoint,
   toMerchant,
   toPublishedMerchant,
-  toWrite,
-  type WriteRow,
 } from './listing-rows.js'
 import { meanOf, type RatingSums, toFigures } from './ratings.js'
 import type { SqlReader, Value } from './sql.js'
@@ -157,13 +156,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
       ]),
     merchantsWithAgent: () =>
       merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
-    async historyOf(merchantId, after, limit) {
-      const rows = await sql.all<WriteRow>(
-        'SELECT * FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3',
+    historyOf: (merchantId, after, limit) =>
+      sql.all<SignedWrite>(
+        `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
+           accepted_at AS "acceptedAt"
+         FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
         [merchantId, after, limit],
-      )
-      return rows.map(toWrite)
-    },
+      ),
     probesOf: (endpointId) =>
       sql.all<{ checkedAt: number; verdict: string }>(
         `SELECT checked_at AS "checkedAt", verdict FROM probes

@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import type { CallMethod } from '../../x402/calls.js'
 import type {
   DescribedEndpoint,
@@ -9,7 +9,6 @@ import type {
   Merchant,
   Pricing,
   PublishedMerchant,
-  SignedWrite,
 } from '../listings.js'
 
 /** A row of `merchants`. */
@@ -312,22 +311,4 @@ export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
 /** Returns the time of a change. Of two changes within a second, the later one is a second ahead: readers must see both. */
 export function stampAfter({ last_updated }: EndpointRow, now: number): number {
   return Math.max(now, last_updated + 1)
-}
-
-/** A row of `listing_writes`. */
-export interface WriteRow {
-  merchant_id: string
-  revision: number
-  owner: Address
-  nonce: Hex
-  action: string
-  message: string
-  body: string
-  signature: Hex
-  accepted_at: number
-}
-
-export function toWrite(row: WriteRow): SignedWrite {
-  const { merchant_id: merchantId, accepted_at: acceptedAt, ...same } = row
-  return { ...same, merchantId, acceptedAt }
 }

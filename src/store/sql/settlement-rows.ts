@@ -1,58 +1,32 @@
-import type { Address, Hex } from 'viem'
 import type { ReasonKey } from '../../x402/reasons.js'
 import type { Attempt, Job, NewJob, Outcome } from '../settlement-journal.js'
 
-export interface JobRow {
-  id: string
-  kind: string
-  network: string
-  key: string
-  digest: Hex
-  round: number
-  state: Job['state']
-  to: Address
-  calldata: Hex
-  details: string
-  seen_block: number
-  expires_at: number
-  transaction: Hex | null
-  reason: string | null
-  message: string | null
-  block_number: number | null
-  gas_cost: string | null
-  created_at: number
-  updated_at: number
-  delivery_until: number | null
-  delivered_at: number | null
-  delivered_key: string | null
-  attestation: string | null
+/** The columns of a job, named as its members. */
+export const jobColumns = `id, kind, network, key, digest, round, state, "to", calldata, details,
+  seen_block AS "seenBlock", expires_at AS "expiresAt", "transaction", reason, message,
+  block_number AS "blockNumber", gas_cost AS "gasCost", created_at AS "createdAt", updated_at AS "updatedAt",
+  delivery_until AS "deliveryUntil", delivered_at AS "deliveredAt", delivered_key AS "deliveredKey", attestation`
+
+export type JobRow = Omit<Job, 'gasCost'> & { gasCost: string | null }
+
+export function toJob(row: JobRow): Job {
+  return { ...row, gasCost: row.gasCost === null ? null : BigInt(row.gasCost) }
 }
 
-export interface AttemptRow {
-  hash: Hex
-  network: string
-  relayer: Address
-  relayer_nonce: number
-  raw_transaction: Hex
-  gas_limit: string
-  max_fee_per_gas: string
-  max_priority_fee_per_gas: string
-  created_at: number
-}
+/** The columns of an attempt, named as its members. Its jobs are in a table of their own. */
+export const attemptColumns = `hash, network, relayer, relayer_nonce AS "relayerNonce",
+  raw_transaction AS "rawTransaction", gas_limit AS "gasLimit", max_fee_per_gas AS "maxFeePerGas",
+  max_priority_fee_per_gas AS "maxPriorityFeePerGas", created_at AS "createdAt"`
 
-/** Returns the attempt of a row and of the ids of its jobs. */
-export function toAttempt(row: AttemptRow, jobIds: string[]): Attempt {
+type Fee = 'gasLimit' | 'maxFeePerGas' | 'maxPriorityFeePerGas'
+export type AttemptRow = Omit<Attempt, Fee> & Record<Fee, string>
+
+export function toAttempt(row: AttemptRow): Attempt {
   return {
-    hash: row.hash,
-    network: row.network,
-    relayer: row.relayer,
-    relayerNonce: row.relayer_nonce,
-    rawTransaction: row.raw_transaction,
-    gasLimit: BigInt(row.gas_limit),
-    maxFeePerGas: BigInt(row.max_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
-    createdAt: row.created_at,
-    jobIds,
+    ...row,
+    gasLimit: BigInt(row.gasLimit),
+    maxFeePerGas: BigInt(row.maxFeePerGas),
+    maxPriorityFeePerGas: BigInt(row.maxPriorityFeePerGas),
   }
 }
 
@@ -107,35 +81,6 @@ export function newRow(job: NewJob, now: number): Job {
     deliveredAt: null,
     deliveredKey: null,
     attestation: null,
-  }
-}
-
-export function toJob(row: JobRow | undefined): Job | undefined {
-  if (row === undefined) return undefined
-  return {
-    id: row.id,
-    kind: row.kind,
-    network: row.network,
-    key: row.key,
-    digest: row.digest,
-    round: row.round,
-    state: row.state,
-    to: row.to,
-    calldata: row.calldata,
-    details: row.details,
-    seenBlock: row.seen_block,
-    expiresAt: row.expires_at,
-    transaction: row.transaction,
-    reason: row.reason,
-    message: row.message,
-    blockNumber: row.block_number,
-    gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    deliveryUntil: row.delivery_until,
-    deliveredAt: row.delivered_at,
-    deliveredKey: row.delivered_key,
-    attestation: row.attestation,
   }
 }
 

@@ -13,9 +13,11 @@ import type {
 } from '../settlement-journal.js'
 import {
   type AttemptRow,
+  attemptColumns,
   attemptValues,
   insertValues,
   type JobRow,
+  jobColumns,
   newRow,
   toAttempt,
   toJob,
@@ -32,9 +34,11 @@ export function createSettlementJournal(
   const sql = prepareSettlementStatements(database)
   const book = createGasBooking(database)
   const reserve = createGasReservation(database)
-  const byKey = (kind: string, network: string, key: string) =>
-    toJob(sql.findJob.get(kind, network, key) as JobRow | undefined)
-  const byId = (id: string) => toJob(sql.findJobById.get(id) as JobRow | undefined)
+  const byKey = (kind: string, network: string, key: string) => {
+    const row = sql.findJob.get(kind, network, key) as JobRow | undefined
+    return row && toJob(row)
+  }
+  const byId = (id: string) => toJob(sql.findJobById.get(id) as JobRow)
 
   return {
     findJob: async (kind, network, key) => byKey(kind, network, key),
@@ -72,13 +76,10 @@ export function createSettlementJournal(
       const signed = sql.jobsOfAttempt.all(transaction) as JobRow[]
       const found = sql.foundJobs.all({ transaction }) as JobRow[]
       const known = new Set(signed.map(({ id }) => id))
-      return [...signed, ...found.filter(({ id }) => !known.has(id))].map(
-        (row) => toJob(row) as Job,
-      )
+      return [...signed, ...found.filter(({ id }) => !known.has(id))].map(toJob)
     },
     signedAt: async (transaction) => sql.signedAt.get(transaction) as number | undefined,
-    openJobs: async (network) =>
-      (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
+    openJobs: async (network) => (sql.openJobs.all(network) as JobRow[]).map(toJob),
     recordAttempt: (attempt, _epoch, bearers = []) =>
       commit.write(() => recordAttempt(attempt, bearers)),
     // A power cut brings back the former hash, which still names a transaction that may land.
@@ -88,8 +89,8 @@ export function createSettlementJournal(
         return sql.nameTransaction.run(state, to, now, id, round, from).changes === 1
       }),
     openAttempts: async (network, relayer) =>
-      (sql.openAttempts.all(network, relayer) as AttemptRow[]).map((row) =>
-        toAttempt(row, membersOf(row.hash)),
+      (sql.openAttempts.all(network, relayer) as Omit<AttemptRow, 'jobIds'>[]).map((row) =>
+        toAttempt({ ...row, jobIds: membersOf(row.hash) }),
       ),
     mayLand: async (network, jobId) => sql.openAttemptOf.get(network, jobId) !== undefined,
     resolve(resolution) {
@@ -212,17 +213,17 @@ class KeyConflict extends Error {}
 /** Shares jobs where one process has the file: it takes all open jobs at its start, and no others ever come. */
 export function createJobSharing(database: Database): JobSharing {
   const open = database.prepare(
-    `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
+    `SELECT ${jobColumns} FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
   )
   const ofLane = database.prepare(
-    `SELECT * FROM jobs WHERE state IN ('queued', 'submitted') AND id IN (
+    `SELECT ${jobColumns} FROM jobs WHERE state IN ('queued', 'submitted') AND id IN (
        SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
        WHERE a.network = ? AND a.relayer = ? AND a.is_open = 1) ORDER BY created_at`,
   )
   const isDecided = database
     .prepare(`SELECT 1 FROM jobs WHERE id = ? AND state IN ('confirmed', 'failed')`)
     .pluck()
-  const jobs = (rows: unknown[]) => (rows as JobRow[]).map((row) => toJob(row) as Job)
+  const jobs = (rows: unknown[]) => (rows as JobRow[]).map(toJob)
   const taken = new Set<string>()
 
   return {
@@ -244,20 +245,23 @@ export function createJobSharing(database: Database): JobSharing {
 /** Prepares every statement of the journal once. */
 function prepareSettlementStatements(database: Database) {
   return {
-    findJob: database.prepare('SELECT * FROM jobs WHERE kind = ? AND network = ? AND key = ?'),
-    findJobById: database.prepare('SELECT * FROM jobs WHERE id = ?'),
+    findJob: database.prepare(
+      `SELECT ${jobColumns} FROM jobs WHERE kind = ? AND network = ? AND key = ?`,
+    ),
+    findJobById: database.prepare(`SELECT ${jobColumns} FROM jobs WHERE id = ?`),
     jobsOfAttempt: database.prepare(
-      `SELECT jobs.* FROM attempt_jobs JOIN jobs ON jobs.id = attempt_jobs.job_id
+      `SELECT ${jobColumns} FROM attempt_jobs JOIN jobs ON jobs.id = attempt_jobs.job_id
        WHERE attempt_jobs.hash = ? ORDER BY attempt_jobs.position`,
     ),
     foundJobs: database.prepare(
-      `SELECT * FROM jobs WHERE "transaction" = @transaction AND state = 'confirmed' AND gas_cost IS NULL
-       UNION SELECT * FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL
+      `SELECT ${jobColumns} FROM jobs WHERE id IN (
+         SELECT id FROM jobs WHERE "transaction" = @transaction AND state = 'confirmed' AND gas_cost IS NULL
+         UNION SELECT id FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL)
        ORDER BY transfer_log, created_at`,
     ),
     signedAt: database.prepare('SELECT created_at FROM attempts WHERE hash = ?').pluck(),
     openJobs: database.prepare(
-      `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
+      `SELECT ${jobColumns} FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
     ),
     insertJob: database.prepare(
       `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
@@ -300,7 +304,7 @@ function prepareSettlementStatements(database: Database) {
       'SELECT job_id FROM attempt_jobs WHERE hash = ? ORDER BY position',
     ),
     openAttempts: database.prepare(
-      `SELECT * FROM attempts WHERE network = ? AND relayer = ? AND is_open = 1
+      `SELECT ${attemptColumns} FROM attempts WHERE network = ? AND relayer = ? AND is_open = 1
        ORDER BY relayer_nonce, created_at`,
     ),
     openAttemptOf: database.prepare(

@@ -826,8 +826,10 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       const bound = await Promise.all(
         ['a', 'b', 'a'].map((id) => stores.deliveries.bindIdempotencyKey('the-key', id, noon)),
       )
-      expect(bound).toEqual(['a', 'a', 'a'])
-      expect(await stores.deliveries.findIdempotencyKey('the-key')).toBe('a')
+      const [first] = bound
+      expect(['a', 'b']).toContain(first)
+      expect(bound).toEqual([first, first, first])
+      expect(await stores.deliveries.findIdempotencyKey('the-key')).toBe(first)
     })
 
     it('keeps few idempotency keys of one job, and says of others what an unknown key is', async () => {

@@ -7,7 +7,6 @@ import type {
   ProbeRecord,
   PublishedEndpoint,
   PublishedEntry,
-  PublishedMerchant,
 } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
@@ -140,7 +139,7 @@ function textOf(value: unknown): JsonText | undefined {
   return typeof value === 'string' ? text(value) : undefined
 }
 
-function membersOf(merchant: PublishedMerchant): DiscoveryItem['metadata']['merchant'] {
+function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
   return {
     id: merchant.id,
     name: merchant.name,
@@ -151,7 +150,7 @@ function membersOf(merchant: PublishedMerchant): DiscoveryItem['metadata']['merc
 }
 
 /** Returns the agent, if it was proven that the merchant's owner controls it. */
-function identityOf({ identity }: PublishedMerchant): { agentId: string } | null {
+function identityOf({ identity }: Merchant): { agentId: string } | null {
   return identity?.checks.control.passed === true ? { agentId: identity.agentId } : null
 }
 

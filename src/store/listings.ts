@@ -222,21 +222,6 @@ export interface PublishedEndpoint
   isHosted: JsonText
 }
 
-/** The part of a merchant that a discovery item publishes, and whether the merchant is published at all. */
-export type PublishedMerchant = Pick<
-  Merchant,
-  | 'id'
-  | 'name'
-  | 'owner'
-  | 'payTo'
-  | 'confirmation'
-  | 'isOfficial'
-  | 'isPartner'
-  | 'identity'
-  | 'hiddenReason'
-  | 'deletedAt'
->
-
 /** The `Usage` of an endpoint as JSON; `version` rises with each change of any. */
 export interface UsageChange {
   endpointId: number
@@ -249,7 +234,7 @@ export type MerchantUsageChange = Omit<UsageChange, 'endpointId'> & { merchantId
 /** The parts of a discovery item. */
 export interface PublishedEntry {
   endpoint: PublishedEndpoint
-  merchant: PublishedMerchant
+  merchant: Merchant
   usage: JsonText | null
   rating: JsonText | null
 }

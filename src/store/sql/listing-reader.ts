@@ -2,6 +2,7 @@ import type {
   EndpointStatus,
   JsonText,
   ListingReader,
+  Merchant,
   MerchantRoster,
   MerchantUsageChange,
   OutlinedEndpoint,
@@ -14,13 +15,10 @@ import {
   type IndexedRow,
   indexedColumns,
   type MerchantRow,
-  type PublishedMerchantRow,
   publishedEndpointColumns,
-  publishedMerchantColumns,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
-  toPublishedMerchant,
 } from './listing-rows.js'
 import { meanOf, type RatingSums, toFigures } from './ratings.js'
 import type { SqlReader, Value } from './sql.js'
@@ -39,10 +37,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
     )
 
   const findMerchants = (ids: readonly string[]) => merchants(`WHERE ${sql.among('id', 1)}`, [ids])
-  const publishedMerchants = async (ids: readonly string[]) => {
-    const text = `SELECT ${publishedMerchantColumns} FROM merchants WHERE ${sql.among('id', 1)}`
-    return (await sql.all<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
-  }
   const usageOf = async (ids: readonly number[]) => {
     const text = `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`
     const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
@@ -57,9 +51,28 @@ export function createListingReader(sql: SqlReader): ListingReader {
     )
     return new Map(rows.map(({ id, ...sums }) => [id, JSON.stringify(toFigures(sums))]))
   }
-  const figures = { usageOf, ratingsOf }
-  const toEntries = (rows: readonly EndpointRow[]) =>
-    asEntries(rows.map(toEndpoint), findMerchants, figures)
+  /** Returns endpoints with their merchants and figures, all of which are read at once. */
+  async function withMerchants<Read extends { id: number; merchantId: string }>(
+    endpoints: readonly Read[],
+  ): Promise<
+    { endpoint: Read; merchant: Merchant; usage: JsonText | null; rating: JsonText | null }[]
+  > {
+    if (endpoints.length === 0) return []
+    const ids = endpoints.map(({ id }) => id)
+    const [merchants, usage, ratings] = await Promise.all([
+      findMerchants([...new Set(endpoints.map(({ merchantId }) => merchantId))]),
+      usageOf(ids),
+      ratingsOf(ids),
+    ])
+    const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
+    return endpoints.map((endpoint) => ({
+      endpoint,
+      merchant: byId.get(endpoint.merchantId) as Merchant,
+      usage: usage.get(endpoint.id) ?? null,
+      rating: ratings.get(endpoint.id) ?? null,
+    }))
+  }
+  const toEntries = (rows: readonly EndpointRow[]) => withMerchants(rows.map(toEndpoint))
   const entries = async (rest: string, values: readonly Value[]) =>
     toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
 
@@ -85,7 +98,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
     async publishedById(ids) {
       const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
       const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
-      return asEntries(inOrder(ids, endpoints), publishedMerchants, figures)
+      return withMerchants(inOrder(ids, endpoints))
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
@@ -103,7 +116,8 @@ export function createListingReader(sql: SqlReader): ListingReader {
         [after, limit],
       ),
     indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
-    ...figures,
+    usageOf,
+    ratingsOf,
     async ratingsPaidTo(network, payTo) {
       const sums = await sql.get<Pick<RatingSums, 'count' | 'total'>>(
         `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total FROM rating_sums
@@ -207,31 +221,4 @@ export function createMerchantRoster(sql: SqlReader): MerchantRoster {
 function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
-}
-
-/** Returns endpoints with their merchants and figures, all of which are read at once. */
-async function asEntries<
-  Read extends { id: number; merchantId: string },
-  Merchant extends { id: string },
->(
-  endpoints: readonly Read[],
-  readMerchants: (ids: readonly string[]) => Promise<Merchant[]>,
-  { usageOf, ratingsOf }: Pick<ListingReader, 'usageOf' | 'ratingsOf'>,
-): Promise<
-  { endpoint: Read; merchant: Merchant; usage: JsonText | null; rating: JsonText | null }[]
-> {
-  if (endpoints.length === 0) return []
-  const ids = endpoints.map(({ id }) => id)
-  const [merchants, usage, ratings] = await Promise.all([
-    readMerchants([...new Set(endpoints.map((it) => it.merchantId))]),
-    usageOf(ids),
-    ratingsOf(ids),
-  ])
-  const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
-  return endpoints.map((endpoint) => ({
-    endpoint,
-    merchant: byId.get(endpoint.merchantId) as Merchant,
-    usage: usage.get(endpoint.id) ?? null,
-    rating: ratings.get(endpoint.id) ?? null,
-  }))
 }

@@ -8,7 +8,6 @@ import type {
   IndexedEndpoint,
   Merchant,
   Pricing,
-  PublishedMerchant,
 } from '../listings.js'
 
 /** A row of `merchants`. */
@@ -72,50 +71,25 @@ export function newMerchantRow(
 
 export function toMerchant(row: MerchantRow): Merchant {
   const { offered_to: to, offered_until: until } = row
-  return {
-    ...toPublishedMerchant(row),
-    description: row.description,
-    network: row.network,
-    asset: row.asset,
-    revision: row.revision,
-    agentId: row.agent_id,
-    offer: to === null || until === null ? null : { to, until },
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-}
-
-/** Columns that `toPublishedMerchant` reads. */
-export const publishedMerchantColumns = `id, name, owner, pay_to, confirmed_owner, confirmed_pay_to, is_official,
-  is_partner, identity, hidden_reason, deleted_at`
-
-export type PublishedMerchantRow = Pick<
-  MerchantRow,
-  | 'id'
-  | 'name'
-  | 'owner'
-  | 'pay_to'
-  | 'confirmed_owner'
-  | 'confirmed_pay_to'
-  | 'is_official'
-  | 'is_partner'
-  | 'identity'
-  | 'hidden_reason'
-  | 'deleted_at'
->
-
-export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
   const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
   return {
     id: row.id,
-    name: row.name,
     owner: row.owner,
+    name: row.name,
+    description: row.description,
+    network: row.network,
+    asset: row.asset,
     payTo: row.pay_to,
-    confirmation: owner === null || payTo === null ? null : { owner, payTo },
+    revision: row.revision,
     isOfficial: row.is_official === 1,
     isPartner: row.is_partner === 1,
-    identity: row.identity === null ? null : JSON.parse(row.identity),
     hiddenReason: row.hidden_reason,
+    agentId: row.agent_id,
+    identity: row.identity === null ? null : JSON.parse(row.identity),
+    offer: to === null || until === null ? null : { to, until },
+    confirmation: owner === null || payTo === null ? null : { owner, payTo },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
     deletedAt: row.deleted_at,
   }
 }
@@ -126,7 +100,7 @@ export function publishesTheSame(before: MerchantRow | undefined, after: Merchan
 }
 
 function publishedOf(row: MerchantRow): string {
-  const { name, isOfficial, isPartner, identity } = toPublishedMerchant(row)
+  const { name, isOfficial, isPartner, identity } = toMerchant(row)
   const agentId = identity?.checks.control.passed === true && identity.agentId
   return JSON.stringify([name, isOfficial, isPartner, agentId])
 }
@@ -184,31 +158,28 @@ export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, m
   example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
   CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
-/** Columns that a search reads of an endpoint. */
-export const indexedColumns = `id, merchant_id, url, method, tool_name, title, description, pricing, price, asset, symbol,
-  tags, extras, accepts, status, CASE WHEN input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
+const indexed = [
+  'id',
+  'merchant_id',
+  'url',
+  'method',
+  'tool_name',
+  'title',
+  'description',
+  'pricing',
+  'price',
+  'asset',
+  'symbol',
+  'tags',
+  'extras',
+  'accepts',
+  'status',
+] as const
 
-export interface IndexedRow
-  extends Pick<
-    EndpointRow,
-    | 'id'
-    | 'merchant_id'
-    | 'url'
-    | 'method'
-    | 'tool_name'
-    | 'title'
-    | 'description'
-    | 'pricing'
-    | 'price'
-    | 'asset'
-    | 'symbol'
-    | 'tags'
-    | 'extras'
-    | 'accepts'
-    | 'status'
-  > {
-  has_schema: number
-}
+/** Columns that a search reads of an endpoint. */
+export const indexedColumns = `${indexed.join(', ')}, CASE WHEN input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
+
+export type IndexedRow = Pick<EndpointRow, (typeof indexed)[number]> & { has_schema: number }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
   return Object.assign(toFound(row), { hasSchema: row.has_schema === 1 })

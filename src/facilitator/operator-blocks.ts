@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Block, BlockStore } from '../store/sql/blocks.js'
+import type { Block, BlockStore } from '../store/blocks.js'
 
 /** The operator's blocks, kept in memory. A change by another process takes effect within two seconds. */
 export interface OperatorBlocks {

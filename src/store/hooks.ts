@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { EventType } from './events.js'
+import { EVENTS_LOCK, type EventType } from './events.js'
+import { get, run, type Sql, type Steps } from './sql/sql.js'
 
 /** The webhook of the operator; all others have ids of their own, and a merchant. */
 export const OPERATOR_HOOK = 'operator'
@@ -48,43 +49,195 @@ export type HookResult =
   | { state: 'done'; isNew: boolean }
   | { state: 'replayed' | 'notOwner' | 'missing' | 'full' }
 
-/** Deliveries of a process: those of a hook are made by one worker at a time. */
-export interface HookStore {
-  ofMerchant(merchantId: string): Promise<Hook[]>
-  /**
-   * Makes or changes a webhook and lets its deliveries begin anew. A new one hears of what comes from now on. `since` sets
-   * the event after which it goes on instead.
-   */
-  set(
-    write: HookWrite,
-    hook: HookSettings & Pick<Hook, 'seed' | 'keyId'>,
-    bounds: { since: number | null; most: number; now: number },
-  ): Promise<HookResult>
-  remove(write: HookWrite, id: string, now: number): Promise<HookResult>
-  /** Sets the operator's webhook to this URL, or removes it. */
-  setOperator(url: string | undefined, now: number): Promise<void>
-  /**
-   * Hooks whose next delivery is due and that nobody works for, longest due first; those that failed last are apart.
-   * `among` keeps those with one of the ids, or those without.
-   */
-  due(
-    now: number,
-    limit: number,
-    isFailing: boolean,
-    among?: { ids: readonly string[]; isIn: boolean },
-  ): Promise<Hook[]>
-  /** Takes the hook for this worker until then; `undefined` when another one was first. */
-  take(id: string, worker: string, now: number, until: number): Promise<Hook | undefined>
-  /** Notes a delivery. False when the worker does not hold the hook any more. */
-  delivered(id: string, worker: string, cursor: number, now: number): Promise<boolean>
-  /** Notes a failure and gives the hook up. Without `nextAt` it is parked for this reason. */
-  failed(
-    id: string,
-    worker: string,
-    failure: { error: string; nextAt: number | null; now: number },
-  ): Promise<void>
-  /** Gives the hook up. It is due again at once, unless the feed has nothing for it. */
-  giveUp(hook: Hook, worker: string, now: number): Promise<void>
-  /** Frees the hooks of a process that died, where there is only one process. */
-  freeAll(): Promise<void>
+type NewHook = HookSettings & Pick<Hook, 'seed' | 'keyId'>
+
+interface HookBounds {
+  since: number | null
+  /** Webhooks that a merchant may have. */
+  most: number
+  now: number
+}
+
+interface HookRow extends Omit<Hook, 'types' | 'isLossy'> {
+  types: string
+  lost: number
+}
+
+const columns = `id, merchant_id AS "merchantId", url, types, seed, key_id AS "keyId", created_at AS "createdAt", cursor,
+  next_at AS "nextAt", failures, failing_since AS "failingSince", parked, delivered_at AS "deliveredAt",
+  last_error AS "lastError", lost`
+
+function toHook({ types, lost, ...row }: HookRow): Hook {
+  return { ...row, types: JSON.parse(types), isLossy: lost === 1 }
+}
+
+/** The newest event there is; a new webhook begins after it. */
+const newest = '(SELECT coalesce(max(id), 0) FROM events)'
+/** A message stays known for longer than clocks of processes differ. */
+const NONCE_KEPT_SECONDS = 60
+
+/**
+ * Deliveries of a process: those of a hook are made by one worker at a time. Changes of hooks take the lock of events, so
+ * that none becomes readable between the look at the feed and the change.
+ */
+export function createHookStore(sql: Sql) {
+  const locked = <Result>(begin: () => Steps<Result>) =>
+    sql.transaction(begin, { lock: EVENTS_LOCK })
+  return {
+    async ofMerchant(merchantId: string): Promise<Hook[]> {
+      const text = `SELECT ${columns} FROM hooks WHERE merchant_id = $1 ORDER BY created_at, id`
+      return (await sql.all<HookRow>(text, [merchantId])).map(toHook)
+    },
+    /**
+     * Makes or changes a webhook and lets its deliveries begin anew. A new one hears of what comes from now on. `since` sets
+     * the event after which it goes on instead.
+     */
+    set: (write: HookWrite, hook: NewHook, bounds: HookBounds) =>
+      locked(() => accept(write, { ...sql, now: bounds.now }, () => set(hook, bounds))),
+    remove: (write: HookWrite, id: string, now: number) =>
+      locked(() =>
+        accept(write, { ...sql, now }, function* () {
+          const text = 'DELETE FROM hooks WHERE id = $1 AND merchant_id = $2'
+          const count = yield* run(text, [id, write.merchantId])
+          return count === 0 ? { state: 'missing' } : { state: 'done', isNew: false }
+        }),
+      ),
+    /** Sets the operator's webhook to this URL, or removes it. */
+    async setOperator(url: string | undefined, now: number): Promise<void> {
+      if (url === undefined) {
+        await sql.run('DELETE FROM hooks WHERE id = $1', [OPERATOR_HOOK])
+        return
+      }
+      await sql.run(
+        `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, cursor)
+         VALUES ($1, '', $2, '["gas.low"]', '', '', $3, ${newest})
+         ON CONFLICT (id) DO UPDATE SET url = excluded.url, parked = NULL, failures = 0,
+           failing_since = NULL, next_at = $3`,
+        [OPERATOR_HOOK, url, now],
+      )
+    },
+    /**
+     * Hooks whose next delivery is due and that nobody works for, longest due first; those that failed last are apart.
+     * `among` keeps those with one of the ids, or those without.
+     */
+    async due(
+      now: number,
+      limit: number,
+      isFailing: boolean,
+      among: { ids: readonly string[]; isIn: boolean } = { ids: [], isIn: false },
+    ): Promise<Hook[]> {
+      const failures = isFailing ? 'failures > 0' : 'failures = 0'
+      const chosen = `${among.isIn ? '' : 'NOT '}(${sql.among('id', 3)})`
+      const text = `SELECT ${columns} FROM hooks
+        WHERE next_at <= $1 AND lease_until <= $1 AND ${failures} AND ${chosen} ORDER BY next_at LIMIT $2`
+      return (await sql.all<HookRow>(text, [now, limit, among.ids])).map(toHook)
+    },
+    /** Takes the hook for this worker until then; `undefined` when another one was first. */
+    take: (id: string, worker: string, now: number, until: number): Promise<Hook | undefined> =>
+      sql.transaction(
+        function* () {
+          const text = `UPDATE hooks SET worker = $1, lease_until = $2
+            WHERE id = $3 AND lease_until <= $4 AND next_at <= $4`
+          if ((yield* run(text, [worker, until, id, now])) === 0) return undefined
+          const row = yield* get<HookRow>(`SELECT ${columns} FROM hooks WHERE id = $1`, [id])
+          return row && toHook(row)
+        },
+        { isDurable: false },
+      ),
+    /**
+     * Notes a delivery. False when the worker does not hold the hook any more. A power cut only makes the delivery happen
+     * again.
+     */
+    delivered: (id: string, worker: string, cursor: number, now: number): Promise<boolean> =>
+      sql.transaction(
+        function* () {
+          const text = `UPDATE hooks SET cursor = $1, delivered_at = $2, failures = 0, failing_since = NULL,
+              last_error = NULL WHERE id = $3 AND worker = $4`
+          return (yield* run(text, [cursor, now, id, worker])) === 1
+        },
+        { isDurable: false },
+      ),
+    /** Notes a failure and gives the hook up. Without `nextAt` it is parked for this reason. */
+    async failed(
+      id: string,
+      worker: string,
+      { error, nextAt, now }: { error: string; nextAt: number | null; now: number },
+    ): Promise<void> {
+      await sql.run(
+        `UPDATE hooks SET failures = failures + 1, failing_since = coalesce(failing_since, $1),
+           last_error = $2, parked = $3, next_at = $4, worker = NULL, lease_until = 0
+         WHERE id = $5 AND worker = $6`,
+        [now, error, nextAt === null ? error : null, nextAt, id, worker],
+      )
+    },
+    /** Gives the hook up. It is due again at once, unless the feed has nothing for it. */
+    async giveUp({ id, merchantId, types }: Hook, worker: string, now: number): Promise<void> {
+      await locked(function* () {
+        const text = `SELECT 1 FROM events e JOIN hooks h ON h.id = $1
+          WHERE e.merchant_id = $2 AND e.id > h.cursor AND ${sql.among('e.type', 3)} LIMIT 1`
+        const isMore = (yield* get(text, [id, merchantId, types])) !== undefined
+        // Events of other types are passed over.
+        const cursor = isMore ? 'cursor' : newest
+        yield* run(
+          `UPDATE hooks SET cursor = ${cursor}, next_at = $1, worker = NULL, lease_until = 0
+           WHERE id = $2 AND worker = $3`,
+          [isMore ? now : null, id, worker],
+        )
+      })
+    },
+    /** Frees the hooks of a process that died, where there is only one process. */
+    async freeAll(): Promise<void> {
+      await sql.run('UPDATE hooks SET worker = NULL, lease_until = 0 WHERE lease_until > 0')
+    },
+  }
+}
+
+export type HookStore = ReturnType<typeof createHookStore>
+
+/** Does what a signed message says, once, and only for the owner that the merchant has now. */
+function* accept(
+  { merchantId, owner, nonce, deadline }: HookWrite,
+  { now, forUpdate }: { now: number } & Pick<Sql, 'forUpdate'>,
+  change: () => Steps<HookResult>,
+): Steps<HookResult> {
+  const merchant = yield* get<{ owner: string | null }>(
+    `SELECT owner FROM merchants WHERE id = $1 AND deleted_at IS NULL ${forUpdate}`,
+    [merchantId],
+  )
+  if (merchant?.owner !== owner) return { state: 'notOwner' }
+  yield* run('DELETE FROM hook_nonces WHERE deadline < $1', [
+    Math.floor(now / 1_000) - NONCE_KEPT_SECONDS,
+  ])
+  const used = 'SELECT 1 FROM hook_nonces WHERE owner = $1 AND nonce = $2'
+  if ((yield* get(used, [owner, nonce])) !== undefined) return { state: 'replayed' }
+  const result = yield* change()
+  if (result.state === 'done') {
+    const text = 'INSERT INTO hook_nonces (owner, nonce, deadline) VALUES ($1, $2, $3)'
+    yield* run(text, [owner, nonce, deadline])
+  }
+  return result
+}
+
+function* set(hook: NewHook, { since, most, now }: HookBounds): Steps<HookResult> {
+  const { id, merchantId, url, types } = hook
+  const last = yield* get<{ id: number }>(`SELECT ${newest} AS id`)
+  // A cursor past the newest event would pass over events that are still to come.
+  const start = since === null ? null : Math.min(since, last?.id ?? 0)
+  const changed = yield* run(
+    `UPDATE hooks SET url = $1, types = $2, cursor = coalesce($3, cursor), next_at = $4, failures = 0,
+       failing_since = NULL, parked = NULL, lost = 0, worker = NULL, lease_until = 0
+     WHERE id = $5 AND merchant_id = $6`,
+    [url, JSON.stringify(types), start, now, id, merchantId],
+  )
+  if (changed === 1) return { state: 'done', isNew: false }
+  if (hook.seed === '') return { state: 'missing' }
+  const text = 'SELECT count(*) AS count FROM hooks WHERE merchant_id = $1'
+  const { count } = (yield* get<{ count: number }>(text, [merchantId])) ?? { count: 0 }
+  if (count >= most) return { state: 'full' }
+  yield* run(
+    `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, cursor, next_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, ${newest}), $7)`,
+    [id, merchantId, url, JSON.stringify(types), hook.seed, hook.keyId, now, start],
+  )
+  return { state: 'done', isNew: true }
 }

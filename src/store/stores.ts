@@ -1,47 +1,19 @@
-import type { ActivityStore } from './activity.js'
-import type { ArchiveStore } from './archive.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
-import type { EndpointHistory } from './endpoint-history.js'
-import type { EventStore } from './events.js'
-import type { HookStore } from './hooks.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
-import type { ListingStore, MerchantRoster } from './listings.js'
-import type { RatingStore } from './ratings.js'
-import type { RequestCountStore } from './request-counts.js'
-import type { ServiceHistory } from './service-history.js'
+import type { RequestCountStore } from './postgres/request-counts.js'
 import type { SessionStore } from './sessions.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
-import type { SettlementReader } from './settlements.js'
-import type { AuditStore } from './sql/audit.js'
-import type { BlockStore } from './sql/blocks.js'
-import type { HostedRecords } from './sql/hosted-records.js'
-import type { RebuiltJobs } from './sql/rebuilt-jobs.js'
-import type { UsageStore } from './usage.js'
+import type { createSqlStores } from './sql/stores.js'
 
 /** Every store of the service, over one database. */
-export interface Stores {
+export interface Stores extends ReturnType<typeof createSqlStores> {
   journal: SettlementJournal
   sharing: JobSharing
-  rebuiltJobs: RebuiltJobs
   leases: LeaseStore
   deliveries: DeliveryStore
   budgets: BudgetStore
-  blocks: BlockStore
-  audit: AuditStore
-  archive: ArchiveStore
-  listings: ListingStore
-  roster: MerchantRoster
-  history: EndpointHistory
-  activity: ActivityStore
-  events: EventStore
-  usage: UsageStore
-  settlements: SettlementReader
-  service: ServiceHistory
-  hooks: HookStore
-  ratings: RatingStore
   sessions: SessionStore
-  hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */
   requestCounts: RequestCountStore | undefined
   /** The place that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */

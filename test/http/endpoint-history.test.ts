@@ -4,8 +4,8 @@ import { answerWithDetails } from '../../src/directory/listings/faults.js'
 import { historyRoutes } from '../../src/directory/probe/endpoint-history.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
+import { createEndpointHistory } from '../../src/store/endpoint-history.js'
 import type { EndpointStatus } from '../../src/store/listings.js'
-import { createEndpointHistory } from '../../src/store/sql/endpoint-history.js'
 import { aCatalog, save } from '../unit/discovery/a-catalog.js'
 
 const day = 86_400

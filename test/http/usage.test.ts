@@ -4,7 +4,7 @@ import { createUsageRefresh } from '../../src/directory/activity/usage-refresh.j
 import type { NewActivity } from '../../src/store/activity.js'
 import type { ListingStore } from '../../src/store/listings.js'
 import { createActivityStore } from '../../src/store/sql/activity.js'
-import { createUsageStore } from '../../src/store/sql/usage.js'
+import { createUsageStore } from '../../src/store/usage.js'
 import { anActivity } from '../support/an-activity.js'
 import { payTo, save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'

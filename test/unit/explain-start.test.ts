@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,8 +8,11 @@ import { TokenMismatchError } from '../../src/chain/token.js'
 import { openStores } from '../../src/store/open-stores.js'
 import { lockForService } from '../../src/store/sqlite/service-lock.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'arcus-explain-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const root = mkdtempSync(join(tmpdir(), 'arcus-explain-'))
+// The lock of a path is beside it: everything is within one folder.
+const folder = join(root, 'data')
+mkdirSync(folder)
+afterAll(() => rmSync(root, { recursive: true }))
 
 const listening = (host: string) =>
   new Promise((_, reject) => createServer().once('error', reject).listen(0, host))

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../../config/config.js'
+import type { AuditStore } from '../../store/audit.js'
+import type { BlockStore } from '../../store/blocks.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../store/listings.js'
 import { openStores } from '../../store/open-stores.js'
 import type { RatingStore } from '../../store/ratings.js'
-import type { AuditStore } from '../../store/sql/audit.js'
-import type { BlockStore } from '../../store/sql/blocks.js'
 import { CommandError, operatorName } from '../operator-command.js'
 
 /** The stores that the operator's commands use: the same database as a running service. */

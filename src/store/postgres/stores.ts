@@ -1,24 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createActivityStore } from '../sql/activity.js'
-import { createArchiveStore } from '../sql/archive.js'
-import { createAuditStore } from '../sql/audit.js'
-import { createBlockStore } from '../sql/blocks.js'
-import { createEndpointHistory } from '../sql/endpoint-history.js'
-import { createEventStore } from '../sql/events.js'
-import { createHookStore } from '../sql/hooks.js'
-import { createHostedRecords } from '../sql/hosted-records.js'
-import { createMerchantRoster } from '../sql/listing-reader.js'
-import { createListingStore } from '../sql/listings.js'
-import { createRatingStore } from '../sql/ratings.js'
-import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
-import { createServiceHistory } from '../sql/service-history.js'
-import { createSettlementReader } from '../sql/settlements.js'
-import { createUsageStore } from '../sql/usage.js'
+import { createSqlStores } from '../sql/stores.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { openDatabase } from './database.js'
 import { createDeliveryStore } from './deliveries.js'
-
 import { createLeaseStore } from './leases.js'
 import { migrate } from './migrations.js'
 import { createRequestCountStore } from './request-counts.js'
@@ -46,27 +31,13 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
   const worker = randomUUID()
   const leases = createLeaseStore({ url, owner: worker, onIdleError })
   return {
+    ...createSqlStores(sql),
     journal: createSettlementJournal(database, worker),
     sharing: createJobSharing(database, worker),
-    rebuiltJobs: createRebuiltJobs(sql),
     leases,
     deliveries: createDeliveryStore(database),
     budgets: createBudgetStore(database),
-    blocks: createBlockStore(sql),
-    audit: createAuditStore(sql),
-    archive: createArchiveStore(sql),
-    listings: createListingStore(sql),
-    roster: createMerchantRoster(sql),
-    history: createEndpointHistory(sql),
-    activity: createActivityStore(sql),
-    events: createEventStore(sql),
-    usage: createUsageStore(sql),
-    settlements: createSettlementReader(sql),
-    service: createServiceHistory(sql),
-    hooks: createHookStore(sql),
-    ratings: createRatingStore(sql),
     sessions: createSessionStore(database),
-    hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),
     threadSource: url,
     async sizeBytes() {

@@ -10,6 +10,8 @@ import type {
   SignedWrite,
   UsageChange,
 } from '../listings.js'
+import { meanOf, type RatingSums, toFigures } from '../ratings.js'
+import { readTrends } from '../trends.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -20,9 +22,7 @@ import {
   toIndexedEndpoint,
   toMerchant,
 } from './listing-rows.js'
-import { meanOf, type RatingSums, toFigures } from './ratings.js'
 import type { SqlReader, Value } from './sql.js'
-import { readTrends } from './trends.js'
 
 /** Merchants that the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'

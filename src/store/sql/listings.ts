@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { type CallTarget, targetKey } from '../../x402/calls.js'
+import { keepPrices, keepSample } from '../endpoint-history.js'
 import type { publicEventTypes } from '../events.js'
 import type {
   DescribedEndpoint,
@@ -11,7 +12,6 @@ import type {
   WriteResult,
 } from '../listings.js'
 import { isHiddenStranger } from '../ownership.js'
-import { keepPrices, keepSample } from './endpoint-history.js'
 import { createListingReader } from './listing-reader.js'
 import {
   type EndpointDraft,

@@ -51,19 +51,21 @@ export function describeArchive(name: string, open: () => Promise<Engine>): void
   describe(`the archive on ${name}`, () => {
     let engine: Engine
     let stores: Stores
+    let root: string
     let folder: string
     let epoch: number
     beforeEach(async () => {
       engine = await open()
       stores = engine.stores
-      folder = join(mkdtempSync(join(tmpdir(), 'arcus-archive-')), 'deep')
+      root = mkdtempSync(join(tmpdir(), 'arcus-archive-'))
+      folder = join(root, 'deep')
       const lane = laneLease(network, relayer)
       await stores.leases.beat()
       epoch = (await stores.leases.take([lane])).get(lane) as number
     })
     afterEach(async () => {
       await engine.close()
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(root, { recursive: true })
     })
 
     const options = (changes: Partial<ArchivingOptions> = {}): ArchivingOptions => ({

@@ -27,8 +27,11 @@ function aFile(): string {
 }
 
 /** A new database with its tables, copied for most tests: to make all of them takes longer than a test. */
-const migrated = join(mkdtempSync(join(tmpdir(), 'arcus-store-')), 'arcus.db')
-beforeAll(() => void openDatabase(migrated).close())
+let migrated: string
+beforeAll(() => {
+  migrated = join(mkdtempSync(join(tmpdir(), 'arcus-store-')), 'arcus.db')
+  openDatabase(migrated).close()
+})
 afterAll(() => rmSync(dirname(migrated), { recursive: true }))
 
 function aMigratedFile(): string {

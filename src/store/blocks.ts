@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { run, type Sql } from './sql.js'
+import { run, type Sql } from './sql/sql.js'
 
 /** An account that the operator refuses as the payer or as the recipient of a payment. */
 export interface Block {
@@ -12,23 +12,17 @@ export interface Block {
   createdAt: number
 }
 
-export interface BlockStore {
-  addBlock(block: Block): Promise<void>
-  /** Resolves with whether there was such a block. */
-  removeBlock(role: Block['role'], address: Address): Promise<boolean>
-  listBlocks(): Promise<Block[]>
-}
-
-export function createBlockStore(sql: Sql): BlockStore {
+export function createBlockStore(sql: Sql) {
   return {
-    async addBlock({ role, address, reason, createdAt }) {
+    async addBlock({ role, address, reason, createdAt }: Block): Promise<void> {
       await sql.run(
         `INSERT INTO blocks (role, address, reason, created_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (role, address) DO UPDATE SET reason = excluded.reason`,
         [role, address, reason, createdAt],
       )
     },
-    async removeBlock(role, address) {
+    /** Resolves with whether there was such a block. */
+    async removeBlock(role: Block['role'], address: Address): Promise<boolean> {
       const text = 'DELETE FROM blocks WHERE role = $1 AND address = $2'
       return (await sql.transaction(() => run(text, [role, address]))) === 1
     },
@@ -39,3 +33,5 @@ export function createBlockStore(sql: Sql): BlockStore {
       ),
   }
 }
+
+export type BlockStore = ReturnType<typeof createBlockStore>

@@ -1,34 +1,29 @@
-import { get, run, type Sql } from './sql.js'
+import { get, run, type Sql } from './sql/sql.js'
 
 /** `channel`: a payment channel with its last voucher. `refund`: money that goes back; `refunded`: money that went back. */
 export type HostedKind = 'channel' | 'refund' | 'refunded'
 
-/** Keeps JSON texts of hosted endpoints by kind and id. Only their writers understand them. */
-export interface HostedRecords {
-  find(kind: HostedKind, id: string): Promise<string | undefined>
-  /** All of a kind, in order of id. */
-  list(kind: HostedKind): Promise<string[]>
-  /**
-   * Reads and writes one record while nobody else can; resolves with the new text once it is on disk. `update` may be
-   * called more than once. It returns the text as it was to change nothing, and `undefined` to remove it.
-   */
-  change(
-    kind: HostedKind,
-    id: string,
-    update: (current: string | undefined) => string | undefined,
-  ): Promise<string | undefined>
-}
-
 const find = 'SELECT body FROM hosted_records WHERE kind = $1 AND id = $2'
 
-export function createHostedRecords(sql: Sql): HostedRecords {
+/** Keeps JSON texts of hosted endpoints by kind and id. Only their writers understand them. */
+export function createHostedRecords(sql: Sql) {
   return {
-    find: async (kind, id) => (await sql.get<{ body: string }>(find, [kind, id]))?.body,
-    async list(kind) {
+    find: async (kind: HostedKind, id: string) =>
+      (await sql.get<{ body: string }>(find, [kind, id]))?.body,
+    /** All of a kind, in order of id. */
+    async list(kind: HostedKind): Promise<string[]> {
       const text = 'SELECT body FROM hosted_records WHERE kind = $1 ORDER BY id'
       return (await sql.all<{ body: string }>(text, [kind])).map(({ body }) => body)
     },
-    change: (kind, id, update) =>
+    /**
+     * Reads and writes one record while nobody else can; resolves with the new text once it is on disk. `update` may be
+     * called more than once. It returns the text as it was to change nothing, and `undefined` to remove it.
+     */
+    change: (
+      kind: HostedKind,
+      id: string,
+      update: (current: string | undefined) => string | undefined,
+    ): Promise<string | undefined> =>
       sql.transaction(
         function* () {
           const current = (yield* get<{ body: string }>(find, [kind, id]))?.body
@@ -49,3 +44,5 @@ export function createHostedRecords(sql: Sql): HostedRecords {
       ),
   }
 }
+
+export type HostedRecords = ReturnType<typeof createHostedRecords>

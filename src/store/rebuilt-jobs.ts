@@ -1,6 +1,6 @@
-import { RESTORED_KEY } from '../deliveries.js'
-import type { Job, NewJob, Outcome } from '../settlement-journal.js'
-import { insertAll, type Sql } from './sql.js'
+import { RESTORED_KEY } from './deliveries.js'
+import type { Job, NewJob, Outcome } from './settlement-journal.js'
+import { insertAll, type Sql } from './sql/sql.js'
 
 /** A job as the chain shows it: its transfer is in a block. */
 export interface RebuiltJob {
@@ -8,20 +8,6 @@ export interface RebuiltJob {
   outcome: Outcome & { state: 'confirmed'; transferLog: number }
   /** The time of its block, Unix milliseconds. */
   minedAt: number
-}
-
-/**
- * Puts back what the chain shows and the journal lost. Every job counts as answered with success, because it may have been
- * before the loss. `now` is in Unix milliseconds.
- */
-export interface RebuiltJobs {
-  /** Inserts those of these jobs whose key and transfer no row has; resolves with their number. */
-  add(jobs: readonly RebuiltJob[], now: number): Promise<number>
-  /**
-   * Makes a failed row the confirmed one that the chain shows. Resolves with whether it did: not for a row that has changed
-   * since it was read, nor where the transfer backs another row.
-   */
-  mend(failed: Pick<Job, 'id' | 'round'>, paid: RebuiltJob, now: number): Promise<boolean>
 }
 
 const insertion = {
@@ -65,16 +51,29 @@ const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason 
     SELECT 1 FROM jobs AS other
     WHERE other."transaction" = $5 AND other.transfer_log = $8 AND other.network = jobs.network)`
 
-export function createRebuiltJobs(sql: Sql): RebuiltJobs {
+/**
+ * Puts back what the chain shows and the journal lost. Every job counts as answered with success, because it may have been
+ * before the loss. `now` is in Unix milliseconds.
+ */
+export function createRebuiltJobs(sql: Sql) {
   return {
-    add: (jobs, now) =>
+    /** Inserts those of these jobs whose key and transfer no row has; resolves with their number. */
+    add: (jobs: readonly RebuiltJob[], now: number): Promise<number> =>
       sql.transaction(() =>
         insertAll(
           insertion,
           jobs.map((job) => toRow(job, now)),
         ),
       ),
-    async mend({ id, round }, { job, outcome, minedAt }, now) {
+    /**
+     * Makes a failed row the confirmed one that the chain shows. Resolves with whether it did: not for a row that has changed
+     * since it was read, nor where the transfer backs another row.
+     */
+    async mend(
+      { id, round }: Pick<Job, 'id' | 'round'>,
+      { job, outcome, minedAt }: RebuiltJob,
+      now: number,
+    ): Promise<boolean> {
       const changes = await sql.run(mending, [
         job.digest,
         job.details,
@@ -94,3 +93,5 @@ export function createRebuiltJobs(sql: Sql): RebuiltJobs {
     },
   }
 }
+
+export type RebuiltJobs = ReturnType<typeof createRebuiltJobs>

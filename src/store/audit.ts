@@ -1,4 +1,4 @@
-import { get, run, type Sql } from './sql.js'
+import { get, run, type Sql } from './sql/sql.js'
 
 /** A decision of an operator. */
 export interface AuditEntry {
@@ -14,23 +14,16 @@ export interface AuditEntry {
   details: string
 }
 
-/** Keeps the decisions of operators. The database itself refuses to change or remove an entry. */
-export interface AuditStore {
-  append(entry: AuditEntry): Promise<void>
-  /** Appends the entry unless the newest one of its action has the same subject. Resolves with whether it did. */
-  appendChange(entry: AuditEntry): Promise<boolean>
-  /** The newest entries, oldest of them first. */
-  list(limit: number): Promise<AuditEntry[]>
-}
-
 const insertion =
   'INSERT INTO audit (at, actor, action, subject, details) VALUES ($1, $2, $3, $4, $5)'
 const newest = 'SELECT subject FROM audit WHERE action = $1 ORDER BY id DESC LIMIT 1'
 
-export function createAuditStore(sql: Sql): AuditStore {
+/** Keeps the decisions of operators. The database itself refuses to change or remove an entry. */
+export function createAuditStore(sql: Sql) {
   return {
-    append: (entry) => sql.transaction(() => insert(entry)),
-    appendChange: (entry) =>
+    append: (entry: AuditEntry): Promise<void> => sql.transaction(() => insert(entry)),
+    /** Appends the entry unless the newest one of its action has the same subject. Resolves with whether it did. */
+    appendChange: (entry: AuditEntry): Promise<boolean> =>
       sql.transaction(
         function* () {
           const before = yield* get<{ subject: string }>(newest, [entry.action])
@@ -41,7 +34,8 @@ export function createAuditStore(sql: Sql): AuditStore {
         // Replicas that start together would each find that nothing is there.
         { lock: 'audit' },
       ),
-    async list(limit) {
+    /** The newest entries, oldest of them first. */
+    async list(limit: number): Promise<AuditEntry[]> {
       const entries = await sql.all<AuditEntry>(
         'SELECT at, actor, action, subject, details FROM audit ORDER BY id DESC LIMIT $1',
         [limit],
@@ -50,6 +44,8 @@ export function createAuditStore(sql: Sql): AuditStore {
     },
   }
 }
+
+export type AuditStore = ReturnType<typeof createAuditStore>
 
 function* insert({ at, actor, action, subject, details }: AuditEntry) {
   yield* run(insertion, [at, actor, action, subject, details])

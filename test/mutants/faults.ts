@@ -657,8 +657,8 @@ const store = faultsOf(
   [
     [
       'a rebuilt payment counts as answered',
-      'now, RESTORED_KEY, ] } /** * Marks a row',
-      'null, RESTORED_KEY, ] } /** * Marks a row',
+      'delivered_at: now, delivered_key: RESTORED_KEY,',
+      'delivered_at: null, delivered_key: RESTORED_KEY,',
     ],
     [
       'a mended payment counts as answered',

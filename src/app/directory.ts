@@ -238,7 +238,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(cookie)
       await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
-      await app.register(statusRoutes, { store, refusals: bazaar.refusals, checksum })
+      await app.register(statusRoutes, { store, findRefusals: bazaar.findRefusals, checksum })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
       await app.register(feedRoutes, {

@@ -8,6 +8,7 @@ import type { PublicTotalsReader } from '../../src/directory/activity/summary.js
 import { type Catalog, createCatalog } from '../../src/directory/listings/catalog.js'
 import { pageRoutes } from '../../src/directory/listings/pages.js'
 import { openConsole } from '../../src/http/console.js'
+import { NO_EVIDENCE } from '../../src/store/evidence.js'
 import {
   aListing,
   anAccount,
@@ -213,11 +214,12 @@ describe('search engines', () => {
   })
 
   it('find 120,000 merchants in an index and three files, each once', async () => {
+    const unsorted = { evidence: NO_EVIDENCE, since: 0, price: 0, asset: '', currency: null }
     const ids = Array.from({ length: 120_000 }, (_, i) => `m${i}`)
     const blocks = Array.from({ length: 171 }, (_, i) => ({
-      ids: ids.slice(i * 703, (i + 1) * 703),
-      sizes: [],
-      standings: [],
+      pieces: ids
+        .slice(i * 703, (i + 1) * 703)
+        .map((id) => ({ ...unsorted, id, bytes: undefined })),
       bytes: undefined,
     }))
     const build = async () => undefined

@@ -1,14 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
+import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/limiter.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
-import { type BazaarStatus, bazaarOf, parseBazaar } from '../../x402/bazaar.js'
+import { unclaimedId, unclaimedName } from '../../store/ownership.js'
+import { type BazaarStatus, bazaarOf, canonicalUrl, parseBazaar } from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json.js'
-import { draftUnclaimed } from './draft.js'
+import { describeEndpoint } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
 import { findPlace, healthOfFound, isStale, type Place } from './place.js'
-import { createRefusals, type Refusals } from './refusals.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<
@@ -28,7 +30,7 @@ export interface AutoCatalogOptions extends OfferRules {
     warn(details: object, message: string): void
   }
   /** New entries in an hour; for tests. */
-  growth?: Partial<GrowthBounds>
+  growth?: Partial<typeof growthBounds>
 }
 
 export interface AutoCatalog {
@@ -41,8 +43,8 @@ export interface AutoCatalog {
   prepare(payload: unknown): void
   /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
   expect(payload: unknown): void
-  /** The resources that were not taken in lately, and why. */
-  refusals: Pick<Refusals, 'find'>
+  /** Finds the last refusals of a paid URL by this process, latest first, at most a few. Times are Unix seconds. */
+  findRefusals(url: string): { payTo: Address; reason: string; at: number }[]
   /** Resolves when every offer so far is handled. */
   idle(): Promise<void>
   /** Drops the waiting offers; resolves when the running one has ended. */
@@ -51,8 +53,11 @@ export interface AutoCatalog {
 
 const MAX_WAITING = 500
 const MAX_WAITING_PER_PAY_TO = 20
+const MAX_RECENT = 5_000
+const MAX_REFUSALS = 2_000
+const MAX_REFUSALS_FOUND = 5
 /** New entries in an hour. One payTo has at most fifty entries; a host may serve several merchants. */
-const growthBounds: GrowthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
+const growthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
 /** Times for which the same offer gets the same answer; for a rejection as long as discovery may be cached. */
 const STANDING_MS = 1_000
 const REJECTED_MS = 60_000
@@ -68,7 +73,12 @@ const processing: BazaarStatus = { status: 'processing' }
 export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   const { store, infoCheck, now, log } = options
   const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
-  const recent = createRecentOffers(now)
+  /** The last answers, so that many payments for one resource cause few reads and checks. */
+  const recent = new LRUCache<string, { fingerprint: string; status: BazaarStatus }>({
+    max: MAX_RECENT,
+    perf: { now },
+    ttlResolution: 0,
+  })
   const refusals = createRefusals(now)
   const nowSeconds = () => Math.floor(now() / 1000)
   const queue = createOfferQueue({
@@ -90,7 +100,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     status: BazaarStatus,
   ): void {
     if (status.status !== 'rejected') return
-    recent.keep(key, fingerprint, status, REJECTED_MS)
+    recent.set(key, { fingerprint, status }, { ttl: REJECTED_MS })
     const { rejectedReason } = status
     refusals.note(url, terms.payTo, rejectedReason)
     log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
@@ -100,26 +110,22 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     const { resource, terms, uncalled } = offer
     const verdict = await infoCheck.check(resource)
     if (!verdict.ok) return rejected(verdict.rejectedReason)
-    const drafted = draftUnclaimed(resource, terms)
-    if (!drafted.ok) return rejected(drafted.rejectedReason)
-    const { merchant, endpoint, accepts } = drafted.draft
+    const described = describeEndpoint(resource, terms)
+    if (!described.ok) return rejected(described.rejectedReason)
     const place = await placeOf(offer)
     const standing = statusAt(offer, place)
     if (standing !== undefined) return standing
     if (options.isDiskLow()) return rejected('no new resources are kept at the moment.')
+    const { network, asset, payer, payTo, requirement } = terms
     if (place.state === 'free') {
-      const { payer, payTo } = terms
       const full = growth({ payer, payTo, host: new URL(resource.url).host })
       if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
     }
-    const health = healthOfFound(accepts, uncalled, nowSeconds())
+    const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
+    const health = healthOfFound([requirement], uncalled, nowSeconds())
+    const endpoint = { ...described.endpoint, ...health }
     const evicted = place.state === 'free' ? place.evicted : undefined
-    const saved = await store.saveUnclaimed(
-      merchant,
-      { ...endpoint, ...health },
-      nowSeconds(),
-      evicted,
-    )
+    const saved = await store.saveUnclaimed(merchant, endpoint, nowSeconds(), evicted)
     if (saved.state === 'owned') return rejected('its owner lists this URL.')
     if (saved.state === 'known') return processing
     if (uncalled !== undefined) return rejected(neverLive(uncalled.message))
@@ -161,11 +167,11 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
 
   async function answer(offer: Offer): Promise<BazaarStatus> {
     const { key, fingerprint } = offer
-    const known = recent.find(key, fingerprint)
-    if (known !== undefined) return known
+    const known = recent.get(key)
+    if (known?.fingerprint === fingerprint) return known.status
     const standing = statusAt(offer, await placeOf(offer))
     if (standing !== undefined) {
-      recent.keep(key, fingerprint, standing, STANDING_MS)
+      recent.set(key, { fingerprint, status: standing }, { ttl: STANDING_MS })
       return standing
     }
     // An extension that cannot be checked now is checked in its turn.
@@ -217,7 +223,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     expect(payload) {
       if (bazaarOf(payload) !== undefined) infoCheck.start()
     },
-    refusals,
+    findRefusals: refusals.find,
     async idle() {
       await Promise.all(answering)
       await queue.idle()
@@ -245,29 +251,19 @@ function rejected(rejectedReason: string): BazaarStatus {
   return { status: 'rejected', rejectedReason: asSentence(rejectedReason) }
 }
 
-/** New entries of strangers within an hour: in all, and by payer, recipient and host. */
-interface GrowthBounds {
-  inAll: number
-  perPayer: number
-  perPayTo: number
-  perHost: number
-}
-
-/** Takes a new entry into the counts, or returns the bound that is reached, as the end of a sentence. */
-type GrowthLimit = (entry: { payer: string; payTo: string; host: string }) => string | undefined
-
 /**
- * Creates the limit on new entries. The bounds of one payer, recipient and host are far below the bound of all, so that
- * nobody uses it up alone: that takes many funded payers, recipients and hosts. `now` is in Unix milliseconds.
+ * Creates the limit on new entries: it takes one into the counts, or returns the bound that is reached, as the end of a
+ * sentence. The bounds of one payer, recipient and host are far below the bound of all, so that nobody uses it up alone:
+ * that takes many funded payers, recipients and hosts. `now` is in Unix milliseconds.
  */
-function createGrowthLimit(bounds: GrowthBounds, now: () => number): GrowthLimit {
+function createGrowthLimit(bounds: typeof growthBounds, now: () => number) {
   const counts = createHourlyCounts(now)
-  return ({ payer, payTo, host }) => {
+  return (entry: { payer: Address; payTo: Address; host: string }): string | undefined => {
     const parts = [
       { key: 'all', max: bounds.inAll, scope: 'within the hour' },
-      { key: `payer ${payer}`, max: bounds.perPayer, scope: 'of this payer within the hour' },
-      { key: `payTo ${payTo}`, max: bounds.perPayTo, scope: 'of this payTo within the hour' },
-      { key: `host ${host}`, max: bounds.perHost, scope: 'of this host within the hour' },
+      { key: `payer ${entry.payer}`, max: bounds.perPayer, scope: 'of this payer within the hour' },
+      { key: `payTo ${entry.payTo}`, max: bounds.perPayTo, scope: 'of this payTo within the hour' },
+      { key: `host ${entry.host}`, max: bounds.perHost, scope: 'of this host within the hour' },
     ]
     const full = parts.find(({ key, max }) => counts.of(key) >= max)
     if (full !== undefined) return full.scope
@@ -276,91 +272,70 @@ function createGrowthLimit(bounds: GrowthBounds, now: () => number): GrowthLimit
   }
 }
 
-/** A queue of offers, handled one at a time, each in a loop turn of its own. */
-interface OfferQueue {
-  /** Adds an offer, in place of a waiting one with the same key; `false` when the queue is full. */
-  add(offer: Offer): boolean
-  /** Resolves when nothing waits and nothing runs. */
-  idle(): Promise<void>
-  /** Drops the waiting offers; resolves when the running one has ended. */
-  stop(): Promise<void>
-}
-
+/** Creates a queue of offers, which are handled one at a time, each in a loop turn of its own. */
 function createOfferQueue(options: {
   run(offer: Offer): Promise<void>
   onError(error: unknown, offer: Offer): void
-}): OfferQueue {
+}) {
   const waiting = new Map<string, Offer>()
-  /** Waiting offers by payTo, so that one cannot fill the queue. */
-  const groups = new Map<string, number>()
   let running: Promise<void> | undefined
   let isStopped = false
-
-  function count(group: string, change: number): void {
-    const size = (groups.get(group) ?? 0) + change
-    if (size === 0) groups.delete(group)
-    else groups.set(group, size)
-  }
 
   async function drain(): Promise<void> {
     for (;;) {
       // Requests that came meanwhile go first.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
       const [next] = waiting
       if (next === undefined) break
       const [key, offer] = next
       waiting.delete(key)
-      count(offer.terms.payTo, -1)
       await options.run(offer).catch((error) => options.onError(error, offer))
     }
     running = undefined
   }
 
+  /** Tells whether the queue has no room. One payTo gets a part of it, so that it cannot fill the queue. */
+  function isFull(payTo: Address): boolean {
+    if (waiting.size >= MAX_WAITING) return true
+    const ofPayTo = [...waiting.values()].filter(({ terms }) => terms.payTo === payTo)
+    return ofPayTo.length >= MAX_WAITING_PER_PAY_TO
+  }
+
   return {
-    add(offer) {
-      const { key } = offer
-      const group = offer.terms.payTo
-      if (isStopped) return false
-      const isKnown = waiting.has(key)
-      const isFull =
-        waiting.size >= MAX_WAITING || (groups.get(group) ?? 0) >= MAX_WAITING_PER_PAY_TO
-      if (!isKnown && isFull) return false
-      if (!isKnown) count(group, 1)
+    /** Adds an offer, in place of a waiting one with the same key; `false` when the queue is full. */
+    add(offer: Offer): boolean {
+      const { key, terms } = offer
+      if (isStopped || (!waiting.has(key) && isFull(terms.payTo))) return false
       waiting.set(key, offer)
       running ??= drain()
       return true
     },
+    /** Resolves when nothing waits and nothing runs. */
     idle: async () => running,
-    async stop() {
+    /** Drops the waiting offers; resolves when the running one has ended. */
+    async stop(): Promise<void> {
       isStopped = true
       waiting.clear()
-      groups.clear()
       await running
     },
   }
 }
 
-/** The last answers to offers, so that many payments for one resource cause few reads and checks. */
-interface RecentOffers {
-  find(key: string, fingerprint: string): BazaarStatus | undefined
-  keep(key: string, fingerprint: string, status: BazaarStatus, forMs: number): void
-}
-
-const MAX_RECENT = 5_000
-
-/** `now` is in Unix milliseconds. */
-function createRecentOffers(now: () => number): RecentOffers {
-  const kept = new LRUCache<string, { fingerprint: string; status: BazaarStatus; until: number }>({
-    max: MAX_RECENT,
+/** Keeps the last refusals by URL and recipient, but not who paid. `now` is in Unix milliseconds. */
+function createRefusals(now: () => number) {
+  const kept = new LRUCache<string, { url: string; payTo: Address; reason: string; at: number }>({
+    max: MAX_REFUSALS,
   })
   return {
-    find(key, fingerprint) {
-      const offer = kept.get(key)
-      const isSame = offer?.fingerprint === fingerprint && offer.until > now()
-      return isSame ? offer.status : undefined
+    /** Takes the URL as a payment states it; of anything else nothing is kept. */
+    note(given: unknown, payTo: Address, reason: string): void {
+      const url = canonicalUrl(given)
+      if (url === undefined) return
+      kept.set(`${payTo} ${url}`, { url, payTo, reason, at: Math.floor(now() / 1000) })
     },
-    keep(key, fingerprint, status, forMs) {
-      kept.set(key, { fingerprint, status, until: now() + forMs })
+    find(url: string) {
+      const found = [...kept.values()].filter((refusal) => refusal.url === url)
+      return found.slice(0, MAX_REFUSALS_FOUND).map(({ url: _, ...refusal }) => refusal)
     },
   }
 }

@@ -1,52 +1,16 @@
 import { endpointBody, listingLimits } from 'arcus-client/listing'
 import { cleanText } from 'arcus-client/text'
-import type { Address } from 'viem'
-import type {
-  DescribedEndpoint,
-  ListedEndpoint,
-  Merchant,
-  QuotedRequirement,
-} from '../../store/listings.js'
-import { unclaimedId, unclaimedName } from '../../store/ownership.js'
+import type { DescribedEndpoint, ListedEndpoint } from '../../store/listings.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json.js'
 import { cleanJson } from '../probe/clean-json.js'
 import { exampleIn, inputSchemaIn } from '../probe/payment-required.js'
 import type { ListedTool } from '../probe/tool-call.js'
 
-/** A resource in the form in which the catalog keeps it, within the limits of owners. */
-export interface Draft {
-  merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>
-  endpoint: DescribedEndpoint
-  accepts: QuotedRequirement[]
-}
-
-interface Terms {
-  network: string
-  /** Lower case. */
-  asset: Address
-  symbol: string
-  payTo: Address
-  amount: bigint
-  requirement: QuotedRequirement
-}
-
-/** A price of a payment or a 402, with its token. */
-type AskedPrice = Pick<Terms, 'amount' | 'asset' | 'symbol'>
+/** A price of a payment or a 402, with its token in lower case. */
+type AskedPrice = Pick<ListedEndpoint, 'asset' | 'symbol'> & { amount: bigint }
 
 const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
-
-/** Drafts the entry of a paid resource, or returns the reason why not even its URL and price can be listed. */
-export function draftUnclaimed(
-  resource: BazaarResource,
-  { network, payTo, requirement, ...asked }: Terms,
-): { ok: true; draft: Draft } | { ok: false; rejectedReason: string } {
-  const described = describeEndpoint(resource, asked)
-  const { asset } = asked
-  if (!described.ok) return described
-  const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
-  return { ok: true, draft: { merchant, endpoint: described.endpoint, accepts: [requirement] } }
-}
 
 /** The description of an endpoint in a payment or a 402: texts of a stranger, bounded. */
 export type EndpointClaims = Pick<BazaarResource, 'url' | 'method'> &
@@ -55,7 +19,10 @@ export type EndpointClaims = Pick<BazaarResource, 'url' | 'method'> &
     tool?: ListedTool
   }
 
-/** Describes an endpoint by a stranger's claims, in the form and within the limits of owners. */
+/**
+ * Describes an endpoint by a stranger's claims, in the form and within the limits of owners, or returns the reason why not
+ * even its URL and price can be listed.
+ */
 export function describeEndpoint(
   claims: EndpointClaims,
   price: AskedPrice,

@@ -28,12 +28,6 @@ const MAX_KNOWN = 2_000
 /** A check that was too slow on a busy machine may pass later. */
 const SLOW_KNOWN_MS = 600_000
 
-interface Known {
-  verdict: InfoVerdict
-  /** Unix milliseconds. */
-  until: number
-}
-
 /**
  * Creates the check of `info` against its `schema` (JSON Schema 2020-12). Both come from a stranger: the thread of
  * `schemas` compiles them and is ended when it takes too long. Every result is remembered. `now` is in Unix milliseconds.
@@ -42,40 +36,37 @@ export function createInfoCheck(
   schemas: Pick<SchemaCheck, 'start' | 'check'>,
   now: () => number,
 ): InfoCheck {
-  const verdicts = new LRUCache<string, Known>({ max: MAX_KNOWN })
-  const underWay = new Map<string, Promise<InfoVerdict>>()
+  const verdicts = new LRUCache<string, Promise<InfoVerdict>>({
+    max: MAX_KNOWN,
+    perf: { now },
+    ttlResolution: 0,
+  })
 
-  function find(key: string): InfoVerdict | undefined {
-    const known = verdicts.get(key)
-    return known !== undefined && known.until > now() ? known.verdict : undefined
-  }
-
-  function remember(key: string, verdict: InfoVerdict, until = Number.POSITIVE_INFINITY) {
-    verdicts.set(key, { verdict, until })
-    return verdict
-  }
-
-  async function ask(key: string, { info, schema }: Described): Promise<InfoVerdict> {
+  async function ask({ info, schema }: Described): Promise<InfoVerdict> {
     const problem = schemaProblem(schema)
-    if (problem !== undefined) return remember(key, rejected(`schema ${problem}`))
+    if (problem !== undefined) return rejected(`schema ${problem}`)
     const verdict = await schemas.check(schema, info)
-    if (verdict.ok) return remember(key, verdict)
+    if (verdict.ok) return verdict
     if (verdict.fault === 'busy') throw new Error(verdict.message)
     const refused = rejected(reasonOf(verdict))
-    if (verdict.fault !== 'slow') return remember(key, refused)
-    return remember(key, { ...refused, isSlow: true }, now() + SLOW_KNOWN_MS)
+    return verdict.fault === 'slow' ? { ...refused, isSlow: true } : refused
   }
 
   return {
     start: schemas.start,
-    async check(described) {
+    check(described) {
       const key = keyOf(described)
-      const known = find(key)
+      const known = verdicts.get(key)
       if (known !== undefined) return known
-      const waiting = underWay.get(key)
-      if (waiting !== undefined) return waiting
-      const asked = ask(key, described).finally(() => underWay.delete(key))
-      underWay.set(key, asked)
+      const asked = ask(described)
+      verdicts.set(key, asked)
+      asked.then(
+        (verdict) => {
+          const isSlow = !verdict.ok && verdict.isSlow === true
+          if (isSlow) verdicts.set(key, asked, { ttl: SLOW_KNOWN_MS })
+        },
+        () => verdicts.delete(key),
+      )
       return asked
     },
   }

@@ -9,7 +9,7 @@ import { waitsForProbe } from '../../store/ownership.js'
 import { canonicalUrl } from '../../x402/bazaar.js'
 import { type CallTarget, callMethods } from '../../x402/calls.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import type { Refusals } from './refusals.js'
+import type { AutoCatalog } from './auto-catalog.js'
 
 const MAX_URL_CHARS = 2_048
 /** Entries of one URL that are told. */
@@ -59,14 +59,14 @@ const statusOperation: Operation = {
 
 interface StatusRoutesOptions {
   store: Pick<ListingReader, 'findAtUrl'>
-  refusals: Pick<Refusals, 'find'>
+  findRefusals: AutoCatalog['findRefusals']
   checksum: (address: Address) => Address
 }
 
 /** Serves `GET /discovery/status`, which says why a resource is listed or is not. */
 export async function statusRoutes(
   app: FastifyInstance,
-  { store, refusals, checksum }: StatusRoutesOptions,
+  { store, findRefusals, checksum }: StatusRoutesOptions,
 ): Promise<void> {
   app.get('/discovery/status', describedAs(statusOperation), async (request, reply) => {
     const { resource, method, toolName } = readQuery(statusQuery, request.query)
@@ -82,7 +82,7 @@ export async function statusRoutes(
       toStatus,
     )
     const others = entries.length === 0 ? (await find({})).length : 0
-    const refused = refusals.find(bare).map((it) => ({ ...it, payTo: checksum(it.payTo) }))
+    const refused = findRefusals(bare).map((it) => ({ ...it, payTo: checksum(it.payTo) }))
     reply.header('cache-control', 'no-store')
     return { resource, message: sumUp(entries, refused, others), entries, refusals: refused }
   })

@@ -75,23 +75,15 @@ export function firstOf(
 ): CatalogSnapshot {
   const { blocks } = snapshot
   const known = firsts.get(blocks) ?? new Map<string, Piece[]>()
-  const pieces = known.get(sort ?? '') ?? firstPieces(blocks, sort)
+  const all = () => blocks.flatMap(({ pieces }) => pieces)
+  const pieces = known.get(sort ?? '') ?? inOrder(all(), sort).slice(0, MAX_FIRST)
   firsts.set(blocks, known.set(sort ?? '', pieces))
   return { ...snapshot, blocks: packBlocks(pieces.slice(0, limit)) }
 }
 
-function firstPieces(blocks: readonly Block[], sort: MerchantSort | undefined): Piece[] {
-  const places = blocks.flatMap((block) =>
-    block.standings.map((standing, i) => ({ ...standing, block, i })),
-  )
-  return inOrder(places, sort)
-    .slice(0, MAX_FIRST)
-    .map(({ block, i }) => toPieces(block)[i] as Piece)
-}
-
-function inOrder<Place extends Standing>(places: Place[], sort: MerchantSort | undefined): Place[] {
-  if (sort === undefined) return places
-  return sort === 'price' ? byPrice(places) : inOrderOf(places, evidenceKeys[sort])
+function inOrder(pieces: Piece[], sort: MerchantSort | undefined): Piece[] {
+  if (sort === undefined) return pieces
+  return sort === 'price' ? byPrice(pieces) : inOrderOf(pieces, evidenceKeys[sort])
 }
 
 const MAX_READY_BYTES = 64 * 1024 * 1024
@@ -116,7 +108,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const shown = shownEndpoints(merchant, await store.endpointsOf(merchant.id))
     if (shown.length === 0 && isUnclaimed(merchant)) return undefined
     const bytes = toFragment(merchant, shown, usage, checksum)
-    return { id: merchant.id, bytes, standing: standingOf(merchant, shown, usage) }
+    return { id: merchant.id, bytes, ...standingOf(merchant, shown, usage) }
   }
 
   async function readPiece(id: string): Promise<Required<Piece> | undefined> {
@@ -290,22 +282,18 @@ export interface Standing extends Priced {
 }
 
 /** One merchant of the catalog. */
-export interface Piece {
+export interface Piece extends Standing {
   id: string
   /** A comma and the merchant's JSON; `undefined` where it is not kept. */
   bytes: Buffer | undefined
-  standing: Standing
 }
 
 /**
- * Neighbours in order of id, with their JSON in one buffer. An answer consists of buffers that exist already, and leaves
- * no garbage. Blocks never change.
+ * Neighbours in order of id, with their JSON in one buffer that is sent as it is: an answer leaves no garbage, however
+ * slowly it is read. Blocks never change.
  */
 export interface Block {
-  ids: readonly string[]
-  /** Bytes of each merchant within `bytes`. */
-  sizes: readonly number[]
-  standings: readonly Standing[]
+  pieces: readonly Piece[]
   /** `undefined` when one of them is not kept. */
   bytes: Buffer | undefined
 }
@@ -333,64 +321,37 @@ export function packBlocks(pieces: readonly Piece[]): Block[] {
   return blocks
 }
 
+function toBlock(pieces: readonly Piece[]): Block {
+  const parts = pieces.map(({ bytes }) => bytes).filter((bytes) => bytes !== undefined)
+  if (parts.length < pieces.length) {
+    return { pieces: pieces.map((piece) => ({ ...piece, bytes: undefined })), bytes: undefined }
+  }
+  const bytes = Buffer.concat(parts)
+  let end = 0
+  const packed = pieces.map((piece, i) => {
+    const start = end
+    end += (parts[i] as Buffer).length
+    return { ...piece, bytes: bytes.subarray(start, end) }
+  })
+  return { pieces: packed, bytes }
+}
+
 /** Returns the blocks after some merchants changed or left (`undefined`). Blocks without a change stay the same objects. */
 export function changeBlocks(
   blocks: readonly Block[],
   changed: ReadonlyMap<string, Piece | undefined>,
 ): Block[] {
-  const byBlock = new Map<number, string[]>()
-  for (const id of [...changed.keys()].sort()) {
-    const at = findBlock(blocks, id)
-    const ids = byBlock.get(at)
-    if (ids === undefined) byBlock.set(at, [id])
-    else ids.push(id)
-  }
-  if (blocks.length === 0) return packBlocks(presentPieces(changed, byBlock.get(0) ?? []))
-  return blocks.flatMap((block, at) => {
-    const ids = byBlock.get(at)
-    if (ids === undefined) return [block]
-    const kept = toPieces(block).filter(({ id }) => !changed.has(id))
-    const pieces = [...kept, ...presentPieces(changed, ids)]
+  const ids = [...changed.keys()]
+  const firstIdOf = (at: number) => blocks[at]?.pieces[0]?.id
+  const empty: Block = { pieces: [], bytes: undefined }
+  return (blocks.length === 0 ? [empty] : blocks).flatMap((block, at) => {
+    const from = at === 0 ? '' : (firstIdOf(at) ?? '')
+    const end = firstIdOf(at + 1)
+    const inBlock = ids.filter((id) => id >= from && (end === undefined || id < end))
+    if (inBlock.length === 0 && block !== empty) return [block]
+    const kept = block.pieces.filter(({ id }) => !changed.has(id))
+    const pieces = [...kept, ...inBlock.flatMap((id) => changed.get(id) ?? [])]
     return packBlocks(pieces.sort((one, other) => (one.id < other.id ? -1 : 1)))
-  })
-}
-
-function presentPieces(changed: ReadonlyMap<string, Piece | undefined>, ids: string[]): Piece[] {
-  return ids.map((id) => changed.get(id)).filter((piece) => piece !== undefined)
-}
-
-/** Returns the last block that begins at or before the id, or the first block. */
-function findBlock(blocks: readonly Block[], id: string): number {
-  let low = 0
-  let high = blocks.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((blocks[middle]?.ids[0] ?? '') <= id) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-function toBlock(pieces: readonly Piece[]): Block {
-  const ids = pieces.map(({ id }) => id)
-  const parts = pieces.map(({ bytes }) => bytes).filter((bytes) => bytes !== undefined)
-  const isReady = parts.length === pieces.length
-  return {
-    ids,
-    sizes: parts.map(({ length }) => length),
-    standings: pieces.map(({ standing }) => standing),
-    bytes: isReady ? Buffer.concat(parts) : undefined,
-  }
-}
-
-function toPieces({ ids, sizes, standings, bytes }: Block): Piece[] {
-  let from = 0
-  return ids.map((id, i) => {
-    const size = sizes[i] ?? 0
-    const standing = standings[i] as Standing
-    const piece = { id, standing, bytes: bytes?.subarray(from, from + size) }
-    from += size
-    return piece
   })
 }
 
@@ -440,12 +401,12 @@ async function* chunksOf(snapshot: CatalogSnapshot, facilitator: string): AsyncG
 
 /** Yields the JSON of merchants, each after a comma. */
 async function* partsOf({ blocks, build }: CatalogSnapshot): AsyncGenerator<Buffer> {
-  for (const { ids, bytes } of blocks) {
+  for (const { pieces, bytes } of blocks) {
     if (bytes !== undefined) {
       yield bytes
       continue
     }
-    for (const id of ids) {
+    for (const { id } of pieces) {
       const made = await build(id)
       if (made !== undefined) yield made
       // Rendering takes so long that other work runs after each.

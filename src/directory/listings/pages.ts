@@ -14,7 +14,7 @@ import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { moneyOf } from '../../x402/currencies.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
-import type { Catalog } from './catalog.js'
+import type { Block, Catalog } from './catalog.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './faults.js'
 import { shownEndpoints } from './published.js'
 
@@ -83,7 +83,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   app.get('/sitemap.xml', async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
     const { blocks } = await catalog.read()
-    const total = blocks.reduce((sum, { ids }) => sum + ids.length, FIXED_PAGES.length)
+    const total = blocks.reduce((sum, { pieces }) => sum + pieces.length, FIXED_PAGES.length)
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       const message = `The sitemap has ${pages} pages.`
@@ -169,23 +169,19 @@ const FIXED_PAGES = [
 ]
 
 /** Writes the fixed pages and then the merchants of one page, a block of the catalog at a time. */
-function* sitemap(
-  origin: string,
-  blocks: readonly { ids: readonly string[] }[],
-  page = 1,
-): Generator<string> {
+function* sitemap(origin: string, blocks: readonly Block[], page = 1): Generator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
   const first = (page - 1) * SITEMAP_URLS
   if (first === 0)
     yield FIXED_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
   let place = FIXED_PAGES.length
-  for (const { ids } of blocks) {
+  for (const { pieces } of blocks) {
     const from = Math.max(0, first - place)
-    const chosen = ids.slice(from, Math.max(from, first + SITEMAP_URLS - place))
-    place += ids.length
+    const chosen = pieces.slice(from, Math.max(from, first + SITEMAP_URLS - place))
+    place += pieces.length
     if (chosen.length === 0) continue
     yield chosen
-      .map((id) => `<url><loc>${origin}/merchants/${encodeURIComponent(id)}</loc></url>\n`)
+      .map(({ id }) => `<url><loc>${origin}/merchants/${encodeURIComponent(id)}</loc></url>\n`)
       .join('')
   }
   yield '</urlset>\n'

@@ -17,6 +17,9 @@ beforeEach(() => {
 })
 afterEach(() => listings.close())
 
+const idsOf = (blocks: readonly Block[]) =>
+  blocks.flatMap(({ pieces }) => pieces.map(({ id }) => id))
+
 /** A catalog over a store that counts what it is asked, and can be made to wait or fail. */
 function aCatalog(changes: Partial<CatalogOptions['store']> = {}, maxReadyBytes?: number) {
   const { store } = listings
@@ -37,7 +40,7 @@ function aCatalog(changes: Partial<CatalogOptions['store']> = {}, maxReadyBytes?
   const checksum: CatalogOptions['checksum'] = (address) => address
   const limit = maxReadyBytes === undefined ? {} : { maxReadyBytes }
   const catalog = createCatalog({ store: watched, checksum, ...limit })
-  const ids = async () => (await catalog.read()).blocks.flatMap(({ ids }) => ids)
+  const ids = async () => idsOf((await catalog.read()).blocks)
   return { catalog, ids, built }
 }
 
@@ -61,8 +64,8 @@ describe('the catalog', () => {
     const before = await catalog.read()
     await listings.list('b')
     const after = await catalog.read()
-    expect(before.blocks.flatMap(({ ids }) => ids)).toEqual(['a'])
-    expect(after.blocks.flatMap(({ ids }) => ids)).toEqual(['a', 'b'])
+    expect(idsOf(before.blocks)).toEqual(['a'])
+    expect(idsOf(after.blocks)).toEqual(['a', 'b'])
     expect(after.sequence).toBeGreaterThan(before.sequence)
   })
 
@@ -164,7 +167,7 @@ const standing = { evidence: NO_EVIDENCE, since: 0, price: 0, asset: '', currenc
 const aPiece = (id: string, bytes = 1_000): Piece => ({
   id,
   bytes: Buffer.alloc(bytes, `,${id}`),
-  standing,
+  ...standing,
 })
 const numbered = (count: number, bytes?: number) =>
   Array.from({ length: count }, (_, i) => aPiece(String(i).padStart(5, '0'), bytes))
@@ -231,7 +234,7 @@ describe('the blocks of the catalog', () => {
           }
           blocks = changeBlocks(blocks, changed)
           const sorted = [...expected.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
-          expect(blocks.flatMap(({ ids }) => ids)).toEqual(sorted.map((piece) => piece.id))
+          expect(idsOf(blocks)).toEqual(sorted.map((piece) => piece.id))
           expect(whole(blocks).equals(joined(sorted))).toBe(true)
         }
       }),

@@ -28,7 +28,6 @@ import { createFileGet } from '../directory/identity/registration-file.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
 import { createCatalog } from '../directory/listings/catalog.js'
 import { catalogRoutes } from '../directory/listings/catalog-routes.js'
-import { createHistoryReader } from '../directory/listings/history.js'
 import { createMerchantView } from '../directory/listings/merchant-view.js'
 import { pageRoutes } from '../directory/listings/pages.js'
 import { writeRoutes } from '../directory/listings/routes.js'
@@ -258,7 +257,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         writes,
         listings: store,
         view: createMerchantView(store, checksum, now),
-        readHistory: createHistoryReader(store, chainId),
+        chainId,
         signingTerms: createSigningTerms({
           audience,
           network,

@@ -11,7 +11,6 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { createLogger } from '../../src/app/logger.js'
 import { parseBody } from '../../src/directory/listings/faults.js'
-import { createHistoryReader } from '../../src/directory/listings/history.js'
 import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
 import { writeRoutes } from '../../src/directory/listings/routes.js'
 import { createSaveProbes } from '../../src/directory/listings/save-probes.js'
@@ -127,7 +126,7 @@ export async function startDirectory(
     writes,
     listings: store,
     view: createMerchantView(store, getAddress, now),
-    readHistory: createHistoryReader(store, chainId),
+    chainId,
     signingTerms: createSigningTerms({
       audience,
       network,

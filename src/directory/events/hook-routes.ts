@@ -109,18 +109,16 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     const { owner, message } = checked.write
     // The message itself is forgotten; the bound is on how often an owner makes the service write.
     const written = { owner, bytes: message.length, ip: request.ip, isSave: true }
-    const undo = await options.quota(written)
     const id = known ?? `hook_${randomBytes(12).toString('base64url')}`
     const made = known === null ? secrets.create() : { seed: '', keyId: '' }
-    const result = await hooks.set(
-      writeOf(checked),
-      { id, merchantId, url: target.url.href, types, ...made },
-      { since, most: MAX_HOOKS, now: now() },
-    )
-    if (result.state !== 'done') {
-      undo()
-      throw faultOf(result, checked.merchant)
-    }
+    await options.quota(written, async () => {
+      const result = await hooks.set(
+        writeOf(checked),
+        { id, merchantId, url: target.url.href, types, ...made },
+        { since, most: MAX_HOOKS, now: now() },
+      )
+      if (result.state !== 'done') throw faultOf(result, checked.merchant)
+    })
     // The secret of a new webhook is told this once.
     const secret = known === null ? secrets.of(made) : undefined
     return { id, secret: secret === undefined ? null : writeSecret(secret) }

@@ -33,23 +33,7 @@ export interface AutoCatalogOptions extends OfferRules {
   growth?: Partial<typeof growthBounds>
 }
 
-export interface AutoCatalog {
-  /**
-   * Takes in the resource that a settled payment describes; `undefined` when it describes none. Resolves once the
-   * extension is checked, within a quarter of a second; the entry is made later. Never throws and never rejects.
-   */
-  offer(settled: SettledPayment): Promise<BazaarStatus> | undefined
-  /** Starts to check the extension before the payment has settled, so that `offer` does not wait for it. Never throws. */
-  prepare(payload: unknown): void
-  /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
-  expect(payload: unknown): void
-  /** Finds the last refusals of a paid URL by this process, latest first, at most a few. Times are Unix seconds. */
-  findRefusals(url: string): { payTo: Address; reason: string; at: number }[]
-  /** Resolves when every offer so far is handled. */
-  idle(): Promise<void>
-  /** Drops the waiting offers; resolves when the running one has ended. */
-  stop(): Promise<void>
-}
+export type AutoCatalog = ReturnType<typeof createAutoCatalog>
 
 const MAX_WAITING = 500
 const MAX_WAITING_PER_PAY_TO = 20
@@ -70,7 +54,7 @@ const processing: BazaarStatus = { status: 'processing' }
  * Creates the catalog of resources found in settled payments, which stand until an owner lists them. The URL comes from a
  * buyer, so a probe must confirm it.
  */
-export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
+export function createAutoCatalog(options: AutoCatalogOptions) {
   const { store, infoCheck, now, log } = options
   const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
   /** The last answers, so that many payments for one resource cause few reads and checks. */
@@ -205,7 +189,11 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   }
 
   return {
-    offer(settled) {
+    /**
+     * Takes in the resource that a settled payment describes; `undefined` when it describes none. Resolves once the
+     * extension is checked, within a quarter of a second; the entry is made later. Never throws and never rejects.
+     */
+    offer(settled: SettledPayment): Promise<BazaarStatus> | undefined {
       try {
         const read = readOffer(settled, options)
         if (read === undefined) return undefined
@@ -219,16 +207,20 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
         return Promise.resolve(unreadable(err, settled))
       }
     },
+    /** Starts to check the extension before the payment has settled, so that `offer` does not wait for it. Never throws. */
     prepare: createPreparation(infoCheck, now),
-    expect(payload) {
+    /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
+    expect(payload: unknown): void {
       if (bazaarOf(payload) !== undefined) infoCheck.start()
     },
     findRefusals: refusals.find,
-    async idle() {
+    /** Resolves when every offer so far is handled. */
+    async idle(): Promise<void> {
       await Promise.all(answering)
       await queue.idle()
     },
-    async stop() {
+    /** Drops the waiting offers; resolves when the running one has ended. */
+    async stop(): Promise<void> {
       await queue.stop()
       await Promise.all(answering)
     },
@@ -333,6 +325,7 @@ function createRefusals(now: () => number) {
       if (url === undefined) return
       kept.set(`${payTo} ${url}`, { url, payTo, reason, at: Math.floor(now() / 1000) })
     },
+    /** Finds the last ones of a URL, latest first, at most a few. Times are Unix seconds. */
     find(url: string) {
       const found = [...kept.values()].filter((refusal) => refusal.url === url)
       return found.slice(0, MAX_REFUSALS_FOUND).map(({ url: _, ...refusal }) => refusal)

@@ -16,12 +16,7 @@ interface Described {
   schema: Record<string, unknown>
 }
 
-export interface InfoCheck {
-  /** Starts the thread, which takes longer than a check. */
-  start(): void
-  /** Rejects when the service is too busy to check. */
-  check(described: Described): Promise<InfoVerdict>
-}
+export type InfoCheck = ReturnType<typeof createInfoCheck>
 
 /** Results remembered; all payments for one resource carry the same pair. */
 const MAX_KNOWN = 2_000
@@ -32,10 +27,7 @@ const SLOW_KNOWN_MS = 600_000
  * Creates the check of `info` against its `schema` (JSON Schema 2020-12). Both come from a stranger: the thread of
  * `schemas` compiles them and is ended when it takes too long. Every result is remembered. `now` is in Unix milliseconds.
  */
-export function createInfoCheck(
-  schemas: Pick<SchemaCheck, 'start' | 'check'>,
-  now: () => number,
-): InfoCheck {
+export function createInfoCheck(schemas: Pick<SchemaCheck, 'start' | 'check'>, now: () => number) {
   const verdicts = new LRUCache<string, Promise<InfoVerdict>>({
     max: MAX_KNOWN,
     perf: { now },
@@ -53,8 +45,10 @@ export function createInfoCheck(
   }
 
   return {
+    /** Starts the thread, which takes longer than a check. */
     start: schemas.start,
-    check(described) {
+    /** Rejects when the service is too busy to check. */
+    check(described: Described): Promise<InfoVerdict> {
       const key = keyOf(described)
       const known = verdicts.get(key)
       if (known !== undefined) return known

@@ -20,6 +20,7 @@ import {
   merchantSorts,
   streamCatalog,
 } from './catalog.js'
+import { openOffer } from './merchant-view.js'
 import { createPause } from './pause.js'
 
 const tag = 'Directory'
@@ -136,7 +137,6 @@ function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutes
 
   async function toAnswer(role: Role, merchant: Merchant): Promise<OwnedMerchant> {
     const { id, name, revision, payTo, hiddenReason, offer, updatedAt } = merchant
-    const isOffered = offer !== null && offer.until > now() / 1000
     return {
       id,
       name,
@@ -145,7 +145,7 @@ function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutes
       payTo: checksum(payTo),
       hidden: hiddenReason !== null,
       endpoints: await store.endpointStates(id),
-      offer: isOffered ? { to: checksum(offer.to), until: offer.until } : null,
+      offer: openOffer(offer, { checksum, now }),
       updatedAt,
     }
   }

@@ -1,13 +1,7 @@
 import { merchantIdKind } from 'arcus-client/listing'
 import { type Address, getAddress } from 'viem'
 import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
-import type {
-  Endpoint,
-  JsonText,
-  ListedEndpoint,
-  ListingReader,
-  Merchant,
-} from '../../store/listings.js'
+import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { WriteFault } from './faults.js'
@@ -30,81 +24,74 @@ export function createMerchantView(
   now: () => number,
 ): ViewMerchant {
   return async (merchant) => {
-    const endpoints = await listings.endpointsOf(merchant.id)
-    const ids = speaksForPayTo(merchant) ? endpoints.map(({ id }) => id) : []
-    const [usage, ratings] = await Promise.all([listings.usageOf(ids), listings.ratingsOf(ids)])
-    const rating =
-      ids.length > 0
-        ? ((await listings.ratingsPaidTo(merchant.network, merchant.payTo)) ?? null)
-        : null
-    const whole = speaksForPayTo(merchant)
-      ? (await listings.merchantUsageOf([merchant.id])).get(merchant.id)
-      : undefined
-    const nameWarning = await findNameWarning(merchant, listings)
-    const warnings = endpoints.flatMap(warningsOf)
-    if (merchant.owner !== null && payToProofOf(merchant) === null) {
-      const message = unprovenMessage(merchant)
-      warnings.push({ path: 'payTo', code: 'pay_to_unproven', message })
+    const { id, owner, offer, network, payTo } = merchant
+    const endpoints = await listings.endpointsOf(id)
+    // What was paid to an address, and said about that, is shown only where the listing speaks for the address.
+    const isPayee = speaksForPayTo(merchant)
+    const ids = isPayee ? endpoints.map((endpoint) => endpoint.id) : []
+    const [usage, ratings, whole, rating, warnings] = await Promise.all([
+      listings.usageOf(ids),
+      listings.ratingsOf(ids),
+      listings.merchantUsageOf(isPayee ? [id] : []),
+      ids.length > 0 ? listings.ratingsPaidTo(network, payTo) : undefined,
+      findWarnings(merchant, endpoints, listings),
+    ])
+    return {
+      id,
+      owner: owner === null ? null : checksum(owner),
+      name: merchant.name,
+      description: merchant.description,
+      network,
+      asset: checksum(merchant.asset),
+      payTo: checksum(payTo),
+      payToProof: payToProofOf(merchant),
+      revision: merchant.revision,
+      flags: {
+        official: merchant.isOfficial,
+        partner: merchant.isPartner,
+        hidden: merchant.hiddenReason !== null,
+        hiddenReason: merchant.hiddenReason,
+        unclaimed: isUnclaimed(merchant),
+      },
+      agentId: merchant.agentId,
+      identity: merchant.identity,
+      rating: rating ?? null,
+      offer: openOffer(offer, { checksum, now }),
+      createdAt: merchant.createdAt,
+      updatedAt: merchant.updatedAt,
+      usage: JSON.parse(whole.get(id) ?? 'null'),
+      endpoints: endpoints.map((endpoint) => ({
+        ...toListed(endpoint),
+        state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),
+      })),
+      warnings,
     }
-    if (nameWarning !== undefined) {
-      warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
-    }
-    const facts = { checksum, usage, whole, ratings, rating, nowSeconds: now() / 1000 }
-    return toView(merchant, endpoints, warnings, facts)
   }
 }
 
-interface ViewFacts {
-  checksum: (address: Address) => Address
-  /** By id of the endpoint. */
-  usage: ReadonlyMap<number, JsonText>
-  /** The figures of the merchant as a whole. */
-  whole: JsonText | undefined
-  ratings: ReadonlyMap<number, JsonText>
-  rating: MerchantView['rating']
-  nowSeconds: number
+/** Returns an offer as answers show it; `null` once its time is over. `now` is in Unix milliseconds. */
+export function openOffer(
+  offer: Merchant['offer'],
+  { checksum, now }: { checksum: (address: Address) => Address; now: () => number },
+): Merchant['offer'] {
+  const isOpen = offer !== null && offer.until > now() / 1000
+  return isOpen ? { to: checksum(offer.to), until: offer.until } : null
 }
 
-function toView(
+/** Finds what the owner should look after, the name first. */
+async function findWarnings(
   merchant: Merchant,
-  endpoints: Endpoint[],
-  warnings: ListingWarning[],
-  { checksum, usage, whole, ratings, rating, nowSeconds }: ViewFacts,
-): MerchantView {
-  const { owner, offer } = merchant
-  return {
-    id: merchant.id,
-    owner: owner === null ? null : checksum(owner),
-    name: merchant.name,
-    description: merchant.description,
-    network: merchant.network,
-    asset: checksum(merchant.asset),
-    payTo: checksum(merchant.payTo),
-    payToProof: payToProofOf(merchant),
-    revision: merchant.revision,
-    flags: {
-      official: merchant.isOfficial,
-      partner: merchant.isPartner,
-      hidden: merchant.hiddenReason !== null,
-      hiddenReason: merchant.hiddenReason,
-      unclaimed: isUnclaimed(merchant),
-    },
-    agentId: merchant.agentId,
-    identity: merchant.identity,
-    rating,
-    offer:
-      offer !== null && offer.until > nowSeconds
-        ? { to: checksum(offer.to), until: offer.until }
-        : null,
-    createdAt: merchant.createdAt,
-    updatedAt: merchant.updatedAt,
-    usage: whole === undefined ? null : JSON.parse(whole),
-    endpoints: endpoints.map((endpoint) => ({
-      ...toListed(endpoint),
-      state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),
-    })),
-    warnings,
+  endpoints: readonly Endpoint[],
+  listings: Pick<ListingReader, 'findMerchant'>,
+): Promise<ListingWarning[]> {
+  const warnings = endpoints.flatMap(warningsOf)
+  if (merchant.owner !== null && payToProofOf(merchant) === null) {
+    const message = unprovenMessage(merchant)
+    warnings.push({ path: 'payTo', code: 'pay_to_unproven', message })
   }
+  const message = await findNameWarning(merchant, listings)
+  if (message === undefined) return warnings
+  return [{ path: 'name', code: 'confusable_name', message }, ...warnings]
 }
 
 function toListed({
@@ -148,20 +135,13 @@ function toState(
 ): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
-  const health = { status, failures, nextProbeAt, probe }
   const { symbol, priceUsd } = tellPrice(endpoint)
-  const prices = { symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) }
   return {
-    id,
-    ...health,
-    ...prices,
-    accepts,
-    extras,
-    hosted: isHosted,
+    ...{ id, status, failures, nextProbeAt, probe },
+    ...{ symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) },
+    ...{ accepts, extras, hosted: isHosted, lastUpdated, createdAt },
     usage: JSON.parse(usage),
     rating: JSON.parse(rating),
-    lastUpdated,
-    createdAt,
   }
 }
 

@@ -1,12 +1,18 @@
 import { listingBody, listingLimits } from 'arcus-client/listing'
-import type { ListingAction } from 'arcus-client/listing-write'
+import { type ListingAction, listingDomain } from 'arcus-client/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
-import { historyAnswer, merchantView, signingAnswer } from '../../api/listings.js'
+import { getAddress } from 'viem'
+import { z } from 'zod'
+import {
+  type HistoryAnswer,
+  historyAnswer,
+  merchantView,
+  signingAnswer,
+} from '../../api/listings.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { readQuery } from '../../http/query.js'
-import type { ListingReader, Merchant } from '../../store/listings.js'
+import { integerParameter, readQuery } from '../../http/query.js'
+import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import {
   answerWithDetails,
   missingFault,
@@ -17,7 +23,6 @@ import {
   WriteFault,
   writeCodes,
 } from './faults.js'
-import { type createHistoryReader, historyQuery } from './history.js'
 import type { ViewMerchant } from './merchant-view.js'
 import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
 import { writeActions } from './signing-terms.js'
@@ -47,6 +52,19 @@ const merchantOperation: Operation = {
   codes: refusals('merchant_not_found', 'merchant_deleted'),
   examples: { unknown: unknownMerchant },
 }
+
+/** Bytes of bodies after which a page of the history ends, with at least one entry: they may be large. */
+const HISTORY_BYTES = 1_048_576
+const { defaultEntries, maxEntries } = listingLimits.history
+
+const historyQuery = z.object({
+  after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the beginning.'),
+  limit: integerParameter({ min: 1, max: maxEntries })
+    .prefault(String(defaultEntries))
+    .describe('Entries of a page; large ones make it shorter.'),
+})
 
 const historyOperation: Operation = {
   id: 'getMerchantHistory',
@@ -135,9 +153,9 @@ const saveOperation: Operation = {
 
 interface WriteRoutesOptions {
   writes: Writes
-  listings: Pick<ListingReader, 'findMerchant'>
+  listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
   view: ViewMerchant
-  readHistory: ReturnType<typeof createHistoryReader>
+  chainId: number
   /** The answer of `GET /api/signing`. */
   signingTerms: () => Record<string, unknown>
 }
@@ -152,7 +170,7 @@ export async function writeRoutes(
   app: FastifyInstance,
   options: WriteRoutesOptions,
 ): Promise<void> {
-  const { writes, listings, view, readHistory, signingTerms } = options
+  const { writes, listings, view, chainId, signingTerms } = options
   const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
 
   answerWithDetails(app)
@@ -173,7 +191,7 @@ export async function writeRoutes(
     async ({ params, query }) => {
       const page = readQuery(historyQuery, query)
       if ((await listings.findMerchant(params.id)) === undefined) throw missingFault(undefined)
-      return readHistory(params.id, page)
+      return readHistory(listings, { ...page, merchantId: params.id, chainId })
     },
   )
 
@@ -188,10 +206,7 @@ export async function writeRoutes(
 
   /** Adds the route of an action whose answer is the listing as it is now. */
   function addWrite(
-    action: Exclude<
-      ListingAction,
-      'listing.create' | 'listing.update' | `${'hook' | 'rating'}.${string}`
-    >,
+    action: ListingAction,
     write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
     ...description: [id: string, summary: string, { body: z.ZodType; example: unknown }]
   ): void {
@@ -236,5 +251,39 @@ async function refuseTooLarge(request: FastifyRequest): Promise<void> {
   if (length > maxBytes) {
     const text = `The request must be at most ${maxBytes} bytes; it has ${length}.`
     throw new WriteFault('body_too_large', text)
+  }
+}
+
+/** Reads a page of the accepted writes of a merchant, oldest first. */
+async function readHistory(
+  listings: Pick<ListingReader, 'historyOf'>,
+  page: { merchantId: string; after: number; limit: number; chainId: number },
+): Promise<HistoryAnswer> {
+  const { merchantId, limit, chainId } = page
+  const entries: HistoryAnswer['entries'][number][] = []
+  let bytes = 0
+  let last = page.after
+  for (;;) {
+    const [write] = await listings.historyOf(merchantId, last, 1)
+    if (write === undefined || entries.length === limit || bytes >= HISTORY_BYTES) {
+      const next = write === undefined ? null : last
+      return { merchantId, domain: listingDomain(chainId), entries, next }
+    }
+    entries.push(toEntry(write))
+    bytes += write.body.length
+    last = write.revision
+  }
+}
+
+function toEntry(write: SignedWrite): HistoryAnswer['entries'][number] {
+  const { revision, action, owner, message, body, signature, acceptedAt } = write
+  return {
+    revision,
+    action: action as ListingAction,
+    owner: getAddress(owner),
+    message: JSON.parse(message),
+    body: JSON.parse(body),
+    signature,
+    acceptedAt,
   }
 }

@@ -34,16 +34,6 @@ import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
 import { missingFault, parseBody, WriteFault } from './faults.js'
 
-/** A signed write as it is sent. */
-interface WriteEnvelope {
-  message: ListingWriteJson
-  signature: Hex
-  /** JSON within the limits of a request, not checked further. */
-  body: unknown
-  /** The chain that the caller signed for, if the request names it. */
-  chainId?: number | undefined
-}
-
 /** Long enough for any origin and any id; a text that does not match is refused with a code of its own. */
 const MAX_TEXT_CHARS = 300
 const hexProblem = (bytes: number) => `must be ${bytes} bytes of hex with 0x`
@@ -112,12 +102,14 @@ export const writeEnvelope = z.strictObject({
       description: 'The EIP-712 message of `GET /api/signing`, as it was signed.',
     }),
   signature,
+  /** JSON within the limits of a request, not checked further. */
   body: z.unknown(),
+  /** The chain that the caller signed for, if the request names it. */
   chainId: integer.optional(),
 })
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
-function parseEnvelope(request: unknown): WriteEnvelope {
+function parseEnvelope(request: unknown) {
   const parsed = writeEnvelope.safeParse(request, { error: describeIssue })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -133,10 +125,10 @@ function parseEnvelope(request: unknown): WriteEnvelope {
       `The body must not nest deeper than ${maxDepth} levels.`,
     )
   }
-  const { action } = message
-  if (isAction(action)) return { ...rest, body, message: { ...message, action } }
-  const known = listingActions.join(', ')
-  throw new WriteFault('unknown_action', `message.action ${quote(action)} is not one of ${known}.`)
+  const action = listingActions.find((known) => known === message.action)
+  if (action !== undefined) return { ...rest, body, message: { ...message, action } }
+  const text = `message.action ${quote(message.action)} is not one of ${listingActions.join(', ')}.`
+  throw new WriteFault('unknown_action', text)
 }
 
 function isDeeperThan(maxDepth: number, body: unknown): boolean {
@@ -144,10 +136,6 @@ function isDeeperThan(maxDepth: number, body: unknown): boolean {
     if (typeof value === 'object' && value !== null && depth >= maxDepth) return true
   }
   return false
-}
-
-function isAction(text: string): text is ListingAction {
-  return (listingActions as readonly string[]).includes(text)
 }
 
 /** Bodies of the actions beside the listing itself. */

@@ -17,8 +17,8 @@ interface CheckedSize {
   isSave: boolean
 }
 
-/** Reserves quota for a write, or throws a `WriteFault`. Returns how to give it back if nothing was kept. */
-export type WriteQuota = (write: CheckedSize) => Promise<() => void>
+/** Reserves quota for a write, or throws a `WriteFault`. What could not be made gives the quota back. */
+export type WriteQuota = <Made>(write: CheckedSize, make: () => Promise<Made>) => Promise<Made>
 
 interface WriteQuotaOptions {
   listings: Pick<ListingReader, 'merchantsOwnedBy'>
@@ -54,7 +54,7 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     return new WriteFault(code, `${text}; ${when}.`, undefined, { 'retry-after': String(seconds) })
   }
 
-  return async ({ owner, bytes, ip, isSave }) => {
+  return async ({ owner, bytes, ip, isSave }, make) => {
     if (isSave && isDiskLow()) throw storageFault()
     const owned = await listings.merchantsOwnedBy(owner, MAX_READ)
     const youngest = Math.floor(now() / 1_000) - NEW_SECONDS
@@ -85,8 +85,11 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
       ...(isNew ? [counts.add('new owners', size)] : []),
       ...(isCounted ? [counts.add(newcomer, 1), counts.add(newcomers, 1)] : []),
     ]
-    return () => {
+    try {
+      return await make()
+    } catch (error) {
       for (const takeBack of undo) takeBack()
+      throw error
     }
   }
 }

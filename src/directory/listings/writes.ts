@@ -1,6 +1,7 @@
 import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'arcus-client/listing'
-import { canonicalJson } from 'arcus-client/listing-write'
+import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
 import type { Address } from 'viem'
+import type { z } from 'zod'
 import type { TokenBuckets } from '../../http/limiter.js'
 import type {
   Endpoint,
@@ -29,19 +30,7 @@ import {
 } from './signed-write.js'
 import type { WriteQuota } from './write-limits.js'
 
-/** Every write that an owner can make. Each takes the request as it was sent and the IP it came from, and throws a `WriteFault`. */
-export interface Writes {
-  save(
-    merchantId: string,
-    request: unknown,
-    ip: string,
-  ): Promise<{ merchant: Merchant; isNew: boolean }>
-  delete(merchantId: string, request: unknown): Promise<Merchant>
-  offerOwner(merchantId: string, request: unknown, ip: string): Promise<Merchant>
-  acceptOwner(merchantId: string, request: unknown, ip: string): Promise<Merchant>
-  linkAgent(merchantId: string, request: unknown, ip: string): Promise<Merchant>
-  confirmPayTo(merchantId: string, request: unknown, ip: string): Promise<Merchant>
-}
+export type Writes = ReturnType<typeof createWrites>
 
 interface WritesOptions {
   listings: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'applyWrite'>
@@ -63,7 +52,11 @@ interface WritesOptions {
   now: () => number
 }
 
-export function createWrites(options: WritesOptions): Writes {
+/**
+ * Creates every write that an owner can make. Each takes the request as it was sent and the IP it came from, and throws a
+ * `WriteFault`.
+ */
+export function createWrites(options: WritesOptions) {
   const { listings, check, schemas, probe, allowance, quota, network, tokens } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
 
@@ -79,20 +72,26 @@ export function createWrites(options: WritesOptions): Writes {
     throw missingFault(await listings.findMerchant(write.merchantId))
   }
 
-  /** Reserves quota for what a write keeps, and gives it back if nothing was kept. */
-  async function kept<Result>(
-    { write }: CheckedWrite<unknown>,
-    ip: string,
-    make: () => Promise<Result>,
-  ): Promise<Result> {
-    const { owner, action, message, body, signature } = write
+  /** Applies a change within the quota of what is kept. */
+  function keep(checked: CheckedWrite<unknown>, ip: string, make: () => Promise<Merchant>) {
+    const { owner, action, message, body, signature } = checked.write
     const bytes = message.length + Buffer.byteLength(body) + signature.length
-    const undo = await quota({ owner, bytes, ip, isSave: isSaving(action) })
-    try {
-      return await make()
-    } catch (error) {
-      undo()
-      throw error
+    const isSave = action === 'listing.create' || action === 'listing.update'
+    return quota({ owner, bytes, ip, isSave }, make)
+  }
+
+  /** Creates a write whose change follows from its checked body. */
+  function writeOf<Body>(
+    action: ListingAction,
+    schema: z.ZodType<Body>,
+    toChange: (checked: CheckedWrite<Body>) => ListingChange,
+  ) {
+    return async (merchantId: string, request: unknown, ip: string): Promise<Merchant> => {
+      const checked = await check(request, { merchantId, actions: { standing: action }, schema })
+      const change = toChange(checked)
+      // What is public can always be taken away.
+      if (change.kind === 'delete') return apply(checked, change)
+      return keep(checked, ip, () => apply(checked, change))
     }
   }
 
@@ -110,7 +109,7 @@ export function createWrites(options: WritesOptions): Writes {
   }
 
   return {
-    async save(merchantId, request, ip) {
+    async save(merchantId: string, request: unknown, ip: string) {
       await checkId(merchantId)
       const checked = await check(request, {
         merchantId,
@@ -126,7 +125,7 @@ export function createWrites(options: WritesOptions): Writes {
       await checkSchemas(endpoints, isOwned ? known : [], schemas)
       const waitSeconds = allowance.take(checked.write.owner, endpoints.length)
       if (waitSeconds > 0) throw paceFault(waitSeconds)
-      const merchant = await kept(checked, ip, async () => {
+      const merchant = await keep(checked, ip, async () => {
         const probed = await probe(endpoints, described.payTo, known)
         return apply(checked, {
           kind: 'save',
@@ -137,68 +136,31 @@ export function createWrites(options: WritesOptions): Writes {
       return { merchant, isNew: checked.write.action === 'listing.create' }
     },
 
-    async delete(merchantId, request) {
-      const checked = await check(request, {
-        merchantId,
-        actions: { standing: 'listing.delete' },
-        schema: emptyBody,
-      })
-      return apply(checked, { kind: 'delete' })
-    },
+    delete: writeOf('listing.delete', emptyBody, () => ({ kind: 'delete' })),
 
-    async offerOwner(merchantId, request, ip) {
-      const checked = await check(request, {
-        merchantId,
-        actions: { standing: 'owner.offer' },
-        schema: offerBody,
-      })
-      const { to } = checked.body
+    offerOwner: writeOf('owner.offer', offerBody, ({ body: { to }, write: { owner } }) => {
       const now = nowSeconds()
       // The store takes an offer back by an offer to the owner that is over at once.
-      if (to === checked.write.owner) {
+      if (to === null) return { kind: 'offer', to: owner, until: now }
+      if (to === owner) {
         const text = 'body.to is the owner already; offer to somebody else, or null to take back.'
         throw new WriteFault('offer_to_self', text)
       }
-      const offer =
-        to === null
-          ? { to: checked.write.owner, until: now }
-          : { to, until: now + listingLimits.offer.openSeconds }
-      return kept(checked, ip, () => apply(checked, { kind: 'offer', ...offer }))
-    },
+      return { kind: 'offer', to, until: now + listingLimits.offer.openSeconds }
+    }),
 
-    async acceptOwner(merchantId, request, ip) {
-      const checked = await check(request, {
-        merchantId,
-        actions: { standing: 'owner.accept' },
-        schema: emptyBody,
-      })
-      return kept(checked, ip, () => apply(checked, { kind: 'accept' }))
-    },
+    acceptOwner: writeOf('owner.accept', emptyBody, () => ({ kind: 'accept' })),
 
-    async linkAgent(merchantId, request, ip) {
-      const checked = await check(request, {
-        merchantId,
-        actions: { standing: 'agent.link' },
-        schema: linkBody,
-      })
-      const { agentId } = checked.body
-      return kept(checked, ip, () => apply(checked, { kind: 'link', agentId }))
-    },
+    linkAgent: writeOf('agent.link', linkBody, ({ body }) => ({ kind: 'link', ...body })),
 
-    async confirmPayTo(merchantId, request, ip) {
-      const checked = await check(request, {
-        merchantId,
-        actions: { standing: 'payto.confirm' },
-        schema: confirmationBody,
-      })
-      const { owner } = checked.body
-      if (checked.merchant?.owner == null) throw ownerFault(true)
+    confirmPayTo: writeOf('payto.confirm', confirmationBody, ({ body: { owner }, merchant }) => {
+      if (merchant?.owner == null) throw ownerFault(true)
       // The revision is signed too, so the owner cannot change before the store applies this.
-      if (owner !== null && owner !== checked.merchant.owner) {
+      if (owner !== null && owner !== merchant.owner) {
         throw listingFault([{ path: 'owner', message: 'must be the owner that the merchant has' }])
       }
-      return kept(checked, ip, () => apply(checked, { kind: 'confirm', owner }))
-    },
+      return { kind: 'confirm', owner }
+    }),
   }
 }
 
@@ -215,10 +177,6 @@ function inTokens(
     const { address, symbol } = found.token
     return { ...endpoint, asset: address, symbol }
   })
-}
-
-function isSaving(action: string): boolean {
-  return action === 'listing.create' || action === 'listing.update'
 }
 
 function paceFault(waitSeconds: number): WriteFault {

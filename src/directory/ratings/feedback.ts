@@ -27,21 +27,16 @@ interface FeedbackOptions {
   now: () => number
 }
 
-/** Makes what the ERC-8004 reputation registry takes of a rating. All throw a `WriteFault`. */
-export interface FeedbackMaker {
-  /** The call that puts a rating on the registry. */
-  callOf(id: string): Promise<FeedbackAnswer>
-  /** The feedback file as text. Its bytes depend on the rating and the agent alone, because their hash is on chain. */
-  fileOf(id: string, agentId: string): Promise<string>
-}
-
 /** Time for which a registry that was read is taken to be the same. */
 const KNOWN_MS = 60_000
 
 const NOTE =
   'Send it from a wallet that is neither the owner nor an operator of the agent: the registry refuses theirs. It keeps the sender as the client, so the payer should send it.'
 
-export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
+export type FeedbackMaker = ReturnType<typeof createFeedbackMaker>
+
+/** Makes what the ERC-8004 reputation registry takes of a rating. All throw a `WriteFault`. */
+export function createFeedbackMaker(options: FeedbackOptions) {
   const { ratings, rpc, checksum, now } = options
   let known: { isServed: boolean; until: number } | undefined
 
@@ -104,7 +99,8 @@ export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
   }
 
   return {
-    async callOf(id) {
+    /** Makes the call that puts a rating on the registry. */
+    async callOf(id: string): Promise<FeedbackAnswer> {
       const rating = await ratings.get(id)
       const [agentId] = await agentsOf(rating)
       if (agentId === undefined) {
@@ -129,7 +125,8 @@ export function createFeedbackMaker(options: FeedbackOptions): FeedbackMaker {
         note: NOTE,
       }
     },
-    async fileOf(id, agentId) {
+    /** Writes the feedback file. Its bytes depend on the rating and the agent alone, because their hash is on chain. */
+    async fileOf(id: string, agentId: string): Promise<string> {
       const rating = await ratings.get(id)
       if ((await agentsOf(rating)).includes(agentId)) return write(rating, agentId)
       const text = 'This is no agent of a merchant who lists what was rated.'

@@ -54,20 +54,13 @@ interface RatingsOptions {
   now: () => number
 }
 
-/** Takes ratings of payers and answers of owners. Each takes the request as it was sent, and throws a `WriteFault`. */
-export interface Ratings {
-  rate(request: unknown): Promise<KeptRating>
-  answer(merchantId: string, request: unknown, ip: string): Promise<KeptRating>
-  /** Finds a rating that is not hidden. */
-  get(id: string): Promise<KeptRating>
-  /** The merchants that list what was rated and speak for the address that was paid. */
-  merchantsOf(rated: RatedEndpoint): Promise<Merchant[]>
-}
+export type Ratings = ReturnType<typeof createRatings>
 
 /** Listings of one recipient that are searched. */
 const MAX_MERCHANTS = 20
 
-export function createRatings(options: RatingsOptions): Ratings {
+/** Takes ratings of payers and answers of owners. Each takes the request as it was sent, and throws a `WriteFault`. */
+export function createRatings(options: RatingsOptions) {
   const { store, listings, history, network, now } = options
   const nowSeconds = () => Math.floor(now() / 1000)
 
@@ -168,6 +161,7 @@ export function createRatings(options: RatingsOptions): Ratings {
     )
   }
 
+  /** Finds a rating that is not hidden. */
   async function get(id: string): Promise<KeptRating> {
     const found = await store.find(id)
     if (found?.hiddenReason === null) return found
@@ -180,9 +174,13 @@ export function createRatings(options: RatingsOptions): Ratings {
 
   return {
     get,
-    merchantsOf: async (rated) => (await listingsOf(rated)).map(({ merchant }) => merchant),
 
-    async rate(request) {
+    /** Finds the merchants that list what was rated and speak for the address that was paid. */
+    async merchantsOf(rated: RatedEndpoint): Promise<Merchant[]> {
+      return (await listingsOf(rated)).map(({ merchant }) => merchant)
+    },
+
+    async rate(request: unknown): Promise<KeptRating> {
       const parsed = parseRating(request)
       const { message, signature } = parsed
       checkAudience(message, options.audience)
@@ -224,27 +222,25 @@ export function createRatings(options: RatingsOptions): Ratings {
       return get(rating.id)
     },
 
-    async answer(merchantId, request, ip) {
-      const actions = { standing: 'rating.answer' } as const
-      const { body, merchant, write } = await options.check(request, {
+    async answer(merchantId: string, request: unknown, ip: string): Promise<KeptRating> {
+      const expected = {
         merchantId,
-        actions,
+        actions: { standing: 'rating.answer' },
         schema: answerBody,
-      })
+      } as const
+      const { body, merchant, write } = await options.check(request, expected)
       requireProof(merchant)
       const rating = await get(body.rating)
       if (rating.payTo !== merchant?.payTo || rating.network !== merchant.network) {
         throw new WriteFault('rating_not_found', 'The rating is of another merchant.')
       }
-      const bytes = write.message.length
-      const undo = await options.quota({ owner: write.owner, bytes, ip, isSave: true })
-      const answer = { text: body.text, at: nowSeconds() }
-      if (await store.answer(rating.id, answer)) return { ...rating, answer }
-      undo()
-      throw new WriteFault(
-        'already_answered',
-        'The rating was answered before, which is done once.',
-      )
+      const size = { owner: write.owner, bytes: write.message.length, ip, isSave: true }
+      return options.quota(size, async () => {
+        const answer = { text: body.text, at: nowSeconds() }
+        if (await store.answer(rating.id, answer)) return { ...rating, answer }
+        const fault = 'The rating was answered before, which is done once.'
+        throw new WriteFault('already_answered', fault)
+      })
     },
   }
 }

@@ -5,43 +5,37 @@ import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { RequestFault } from '../../http/errors.js'
 import type { Origin, Session, SessionStore } from '../../store/sessions.js'
 
-export interface Sessions {
-  /** Issues a nonce to sign, which is valid once and for five minutes. */
-  issueNonce(from: Origin): Promise<{ nonce: string; expiresAt: number }>
-  /** Uses a nonce up. Returns whether it was issued here, unused and in time. */
-  takeNonce(nonce: string): Promise<boolean>
-  open(address: Address, from: Origin): Promise<{ id: string; session: Session }>
-  find(id: string | undefined): Promise<Session | undefined>
-  close(id: string): Promise<void>
-}
+export type Sessions = ReturnType<typeof createSessions>
 
 export const SESSION_SECONDS = 3_600
 const NONCE_MS = 300_000
 
 /** Creates the nonces and sessions, which end in time. `now` is in Unix milliseconds. */
-export function createSessions(store: SessionStore, now: () => number): Sessions {
+export function createSessions(store: SessionStore, now: () => number) {
   return {
-    async issueNonce(from) {
+    /** Issues a nonce to sign, which is valid once and for five minutes. */
+    async issueNonce(from: Origin) {
       const nonce = randomBytes(16).toString('hex')
       const expiresAt = now() + NONCE_MS
       await store.addNonce(nonce, expiresAt, from)
       return { nonce, expiresAt }
     },
-    async takeNonce(nonce) {
+    /** Uses a nonce up. Returns whether it was issued here, unused and in time. */
+    async takeNonce(nonce: string): Promise<boolean> {
       const expiresAt = await store.takeNonce(nonce)
       return expiresAt !== undefined && expiresAt > now()
     },
-    async open(address, from) {
+    async open(address: Address, from: Origin): Promise<{ id: string; session: Session }> {
       const id = randomBytes(32).toString('base64url')
       const session = { address, expiresAt: now() + SESSION_SECONDS * 1000 }
       await store.addSession(id, session, from)
       return { id, session }
     },
-    async find(id) {
+    async find(id: string | undefined): Promise<Session | undefined> {
       const session = id === undefined ? undefined : await store.findSession(id)
       return session !== undefined && session.expiresAt > now() ? session : undefined
     },
-    close: (id) => store.removeSession(id),
+    close: (id: string) => store.removeSession(id),
   }
 }
 

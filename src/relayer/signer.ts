@@ -1,5 +1,5 @@
 import secp256k1 from 'secp256k1'
-import { type Address, type Hex, hexToBytes } from 'viem'
+import { type Address, bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem'
 import type { Keccak256 } from '../x402/keccak.js'
 
 /** The key of a relayer, wherever it lives. */
@@ -28,13 +28,6 @@ export interface RelayerTransaction {
   gasLimit: bigint
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
-}
-
-/** `r` and `s` are 32 bytes each. */
-export interface TransactionSignature {
-  r: Uint8Array
-  s: Uint8Array
-  yParity: number
 }
 
 /** Resolves to `r` and `s`, 64 bytes, of a signature over the digest of the transaction. */
@@ -73,15 +66,16 @@ function createCheckedSigner(address: Address, keccak256: Keccak256, sign: SignD
   return {
     address,
     async sign(transaction: RelayerTransaction): Promise<Hex> {
-      const digest = keccak256(encodeTransaction(transaction))
+      const unsigned = toEip1559(transaction)
+      const digest = keccak256(hexToBytes(serializeTransaction(unsigned)))
       const signature = await sign(digest, transaction)
       const compact = lowS(signature)
       const isOwn = (yParity: number) => recover(compact, yParity, digest, keccak256) === address
       const yParity = [0, 1].find(isOwn)
       if (yParity === undefined)
         throw new SignerError('it signs something else, or with another key')
-      const [r, s] = [compact.subarray(0, 32), compact.subarray(32)]
-      return `0x${encodeTransaction(transaction, { r, s, yParity }).toString('hex')}`
+      const [r, s] = [compact.subarray(0, 32), compact.subarray(32)].map((it) => bytesToHex(it))
+      return serializeTransaction(unsigned, { r: r as Hex, s: s as Hex, yParity })
     },
   }
 }
@@ -137,63 +131,7 @@ export function addressOf(publicKey: Uint8Array, keccak256: Keccak256): Address 
   return `0x${Buffer.from(keccak256(publicKey.subarray(1)).subarray(12)).toString('hex')}`
 }
 
-const TYPE = Buffer.of(2)
-const NO_VALUE = Buffer.alloc(0)
-const EMPTY_ACCESS_LIST = Buffer.of(0xc0)
-
-/** Returns the bytes of an EIP-1559 transaction: without a signature those to sign, with it those to send. */
-export function encodeTransaction(
-  transaction: RelayerTransaction,
-  signature?: TransactionSignature,
-): Buffer {
-  const { chainId, nonce, to, data } = transaction
-  const fields = [
-    encodeQuantity(BigInt(chainId)),
-    encodeQuantity(BigInt(nonce)),
-    encodeQuantity(transaction.maxPriorityFeePerGas),
-    encodeQuantity(transaction.maxFeePerGas),
-    encodeQuantity(transaction.gasLimit),
-    encodeBytes(bytesOf(to)),
-    encodeBytes(NO_VALUE),
-    encodeBytes(bytesOf(data)),
-    EMPTY_ACCESS_LIST,
-  ]
-  if (signature !== undefined) {
-    fields.push(
-      encodeQuantity(BigInt(signature.yParity)),
-      encodeBytes(withoutZeros(signature.r)),
-      encodeBytes(withoutZeros(signature.s)),
-    )
-  }
-  const body = Buffer.concat(fields)
-  return Buffer.concat([TYPE, header(0xc0, body.length), body])
-}
-
-function bytesOf(hex: string): Buffer {
-  return Buffer.from(hex.slice(2), 'hex')
-}
-
-/** RLP has no leading zeros in numbers; zero itself is the empty string. */
-function encodeQuantity(value: bigint): Buffer {
-  const digits = value === 0n ? '' : value.toString(16)
-  return encodeBytes(Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex'))
-}
-
-function withoutZeros(bytes: Uint8Array): Uint8Array {
-  let start = 0
-  while (bytes[start] === 0) start++
-  return bytes.subarray(start)
-}
-
-function encodeBytes(bytes: Uint8Array): Buffer {
-  if (bytes.length === 1 && (bytes[0] as number) < 0x80) return Buffer.from(bytes)
-  return Buffer.concat([header(0x80, bytes.length), bytes])
-}
-
-/** Returns an RLP length prefix: one byte up to 55, else the bytes of the length behind their number. */
-function header(base: number, length: number): Buffer {
-  if (length <= 55) return Buffer.of(base + length)
-  const digits = length.toString(16)
-  const size = Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex')
-  return Buffer.concat([Buffer.of(base + 55 + size.length), size])
+/** Returns a transaction as viem takes it. */
+function toEip1559({ gasLimit, ...fields }: RelayerTransaction) {
+  return { ...fields, gas: gasLimit, type: 'eip1559' } as const
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Hex } from 'viem'
-import { parseTransaction } from 'viem'
+import { type Hex, parseTransaction, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
@@ -10,7 +9,7 @@ import { createTrackedJobs, type JobKind } from '../../../src/relayer/jobs.js'
 import { createLane, type LaneOptions } from '../../../src/relayer/lane.js'
 import type { OutcomeKeeper } from '../../../src/relayer/outcomes.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
-import { encodeTransaction, type RelayerTransaction } from '../../../src/relayer/signer.js'
+import type { RelayerTransaction } from '../../../src/relayer/signer.js'
 import { LeaseLostError } from '../../../src/store/leases.js'
 import type { Attempt, Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
 
@@ -26,8 +25,8 @@ const network = 'eip155:5042'
 const fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 1n }
 const call = { to: `0x${'02'.repeat(20)}`, data: '0x', gasLimit: 21_000n } as const
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
-const sign = (transaction: RelayerTransaction): Hex =>
-  `0x${encodeTransaction(transaction).toString('hex')}`
+const sign = ({ gasLimit, ...fields }: RelayerTransaction): Hex =>
+  serializeTransaction({ ...fields, gas: gasLimit, type: 'eip1559' })
 const hashOf = (raw: Hex): Hex => `0x${digest(Buffer.from(raw.slice(2), 'hex')).toString('hex')}`
 const nonceOf = (raw: Hex) => parseTransaction(raw).nonce ?? 0
 

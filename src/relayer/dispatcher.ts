@@ -1,4 +1,3 @@
-import type { BlockFeed } from '../chain/blocks.js'
 import { GasBudgetError } from '../store/budgets.js'
 import { StoreUnavailableError } from '../store/errors.js'
 import { JobsTakenError, LeaseLostError } from '../store/leases.js'
@@ -11,6 +10,7 @@ import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
+import type { RelayerWorld } from './world.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {
@@ -23,7 +23,8 @@ export interface Dispatcher {
   stop(): void
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions
+  extends Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> {
   lanes: readonly Lane[]
   queue: JobQueue
   jobs: TrackedJobs
@@ -31,13 +32,7 @@ export interface DispatcherOptions {
   budgets: GasBudgets
   examiner: Pick<Examiner, 'examine'>
   keeper: OutcomeKeeper
-  feed: BlockFeed
   gas: GasModel
-  hasMulticall3: boolean
-  maxBatch: number
-  maxFeePerGas: bigint
-  /** Unix milliseconds. */
-  now: () => number
   events: RelayerEvents
   log: { warn(o: object, m: string): void }
 }

@@ -1,10 +1,9 @@
 import type { Address } from 'viem'
-import type { ReadCoded } from '../chain/accounts.js'
-import type { BlockFeed } from '../chain/blocks.js'
 import { type GasBearer, type GasBudgetError, SUBSIDISED, WASTED } from '../store/budgets.js'
 import { formatNative, toNative } from '../x402/amounts.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
+import type { RelayerWorld } from './world.js'
 
 /** Both fee fields of an EIP-1559 transaction, 18-decimal units a gas. */
 export interface Fees {
@@ -143,14 +142,10 @@ export interface GasBudgets {
   pause(bearer: GasBearer, ms: number): void
 }
 
-export interface GasBudgetsOptions {
+export interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
   jobs: TrackedJobs
-  readCoded: ReadCoded
   gasLimits: GasLimits
   gas: GasModel
-  feed: BlockFeed
-  /** Unix milliseconds. */
-  now: () => number
 }
 
 /** Transactions of one wallet under way at once, whatever its budget bears: the lanes are there for others, too. */

@@ -5,8 +5,8 @@ import type { Dispatcher } from './dispatcher.js'
 import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
-import type { LeaseKeeper } from './leases.js'
 import type { JobQueue } from './queue.js'
+import type { RelayerWorld } from './world.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 export interface Intake {
@@ -22,17 +22,14 @@ export interface Intake {
   stop(): void
 }
 
-export interface IntakeOptions {
-  network: string
+export interface IntakeOptions
+  extends Pick<RelayerWorld, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
-  leases: LeaseKeeper
-  sharing: JobSharing
   journal: Pick<SettlementJournal, 'openAttempts'>
   jobs: TrackedJobs
   queue: JobQueue
   dispatcher: Dispatcher
   examiner: Examiner
-  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
 
 /** Milliseconds between two reads of offered jobs, or of outcomes of others: little against a block of half a second. */

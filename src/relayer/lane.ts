@@ -1,8 +1,6 @@
-import type { Address, Hex } from 'viem'
+import { type Address, bytesToHex, type Hex, hexToBytes } from 'viem'
 import { readGasMoney, readTransactionCount } from '../chain/accounts.js'
-import type { BlockFeed } from '../chain/blocks.js'
 import { findReceiptAnywhere, type Receipt, readReceipts } from '../chain/receipts.js'
-import type { Rpc } from '../chain/rpc.js'
 import {
   classifySendError,
   RpcResponseError,
@@ -11,12 +9,10 @@ import {
 } from '../chain/rpc-errors.js'
 import { GasBudgetError } from '../store/budgets.js'
 import { LeaseLostError, laneLease } from '../store/leases.js'
-import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
-import type { Keccak256 } from '../x402/keccak.js'
+import type { Attempt } from '../store/settlement-journal.js'
 import type { Examiner } from './examiner.js'
 import { bumpFees, type Fees, type GasBudgets, quoteFees } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
-import type { LeaseKeeper } from './leases.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
 import type { Signer } from './signer.js'
@@ -30,6 +26,7 @@ import {
   type Slots,
 } from './slot.js'
 import { type WatchedSigner, watchSigner } from './watched-signer.js'
+import type { RelayerWorld } from './world.js'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {
@@ -71,24 +68,14 @@ export interface Lane {
   pendingMs(): number
 }
 
-export interface LaneOptions {
-  network: string
-  chainId: number
+export interface LaneOptions
+  extends Omit<RelayerWorld, 'sharing' | 'readCoded' | 'hasMulticall3' | 'maxBatch'> {
   signer: Signer
-  rpc: Rpc
-  feed: BlockFeed
-  journal: SettlementJournal
   jobs: TrackedJobs
   queue: JobQueue
   keeper: OutcomeKeeper
   examiner: Examiner
   budgets: GasBudgets
-  leases: LeaseKeeper
-  maxFeePerGas: bigint
-  keccak256: Keccak256
-  /** Unix milliseconds. */
-  now: () => number
-  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
 
 /** Returns why no process sends with the wallet, as far as this one knows; `undefined` while one does. */
@@ -358,8 +345,7 @@ async function sign(
 }
 
 function hashOf({ keccak256 }: LaneState, rawTransaction: Hex): Hex {
-  const digest = keccak256(Buffer.from(rawTransaction.slice(2), 'hex'))
-  return `0x${Buffer.from(digest).toString('hex')}`
+  return bytesToHex(keccak256(hexToBytes(rawTransaction)))
 }
 
 /** Sends the newest transaction of the slot, and repairs the cause of a refusal. */

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { type ReadCoded, readActiveIn } from '../chain/accounts.js'
+import { readActiveIn } from '../chain/accounts.js'
 import type { Receipt } from '../chain/receipts.js'
-import type { Rpc } from '../chain/rpc.js'
 import { RpcResponseError } from '../chain/rpc-errors.js'
 import { LeaseLostError } from '../store/leases.js'
 import type {
@@ -14,6 +13,7 @@ import type {
 import { toNative } from '../x402/amounts.js'
 import type { ReasonKey } from '../x402/reasons.js'
 import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
+import type { RelayerWorld } from './world.js'
 
 /** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
 export interface RelayerEvents {
@@ -105,9 +105,7 @@ export function createGasShares(receipt: Receipt, members: number): (position: n
   return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)
 }
 
-export interface SpendingOptions {
-  rpc: Rpc
-  readCoded: ReadCoded
+export interface SpendingOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'> {
   journal: Pick<SettlementJournal, 'findByTransaction'>
   jobs: TrackedJobs
 }
@@ -238,14 +236,10 @@ export interface OutcomeKeeper {
   stop(): void
 }
 
-export interface OutcomeKeeperOptions {
-  network: string
-  journal: SettlementJournal
+export interface OutcomeKeeperOptions
+  extends Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> {
   jobs: TrackedJobs
   events: RelayerEvents
-  /** Unix milliseconds. */
-  now: () => number
-  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
 
 export interface Decision {

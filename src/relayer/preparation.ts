@@ -6,7 +6,6 @@ import {
   parseQuantity,
   toQuantity,
 } from '../chain/abi.js'
-import type { BlockFeed } from '../chain/blocks.js'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
 import { PAYMENT_TOO_EARLY } from '../chain/permit2.js'
 import type { Rpc } from '../chain/rpc.js'
@@ -32,6 +31,7 @@ import type { TrackedJob } from './jobs.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import type { SlotCall } from './slot.js'
+import type { RelayerWorld } from './world.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
 export interface Prepared extends SlotCall {
@@ -46,16 +46,12 @@ export interface Preparation {
   dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
 
-export interface PreparationOptions {
-  rpc: Rpc
-  feed: BlockFeed
+export interface PreparationOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   gas: GasModel
   budgets: GasBudgets
   queue: JobQueue
   keeper: Pick<OutcomeKeeper, 'refuse'>
   examiner: Pick<Examiner, 'examine'>
-  /** Unix milliseconds. */
-  now: () => number
 }
 
 /** A plain payment takes about a tenth of this; more means that the token misbehaves. */

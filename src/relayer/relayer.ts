@@ -1,18 +1,10 @@
 import type { Address } from 'viem'
 import { asQuantity } from '../chain/abi.js'
-import type { ReadCoded } from '../chain/accounts.js'
-import type { Block, BlockFeed } from '../chain/blocks.js'
+import type { Block } from '../chain/blocks.js'
 import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
-import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import {
-  isDecided,
-  type Job,
-  type JobSharing,
-  type SettlementJournal,
-} from '../store/settlement-journal.js'
+import { isDecided, type Job } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
-import type { Keccak256 } from '../x402/keccak.js'
 import { createDispatcher } from './dispatcher.js'
 import { createExaminer, type Examiner } from './examiner.js'
 import { createGasBudgets, type GasLimits, type GasModel, quoteFees } from './gas.js'
@@ -25,11 +17,11 @@ import {
   type TrackedJobs,
 } from './jobs.js'
 import { createLane, type Lane } from './lane.js'
-import type { LeaseKeeper } from './leases.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
 import type { Signer } from './signer.js'
+import type { RelayerWorld } from './world.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
@@ -64,27 +56,13 @@ export interface Relayer {
   stop(): void
 }
 
-export interface RelayerOptions {
-  network: string
-  chainId: number
-  rpc: Rpc
-  feed: BlockFeed
-  journal: SettlementJournal
+export interface RelayerOptions extends RelayerWorld {
+  /** The handler of each kind of job. */
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
-  hasMulticall3: boolean
-  maxBatch: number
-  maxFeePerGas: bigint
-  keccak256: Keccak256
-  /** Unix milliseconds. */
-  now: () => number
-  events: RelayerEvents
-  readCoded: ReadCoded
   gasLimits: GasLimits
-  leases: LeaseKeeper
-  sharing: JobSharing
-  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+  events: RelayerEvents
 }
 
 const TICK_MS = 500
@@ -194,15 +172,11 @@ export interface BlockFollower {
   watchStuck(): void
 }
 
-export interface BlockFollowerOptions {
-  rpc: Rpc
-  feed: BlockFeed
+export interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
   keeper: OutcomeKeeper
   examiner: Pick<Examiner, 'watch'>
-  /** Unix milliseconds. */
-  now: () => number
   log: { warn(o: object, m: string): void }
 }
 
@@ -267,16 +241,9 @@ interface BalanceWatch {
   isTooLow(address: Address): boolean
 }
 
-interface BalanceWatchOptions {
-  network: string
+interface BalanceWatchOptions extends RelayerWorld {
   lanes: readonly Lane[]
-  rpc: Rpc
-  feed: BlockFeed
   gas: GasModel
-  maxFeePerGas: bigint
-  /** Unix milliseconds. */
-  now: () => number
-  log: { warn(o: object, m: string): void }
 }
 
 /** One call reads all wallets; a wallet that is emptied in between is found when it is to sign. */

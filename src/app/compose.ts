@@ -30,7 +30,7 @@ import type { Stores } from '../store/stores.js'
 import { createSpanExporter } from '../tracing/exporter.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
-import { createKeccak256 } from '../x402/keccak.js'
+import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
@@ -77,11 +77,29 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   }
 }
 
-async function open(
-  config: Config,
-  secrets: Secrets,
-  { isLeaving, log, teardown }: { isLeaving: () => boolean; log: Logger; teardown: Teardown },
-): Promise<FastifyInstance> {
+interface Process {
+  isLeaving: () => boolean
+  log: Logger
+  teardown: Teardown
+}
+
+async function open(config: Config, secrets: Secrets, process: Process): Promise<FastifyInstance> {
+  const parts = await composeParts(config, secrets, process)
+  const { networks, leases, directory, hosted, ownCalls } = parts
+  const { log, teardown } = process
+  const state = composeState({ ...parts, config, log })
+  teardown.add('service watch', () => state.watch.stop())
+  const app = await buildApp({ ...describeApp(parts, config, process), ...state.options })
+  await start({ app, networks, leases, directory, hosted, ownCalls, log })
+  state.watch.start()
+  startUpkeep(parts, config, secrets, process)
+  return app
+}
+
+type Parts = Awaited<ReturnType<typeof composeParts>>
+
+/** Builds the stores, the networks and everything that answers requests. */
+async function composeParts(config: Config, secrets: Secrets, { log, teardown }: Process) {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
@@ -93,19 +111,14 @@ async function open(
   const { journal, sharing, budgets } = stores
   const checksum = createChecksum(keccak256)
   // One time for all replicas: what one of them writes, another judges.
-  const { now } = leases
+  const { now, isShared } = leases
 
   const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
   teardown.add('operator blocks', () => blocks.stop())
-  const { signers, close } = await openSigners(secrets, keccak256)
-  teardown.add('signers', close)
-  const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
-  const { attestationPrivateKey: privateKey } = secrets
-  const attestor = privateKey && createAttestor({ privateKey, keccak256, checksum, now })
-  const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
-  requireDistinct([...signers.map(({ address }) => address), ...refundWallets.keys(), ...attesting])
+  const common = { config, isShared, keccak256, recovery, checksum, now, log }
+  const { signers, attestor, refundWallets } = await openKeys(secrets, { ...common, teardown })
   const metrics = config.metrics ? createMetrics(now) : undefined
   const tracing = composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
@@ -115,15 +128,12 @@ async function open(
     networks.push(await composeNetwork(network, config, shared).catch(namingNodes(network)))
   }
   requireKnownSymbols(config.minAmount, networks)
-  const { isShared } = leases
-  const common = { config, isShared, keccak256, recovery, checksum, now, log }
   const facilitator = composeFacilitator({ ...common, networks, stores, attestor })
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   await noteRelayers(stores.audit, [...own].sort(), now)
   // Listings are about the first network. The settings name the mainnet first, and at least one network.
   const [first] = networks as [ComposedNetwork]
-  const { rpc } = first.served
   const [listed] = first.tokens
   const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
   const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
@@ -131,7 +141,7 @@ async function open(
     secrets,
     ...common,
     ownCalls,
-    rpc,
+    rpc: first.served.rpc,
     tokens: first.tokens,
     stores: forDirectory,
     isRelayer: (address) => own.has(address),
@@ -142,14 +152,6 @@ async function open(
     isDiskLow: disk.isLow,
   })
   teardown.add('directory', () => directory.close())
-  metrics?.watchDirectory(directory.figures)
-  metrics?.watchDisk(disk)
-  metrics?.watchDatabase({
-    store: config.database.kind,
-    isWritable: journal.isWritable,
-    sizeBytes: stores.sizeBytes,
-  })
-  metrics?.watchLeases(leases)
   const { verify, settle } = facilitator
   const measured = {
     verify: metrics?.measureVerify(verify) ?? verify,
@@ -175,19 +177,52 @@ async function open(
     log,
   })
   teardown.add('hosted endpoints', () => hosted.close())
-  const state = composeState({
-    config,
+  const kept = { stores, leases, isKeeper, disk, checksum, now, attestor, metrics, tracing }
+  return {
+    ...kept,
     networks,
-    stores,
-    leases,
-    isKeeper,
-    disk,
+    facilitator: { ...facilitator, ...measured },
+    directory,
+    hosted,
+    ownCalls,
+  }
+}
+
+/** Opens the keys of the relayers and of the attestor. Throws `ConfigError` when one account has two jobs. */
+async function openKeys(
+  secrets: Secrets,
+  {
+    config,
+    keccak256,
     checksum,
     now,
-    log,
-  })
-  teardown.add('service watch', () => state.watch.stop())
-  const app = await buildApp({
+    teardown,
+  }: {
+    config: Config
+    keccak256: Keccak256
+    checksum: (address: Address) => Address
+    now: () => number
+    teardown: Teardown
+  },
+) {
+  const { signers, close } = await openSigners(secrets, keccak256)
+  teardown.add('signers', close)
+  const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
+  const { attestationPrivateKey: privateKey } = secrets
+  const attestor = privateKey && createAttestor({ privateKey, keccak256, checksum, now })
+  const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
+  requireDistinct([...signers.map(({ address }) => address), ...refundWallets.keys(), ...attesting])
+  return { signers, attestor, refundWallets }
+}
+
+/** Returns what the HTTP server is built of, apart from the state of the service. */
+function describeApp(
+  { networks, stores, now, attestor, checksum, metrics, tracing, ...parts }: Parts,
+  config: Config,
+  { isLeaving, log }: Process,
+): Omit<AppOptions, 'readiness' | 'console'> {
+  const { facilitator, directory, hosted } = parts
+  return {
     server: {
       logger: log,
       bodyLimitBytes: config.bodyLimitBytes,
@@ -199,7 +234,6 @@ async function open(
     countExchange: stores.requestCounts,
     facilitator: {
       ...facilitator,
-      ...measured,
       onClaimed: tracing?.claimed,
       findMerchant: async (payTo) =>
         (await directory.reads.listings.merchantsPaidTo(payTo)).find(isPublicPayee),
@@ -210,26 +244,37 @@ async function open(
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
-    readiness: state.readiness,
-    console: state.console,
     metrics,
     tracing,
+  }
+}
+
+/** Starts what is looked after beside requests: figures, old keys, gas money, the archive. */
+function startUpkeep(
+  { networks, stores, leases, isKeeper, disk, directory, metrics, now }: Parts,
+  config: Config,
+  secrets: Secrets,
+  { log, teardown }: Process,
+): void {
+  metrics?.watchDirectory(directory.figures)
+  metrics?.watchDisk(disk)
+  metrics?.watchDatabase({
+    store: config.database.kind,
+    isWritable: stores.journal.isWritable,
+    sizeBytes: stores.sizeBytes,
   })
-  await start({ app, networks, leases, directory, hosted, ownCalls, log })
-  state.watch.start()
+  metrics?.watchLeases(leases)
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
   if (secrets.operatorWebhook !== undefined) {
     const watched = { networks, events: stores.events, isKeeper, now, log }
     teardown.add('gas watch', startGasWatch(watched))
   }
-  if (config.archive !== undefined) {
-    const mayRun = () => isKeeper() && !disk.isLow()
-    const shelves = stores.archive.shelves(shortenDetails)
-    const onFailure = () => metrics?.countArchiveFailure()
-    const archivist = startArchivist({ ...config.archive, shelves, mayRun, onFailure, now, log })
-    teardown.add('archive', archivist.stop)
-  }
-  return app
+  if (config.archive === undefined) return
+  const mayRun = () => isKeeper() && !disk.isLow()
+  const shelves = stores.archive.shelves(shortenDetails)
+  const onFailure = () => metrics?.countArchiveFailure()
+  const archivist = startArchivist({ ...config.archive, shelves, mayRun, onFailure, now, log })
+  teardown.add('archive', archivist.stop)
 }
 
 /** Names the network and the setting of nodes that do not answer, because their own error has no address in it. */
@@ -337,7 +382,8 @@ function composeState(world: {
   checksum: (address: Address) => Address
   now: () => number
   log: Logger
-}): Pick<AppOptions, 'readiness' | 'console'> & {
+}): {
+  options: Pick<AppOptions, 'readiness' | 'console'>
   watch: ReturnType<typeof createServiceWatch>
 } {
   const { config, networks, stores, leases, isKeeper, disk, checksum, now, log } = world
@@ -367,7 +413,8 @@ function composeState(world: {
   )
   const readStatusHistory = createStatusHistory({ history, now })
   const watch = createServiceWatch({ readReadiness, history, isKeeper, now, log })
-  return { readiness, console: { pages, settings, readStatus, readStatusHistory }, watch }
+  const console = { pages, settings, readStatus, readStatusHistory }
+  return { options: { readiness, console }, watch }
 }
 
 /** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */

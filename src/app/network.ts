@@ -24,7 +24,7 @@ import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import type { AcceptedToken } from '../facilitator/checks.js'
 import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from '../facilitator/exact-job.js'
-import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
+import { createGasGuard, type GasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
 import type { ServedNetwork } from '../facilitator/payment-check.js'
 import { createPermit2Kind, type OwnMulticall } from '../facilitator/permit2-job.js'
@@ -98,134 +98,26 @@ export async function composeNetwork(
   shared: Shared,
 ): Promise<ComposedNetwork> {
   const { network, chainId } = place
-  const { budgets, now } = shared
+  const { budgets, metrics, now } = shared
   const log = shared.log.child({ network })
-  const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  const rpc = createRpc(place.rpcUrls, metrics?.observeRpc(network))
   shared.teardown.add('chain connections', () => rpc.close())
   const tokens = await readTokens(rpc, shared.keccak256, place, config.minAmount)
-  const hasMulticall3 = await readHasMulticall3(rpc)
-  log.info(
-    {
-      assets: tokens.map(({ address, name, version }) => ({ address, name, version })),
-      hasMulticall3,
-    },
-    hasMulticall3
-      ? 'network served'
-      : 'network served; no Multicall3, payments are sent one by one',
-  )
-  const { signers } = shared
-  const [firstSigner] = signers as [Signer, ...Signer[]]
-  const feed = createBlockFeed(rpc)
-  const headBlock = () => feed.latest()?.number ?? 0
-  const readFacts = createPaymentFactsReader(rpc, tokens, headBlock)
-  const findUse = createAuthorizationUses(rpc)
-  const readPermit2Facts = createPaymentFactsReader(rpc, tokens, headBlock, 'permit2')
-  const findPermit2Use = createPermit2Uses(rpc)
-  const isOurs = createOwnTransactions(shared.journal)
-  const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
-  const { dailyGasLimit } = config
-  const gasLimits: GasLimits = {
-    perAccount: config.failedGasBudget,
-    wasted: config.wastedGasLimit,
-    subsidised: subsidisedLimit(dailyGasLimit),
-  }
-  const readCoded = createCodedReader(rpc)
-  const guardGas = createGasGuard({
-    network,
-    budgets,
-    dailyGasLimit,
-    limits: gasLimits,
-    maxFeePerGas: config.maxFeePerGasWei,
-    baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-    gas,
-    now,
-  })
-  const multicall = ownMulticall(signers, config.multicallWallets)
-  const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
-  const relayer = createRelayer({
-    network,
-    chainId,
-    rpc,
-    feed,
-    journal: shared.journal,
-    sharing: shared.sharing,
-    leases: shared.leases,
-    kinds: {
-      [EXACT]: createExactKind(findUse, readFacts, isOurs, shared.attestor),
-      [PERMIT2]: createPermit2Kind({
-        findUse: findPermit2Use,
-        readFacts: readPermit2Facts,
-        isOurs,
-        multicall,
-        attestor: shared.attestor,
-      }),
-      ...createBatchKinds(rpc, findUse, readFacts),
-    },
-    signers,
-    gas,
-    hasMulticall3,
-    maxBatch: config.maxBatch,
-    maxFeePerGas: config.maxFeePerGasWei,
-    keccak256: shared.keccak256,
-    now: shared.now,
-    readCoded,
-    gasLimits,
-    events: shared.tracing?.relayerEvents(network, counted) ?? counted,
-    log,
-  })
-  shared.teardown.add('relayer', () => relayer.stop())
-  const watchedContracts = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
-  const contracts = await watchContracts(rpc, watchedContracts, log)
-  shared.teardown.add('watch of the contracts', () => contracts.stop())
-  const batchWatch = contracts.of('batch-settlement')
-  const permit2Watches = { exact: contracts.of('exact by Permit2'), upto: contracts.of('upto') }
-  const multicallWatch = contracts.of(SHARED_UPTO)
-  const tokenWatches = new Map(
-    tokens.map((token) => [token.address, watchToken(rpc, shared.keccak256, token, log)]),
-  )
-  shared.teardown.add('token watches', () => {
-    for (const watch of tokenWatches.values()) watch.stop()
-  })
-  const own = new Set<Address>(relayer.addresses)
-  const { blocks, metrics } = shared
-  const chainSeconds = () => feed.latest()?.timestamp
+  const multicall = ownMulticall(shared.signers, config.multicallWallets)
+  const chain = openChain(rpc, tokens)
+  const { feed, chainSeconds } = chain
+  const settling = await composeSettling({ place, config, shared, tokens, multicall, chain, log })
+  const { relayer } = settling
+  const watches = await watchChain({ rpc, tokens, multicall, shared, log })
+  const { tokenWatches, batchWatch, permit2Watches } = watches
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
   const watched = { network, relayer, chainSeconds, readBalances, readRunway }
   metrics?.watch(watched)
-  const served: ServedNetwork = {
-    terms: {
-      network,
-      chainId,
-      tokens: new Map(tokens.map((token) => [token.address, token])),
-      isRelayer: (address) => own.has(address),
-      isFacilitator: (address) =>
-        own.has(address) || (address === multicall.address && multicallWatch.isDeployed()),
-      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-    },
-    rpc,
-    readFacts,
-    findUse,
-    permit2: {
-      readFacts: readPermit2Facts,
-      findUse: findPermit2Use,
-      isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
-      multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
-    },
-    headBlock,
-    chainSeconds,
-    relayers: relayer.addresses as [Address, ...Address[]],
-    isBatchOffered: batchWatch.isDeployed,
-    tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
-    guardGas,
-    readCoded,
-    gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
-  }
   return {
     relayer,
     tokens,
-    served,
+    served: toServed({ place, shared, tokens, multicall, chain, watches, ...settling }),
     batchWatch,
     uptoWatch: permit2Watches.upto,
     readFees() {
@@ -242,6 +134,171 @@ export async function composeNetwork(
       readRunway,
     },
     status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
+  }
+}
+
+type Chain = ReturnType<typeof openChain>
+
+/** Makes the feed of blocks, and the reads of payments by both methods. */
+function openChain(rpc: Rpc, tokens: readonly Token[]) {
+  const feed = createBlockFeed(rpc)
+  const headBlock = () => feed.latest()?.number ?? 0
+  return {
+    rpc,
+    feed,
+    headBlock,
+    chainSeconds: () => feed.latest()?.timestamp,
+    readCoded: createCodedReader(rpc),
+    readFacts: createPaymentFactsReader(rpc, tokens, headBlock),
+    findUse: createAuthorizationUses(rpc),
+    permit2: {
+      readFacts: createPaymentFactsReader(rpc, tokens, headBlock, 'permit2'),
+      findUse: createPermit2Uses(rpc),
+    },
+  }
+}
+
+/** Builds the relayer and the guard of its gas. */
+async function composeSettling({
+  place: { network, chainId },
+  config,
+  shared,
+  tokens,
+  multicall,
+  chain,
+  log,
+}: {
+  place: NetworkConfig
+  config: Config
+  shared: Shared
+  tokens: readonly Token[]
+  multicall: OwnMulticall
+  chain: Chain
+  log: Logger
+}) {
+  const { rpc, feed, readCoded, readFacts, findUse, permit2 } = chain
+  const { signers, attestor, journal, now } = shared
+  const hasMulticall3 = await readHasMulticall3(rpc)
+  log.info(
+    {
+      assets: tokens.map(({ address, name, version }) => ({ address, name, version })),
+      hasMulticall3,
+    },
+    hasMulticall3
+      ? 'network served'
+      : 'network served; no Multicall3, payments are sent one by one',
+  )
+  const [firstSigner] = signers as [Signer, ...Signer[]]
+  const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
+  const { dailyGasLimit, maxBatch, maxFeePerGasWei: maxFeePerGas } = config
+  const gasLimits: GasLimits = {
+    perAccount: config.failedGasBudget,
+    wasted: config.wastedGasLimit,
+    subsidised: subsidisedLimit(dailyGasLimit),
+  }
+  const guardGas = createGasGuard({
+    network,
+    budgets: shared.budgets,
+    dailyGasLimit,
+    limits: gasLimits,
+    maxFeePerGas,
+    baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+    gas,
+    now,
+  })
+  const isOurs = createOwnTransactions(journal)
+  const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
+  const relayer = createRelayer({
+    ...{ network, chainId, rpc, feed, journal, signers, gas, gasLimits, readCoded },
+    ...{ hasMulticall3, maxBatch, maxFeePerGas, now, log },
+    sharing: shared.sharing,
+    leases: shared.leases,
+    kinds: {
+      [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
+      [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
+      ...createBatchKinds(rpc, findUse, readFacts),
+    },
+    keccak256: shared.keccak256,
+    events: shared.tracing?.relayerEvents(network, counted) ?? counted,
+  })
+  shared.teardown.add('relayer', () => relayer.stop())
+  return { relayer, guardGas }
+}
+
+/** Watches the contracts that the schemes need, and the tokens. Throws `RpcUnavailableError`. */
+async function watchChain({
+  rpc,
+  tokens,
+  multicall,
+  shared: { keccak256, teardown },
+  log,
+}: {
+  rpc: Rpc
+  tokens: readonly Token[]
+  multicall: OwnMulticall
+  shared: Shared
+  log: Logger
+}) {
+  const watched = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
+  const contracts = await watchContracts(rpc, watched, log)
+  teardown.add('watch of the contracts', () => contracts.stop())
+  const tokenWatches = new Map(
+    tokens.map((token) => [token.address, watchToken(rpc, keccak256, token, log)]),
+  )
+  teardown.add('token watches', () => {
+    for (const watch of tokenWatches.values()) watch.stop()
+  })
+  return {
+    tokenWatches,
+    batchWatch: contracts.of('batch-settlement'),
+    permit2Watches: { exact: contracts.of('exact by Permit2'), upto: contracts.of('upto') },
+    multicallWatch: contracts.of(SHARED_UPTO),
+  }
+}
+
+/** Returns the network as verify and settle see it. */
+function toServed({
+  place: { network, chainId },
+  shared: { blocks },
+  tokens,
+  multicall,
+  chain,
+  watches: { tokenWatches, batchWatch, permit2Watches, multicallWatch },
+  relayer,
+  guardGas,
+}: {
+  place: NetworkConfig
+  shared: Shared
+  tokens: readonly AcceptedToken[]
+  multicall: OwnMulticall
+  chain: Chain
+  watches: Awaited<ReturnType<typeof watchChain>>
+  relayer: Relayer
+  guardGas: GasGuard
+}): ServedNetwork {
+  const { feed, rpc, headBlock, chainSeconds, readFacts, findUse, readCoded } = chain
+  const own = new Set<Address>(relayer.addresses)
+  return {
+    terms: {
+      network,
+      chainId,
+      tokens: new Map(tokens.map((token) => [token.address, token])),
+      isRelayer: (address) => own.has(address),
+      isFacilitator: (address) =>
+        own.has(address) || (address === multicall.address && multicallWatch.isDeployed()),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    ...{ rpc, readFacts, findUse, headBlock, chainSeconds, readCoded, guardGas },
+    permit2: {
+      ...chain.permit2,
+      isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
+      multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
+    },
+    relayers: relayer.addresses as [Address, ...Address[]],
+    isBatchOffered: batchWatch.isDeployed,
+    tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
+    gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }
 }
 

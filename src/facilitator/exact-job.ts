@@ -12,7 +12,7 @@ import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
 import { type PaidResource, type Payment, paidResourceOf } from '../x402/payment.js'
-import type { Rejection } from '../x402/reasons.js'
+import type { ReasonKey, Rejection } from '../x402/reasons.js'
 import type { Attestor, SettledTransfer } from './attestor.js'
 import { checkFacts, reject } from './checks.js'
 
@@ -133,25 +133,40 @@ export function claimedAtOf(job: Job): number {
   return readExactDetails(job).claimedAt ?? job.createdAt
 }
 
-/** Makes the handler of `exact` jobs for the relayer. Without an attestor nothing is attested. */
-export function createExactKind(
-  findUse: FindAuthorizationUse,
-  readFacts: ReadPaymentFacts,
-  isOurs: IsOurs,
-  attestor?: Attestor,
-): JobKind {
+/** The parts of a network with which the jobs of a method of payment are examined and attested. */
+export interface PaymentKindOptions<Expected = ExpectedTransfer> {
+  findUse: FindAuthorizationUse<Expected>
+  readFacts: ReadPaymentFacts
+  isOurs: IsOurs
+  /** `undefined` where nothing is attested. */
+  attestor?: Attestor | undefined
+}
+
+/** Makes the handler of `exact` jobs for the relayer. */
+export function createExactKind(options: PaymentKindOptions): JobKind {
+  return {
+    ...paymentKind(options.attestor),
+    findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
+    rejectionOf: (_job, revert) => rejectionOfRevert(revert),
+    examine: (job, atLeastBlock) =>
+      examine(expectedTransfer(job), options, job, atLeastBlock, {
+        decide: (use) => examineUse(use, job, options.isOurs),
+      }),
+  }
+}
+
+/** Returns the part of a handler that is the same for every method of payment. */
+export function paymentKind(
+  attestor: Attestor | undefined,
+): Pick<JobKind, 'profile' | 'validAfter' | 'movedIn' | 'attest'> {
   return {
     profile(job) {
       const { isAlone, payer, payTo, nonce, value } = readExactDetails(job)
       return { isAlone, payer, payTo, nonce, runners: [payer], value: BigInt(value) }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
-    findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
     movedIn: (job) => BigInt(readExactDetails(job).value),
     attest: (job, receipt) => attestor?.attest(job, transferOf(job), receipt),
-    rejectionOf: (_job, revert) => rejectionOfRevert(revert),
-    examine: (job, atLeastBlock) =>
-      examine(expectedTransfer(job), { findUse, readFacts, isOurs }, job, atLeastBlock),
   }
 }
 
@@ -161,30 +176,35 @@ export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled
   return transferLog === undefined ? undefined : { transferLog }
 }
 
-/** Examines a payment by the facts and the uses of its method; `checkMore` checks what the token alone does not ask. */
+/** The part of an examination in which kinds of jobs differ. */
+interface ExaminationRules {
+  /** Decides the job by the end that its authorization found. */
+  decide(use: AuthorizationUse): Promise<Examination>
+  /** Checks what the token alone does not ask. */
+  checkMore?(facts: PaymentFacts): Rejection | undefined
+  /** The reason of a job whose time is over; `validBefore` if left out. */
+  expired?: ReasonKey
+}
+
+/** Examines a job that an authorization backs, by the facts and the uses of its method. Throws `RpcUnavailableError`. */
 export async function examine<Expected extends ExpectedTransfer>(
   expected: Expected,
-  {
-    findUse,
-    readFacts,
-    isOurs,
-  }: { findUse: FindAuthorizationUse<Expected>; readFacts: ReadPaymentFacts; isOurs: IsOurs },
+  { findUse, readFacts }: Pick<PaymentKindOptions<Expected>, 'findUse' | 'readFacts'>,
   job: Job,
   atLeastBlock: number,
-  checkMore: (facts: PaymentFacts) => Rejection | undefined = () => undefined,
+  { decide, checkMore = () => undefined, expired = 'validBefore' }: ExaminationRules,
 ): Promise<Examination> {
   const facts = await readFacts(expected)
   if (facts.blockNumber < atLeastBlock) {
     throw new RpcUnavailableError('the chain node is behind the block that was already seen')
   }
   if (facts.isNonceUsed) {
-    const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber)
-    return examineUse(use, job, isOurs)
+    return decide(await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber))
   }
   if (facts.blockTimestamp >= job.expiresAt) {
     return failed(
       reject(
-        'validBefore',
+        expired,
         `The authorization expired at ${job.expiresAt} unused; the chain's time is ${facts.blockTimestamp}.`,
       ),
     )
@@ -196,7 +216,11 @@ export async function examine<Expected extends ExpectedTransfer>(
 }
 
 /** Decides the outcome of a job by the transaction that used the nonce. */
-async function examineUse(use: AuthorizationUse, job: Job, isOurs: IsOurs): Promise<Examination> {
+export async function examineUse(
+  use: AuthorizationUse,
+  job: Job,
+  isOurs: IsOurs,
+): Promise<Examination> {
   const usedBy = (transaction: Hex, message: string) => ({
     ...failed(reject('nonceAlreadyUsed', message)),
     transaction,

@@ -1,6 +1,4 @@
 import type { Address, Hex } from 'viem'
-import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
-import type { ReadPaymentFacts } from '../chain/payment-facts.js'
 import {
   encodePermit2Settle,
   findPermit2Transfer,
@@ -13,17 +11,16 @@ import type { JobKind, JobProfile } from '../relayer/jobs.js'
 import type { Job, NewJob } from '../store/settlement-journal.js'
 import type { TokenPermit } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
-import type { Attestor } from './attestor.js'
 import { reject } from './checks.js'
 import {
   createExactJob,
   type ExactDetails,
   examine,
-  type IsOurs,
+  examineUse,
+  type PaymentKindOptions,
   PERMIT2,
+  paymentKind,
   readExactDetails,
-  toSafeSeconds,
-  transferOf,
 } from './exact-job.js'
 
 /** A payment by Permit2 as its job stores it: `value` is what moves, `permitted` what the payer signed for. */
@@ -108,47 +105,37 @@ export interface OwnMulticall {
   wallets: readonly Address[]
 }
 
-export interface Permit2KindOptions {
-  findUse: FindAuthorizationUse<Permit2Transfer>
-  readFacts: ReadPaymentFacts
-  isOurs: IsOurs
+export interface Permit2KindOptions extends PaymentKindOptions<Permit2Transfer> {
   /** The multicall of the relayers, whether or not it is deployed. */
   multicall: OwnMulticall
-  attestor: Attestor | undefined
 }
 
 /** Makes the handler of payments by Permit2 for the relayer. */
 export function createPermit2Kind(options: Permit2KindOptions): JobKind {
-  const { findUse, readFacts, isOurs, multicall, attestor } = options
+  const common = paymentKind(options.attestor)
   return {
+    ...common,
     profile(job) {
-      const { isAlone, payer, payTo, nonce, value, facilitator, hasPermit } =
-        readPermit2Details(job)
+      const { facilitator, hasPermit } = readPermit2Details(job)
       return {
-        isAlone,
-        ...wayOf(facilitator, multicall),
-        payer,
-        payTo,
-        nonce,
-        runners: [payer],
-        value: BigInt(value),
+        ...common.profile(job),
+        ...wayOf(facilitator, options.multicall),
         expectedGas: permit2Gas(hasPermit === true),
       }
     },
-    validAfter: (job) => toSafeSeconds(BigInt(readPermit2Details(job).validAfter)),
     findSettled(job, { logs }) {
       const transferLog = findPermit2Transfer(logs, expectedTransfer(job), job.calldata)
       return transferLog === undefined ? undefined : { transferLog }
     },
-    movedIn: (job) => BigInt(readPermit2Details(job).value),
-    attest: (job, receipt) => attestor?.attest(job, transferOf(job), receipt),
     rejectionOf: (job, revert) =>
       rejectionOfPermit2Revert(revert, readPermit2Details(job).hasPermit === true),
     examine: (job, atLeastBlock) =>
-      examine(expectedTransfer(job), { findUse, readFacts, isOurs }, job, atLeastBlock, (facts) => {
-        const { hasPermit, value } = readPermit2Details(job)
-        if (hasPermit) return undefined
-        return checkAllowance(BigInt(value), facts.allowance, readPermit2Details(job).payer)
+      examine(expectedTransfer(job), options, job, atLeastBlock, {
+        decide: (use) => examineUse(use, job, options.isOurs),
+        checkMore({ allowance }) {
+          const { hasPermit, value, payer } = readPermit2Details(job)
+          return hasPermit ? undefined : checkAllowance(BigInt(value), allowance, payer)
+        },
       }),
   }
 }

@@ -105,11 +105,11 @@ async function aRelayer() {
     sharing: stores.sharing,
     leases,
     kinds: {
-      [EXACT]: createExactKind(
-        createAuthorizationUses(rpc),
-        createPaymentFactsReader(rpc, [token], () => 0),
-        createOwnTransactions(journal),
-      ),
+      [EXACT]: createExactKind({
+        findUse: createAuthorizationUses(rpc),
+        readFacts: createPaymentFactsReader(rpc, [token], () => 0),
+        isOurs: createOwnTransactions(journal),
+      }),
     },
     signers,
     gas: createGasModel(),

@@ -532,8 +532,8 @@ const exactKind = faultsOf(
   [
     [
       'a node behind what was seen is not believed',
-      "if (facts.blockNumber < atLeastBlock) { throw new RpcUnavailableError('the chain node is behind the block that was already seen') } if (facts.isNonceUsed) { const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber) return examineUse",
-      'if (facts.isNonceUsed) { const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber); return examineUse',
+      "if (facts.blockNumber < atLeastBlock) { throw new RpcUnavailableError('the chain node is behind the block that was already seen') } if (facts.isNonceUsed) { return decide(",
+      'if (facts.isNonceUsed) { return decide(',
     ],
     [
       'a transfer before the claim confirms nothing',

@@ -1,6 +1,6 @@
 import { type Address, type Hex, toFunctionSelector } from 'viem'
 import { addressTopic, wordOf } from '../../chain/abi.js'
-import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
+import type { AuthorizationUse, FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import {
   batchContracts,
   claimedTopic,
@@ -22,10 +22,9 @@ import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../../relayer/jobs.js'
 import type { Job } from '../../store/settlement-journal.js'
-import type { Payment } from '../../x402/payment.js'
 import type { ReasonKey, Rejection } from '../../x402/reasons.js'
-import { checkFacts, reject } from '../checks.js'
-import { blockBefore, settledBy, USED_AND_NOT_FOUND } from '../exact-job.js'
+import { reject } from '../checks.js'
+import { examine, settledBy, USED_AND_NOT_FOUND } from '../exact-job.js'
 import {
   batchKinds,
   type ClaimDetails,
@@ -64,7 +63,11 @@ export function createBatchKinds(
         /authorization is (used|canceled)/i.test(revert)
           ? reject('nonceAlreadyUsed', 'The authorization of the deposit was used or cancelled.')
           : reverted('batchDepositSimulationFailed', 'deposit', revert),
-      examine: (job, atLeastBlock) => examineDeposit(findUse, readFacts, job, atLeastBlock),
+      examine: (job, atLeastBlock) =>
+        examine(expectedDeposit(job), { findUse, readFacts }, job, atLeastBlock, {
+          decide: decideDeposit,
+          expired: 'batchValidBefore',
+        }),
     },
     [batchKinds.claim]: {
       profile(job) {
@@ -150,42 +153,22 @@ function expectedDeposit(job: Job) {
   return { asset, payer, payTo, value: BigInt(amount), nonce }
 }
 
-async function examineDeposit(
-  findUse: FindAuthorizationUse,
-  readFacts: ReadPaymentFacts,
-  job: Job,
-  atLeastBlock: number,
-): Promise<Examination> {
-  const expected = expectedDeposit(job)
-  const facts = await readFacts(expected)
-  if (facts.blockNumber < atLeastBlock) {
-    throw new RpcUnavailableError('the chain node is behind the block that was already seen')
+/** Decides a deposit by the end of its authorization. It counts whoever sent it and whenever: it fills this channel. */
+async function decideDeposit(use: AuthorizationUse): Promise<Examination> {
+  if (use.state === 'paid') {
+    const { receipt, transferLog } = use
+    return { state: 'confirmed', receipt, transferLog }
   }
-  if (facts.isNonceUsed) {
-    const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber)
-    if (use.state === 'paid') {
-      const { receipt, transferLog } = use
-      return { state: 'confirmed', receipt, transferLog }
-    }
-    if (use.state === 'notFound' && use.isFinal) {
-      return { state: 'failed', ...reject('batchDepositSimulationFailed', USED_AND_NOT_FOUND) }
-    }
-    if (use.state === 'notFound' || use.state === 'unread') {
-      throw new RpcUnavailableError('the node shows the nonce used, but not the transaction yet')
-    }
-    const end = use.state === 'cancelled' ? 'cancelled' : 'used for something else'
-    const message = `The authorization of the deposit was ${end} in ${use.transaction}.`
-    const { transaction } = use
-    return { state: 'failed', transaction, ...reject('batchDepositSimulationFailed', message) }
+  if (use.state === 'notFound' && use.isFinal) {
+    return { state: 'failed', ...reject('batchDepositSimulationFailed', USED_AND_NOT_FOUND) }
   }
-  if (facts.blockTimestamp >= job.expiresAt) {
-    const message = `The authorization expired at ${job.expiresAt} unused; the chain's time is ${facts.blockTimestamp}.`
-    return { state: 'failed', ...reject('batchValidBefore', message) }
+  if (use.state === 'notFound' || use.state === 'unread') {
+    throw new RpcUnavailableError('the node shows the nonce used, but not the transaction yet')
   }
-  const { payer, payTo, asset, value, nonce } = expected
-  const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
-  const rejection = checkFacts(payment, facts)
-  return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
+  const end = use.state === 'cancelled' ? 'cancelled' : 'used for something else'
+  const message = `The authorization of the deposit was ${end} in ${use.transaction}.`
+  const { transaction } = use
+  return { state: 'failed', transaction, ...reject('batchDepositSimulationFailed', message) }
 }
 
 /** The block since which a job is known, and the block that a node must have reached for its answer to count. */

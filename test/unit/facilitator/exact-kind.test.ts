@@ -28,13 +28,13 @@ async function examine({
   isOurs?: boolean
 }) {
   const searched: unknown[] = []
-  const kind = createExactKind(
-    async (...question) => {
+  const kind = createExactKind({
+    findUse: async (...question) => {
       searched.push(question)
       if (use === undefined) throw new Error('nobody asks for a use')
       return use
     },
-    async () => ({
+    readFacts: async () => ({
       blockNumber: 50,
       blockTimestamp: nowSeconds,
       payerHasCode: false,
@@ -46,8 +46,8 @@ async function examine({
       allowance: 0n,
       ...facts,
     }),
-    async () => isOurs,
-  )
+    isOurs: async () => isOurs,
+  })
   const made = createExactJob({
     id: 'a',
     payment: aPayment(),

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { ArchiveError } from './errors.js'
+import { createPolling } from './polling.js'
 import { makeFolder } from './sqlite/database.js'
 
 /** A row of the journal as it is read for the archive. */
@@ -266,35 +267,21 @@ export interface ArchivistOptions extends ArchivingOptions {
  */
 export function startArchivist(options: ArchivistOptions): { stop(): Promise<void> } {
   const { folder, retentionDays, onFailure, now, log } = options
-  let isStopped = false
   let archivedBefore = 0
-  let running: Promise<void> | undefined
-  const mayRun = () => !isStopped && options.mayRun()
-
-  async function check(): Promise<void> {
-    const before = now() - (now() % DAY_MS) - retentionDays * DAY_MS
-    if (before <= archivedBefore || !mayRun()) return
-    try {
+  const polling = createPolling({
+    everyMs: CHECK_MS,
+    async poll(signal) {
+      const mayRun = () => !signal.aborted && options.mayRun()
+      const before = now() - (now() % DAY_MS) - retentionDays * DAY_MS
+      if (before <= archivedBefore || !mayRun()) return
       await archiveOld(before, { ...options, mayRun })
       if (mayRun()) archivedBefore = before
-    } catch (err) {
+    },
+    onError(err) {
       onFailure()
       log.error({ err, folder }, 'the archive could not be written: rows stay in the journal')
-    }
-  }
-
-  const begin = () => {
-    running ??= check().finally(() => {
-      running = undefined
-    })
-  }
-  const timer = setInterval(begin, CHECK_MS)
-  begin()
-  return {
-    async stop() {
-      isStopped = true
-      clearInterval(timer)
-      await running
     },
-  }
+  })
+  polling.start()
+  return polling
 }

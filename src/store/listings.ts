@@ -202,9 +202,6 @@ export interface IndexedEndpoint
   hasSchema: boolean
 }
 
-/** The merchant and the status of an endpoint. */
-export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
-
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint
   extends EndpointHead,
@@ -257,8 +254,6 @@ export interface ListingReader {
   newestEntries(limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */
   scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
-  /** The same endpoints, less of each. */
-  scanOutline(afterEndpointId: number, limit: number): Promise<OutlinedEndpoint[]>
   /** The `Usage` of those of these endpoints that were paid, as JSON. */
   usageOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
   /** The `RatingFigures` of those of these endpoints that were rated, as JSON. */
@@ -293,8 +288,6 @@ export interface ListingReader {
   merchantsWithAgent(): Promise<Merchant[]>
   /** Accepted writes, oldest first. */
   historyOf(merchantId: string, afterRevision: number, limit: number): Promise<SignedWrite[]>
-  /** The last probes of an endpoint, oldest first. */
-  probesOf(endpointId: number): Promise<{ checkedAt: number; verdict: string }[]>
   /** Endpoints whose next probe is due, most overdue first. */
   dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
   /** 0 when nothing ever changed. */

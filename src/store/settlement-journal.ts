@@ -167,7 +167,6 @@ export interface SettlementJournal {
   findByTransaction(transaction: Hex): Promise<Job[]>
   /** Returns when a transaction of ours was signed, right before it was sent, Unix milliseconds. */
   signedAt(transaction: Hex): Promise<number | undefined>
-  openJobs(network: string): Promise<Job[]>
   /**
    * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of
    * the lease under which it was signed. The gas it may burn is reserved from the budgets of its bearers until its slot

@@ -179,10 +179,10 @@ export async function exportMerchants(
 /** Returns the ids of all merchants. Those without endpoints come last. */
 async function readOrder(stores: OperatorStores): Promise<Iterable<string>> {
   const ids = new Set<string>()
-  let page = await stores.listings.scanOutline(0, PAGE)
+  let page = await stores.listings.scanForIndex(0, PAGE)
   while (page.length > 0) {
     for (const { merchantId } of page) ids.add(merchantId)
-    page = await stores.listings.scanOutline(page.at(-1)?.id ?? 0, PAGE)
+    page = await stores.listings.scanForIndex(page.at(-1)?.id ?? 0, PAGE)
   }
   for await (const { merchant } of everyMerchant(stores)) ids.add(merchant.id)
   return ids

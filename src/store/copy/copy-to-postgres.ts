@@ -10,55 +10,40 @@ import { migrate } from '../postgres/migrations.js'
 import { type Database, openDatabase } from '../sqlite/database.js'
 import { backUp } from './snapshot.js'
 
-/** A table as it is copied: parents before children, rows in the order of their key. */
-interface CopiedTable {
-  name: string
-  key: readonly string[]
-  /** Whether its numbers are given out by the database. */
-  isNumbered?: true
-}
-
-/** Every table that both engines have. Tables that only replicas need begin empty. */
-const copiedTables: readonly CopiedTable[] = [
-  { name: 'jobs', key: ['id'] },
-  { name: 'attempts', key: ['hash'] },
-  { name: 'attempt_jobs', key: ['hash', 'position'] },
-  { name: 'gas_risks', key: ['hash', 'bearer'] },
-  { name: 'lanes', key: ['network', 'relayer'] },
-  { name: 'idempotency_keys', key: ['key'] },
-  { name: 'gas_spending', key: ['network', 'day', 'payer'] },
-  { name: 'blocks', key: ['role', 'address'] },
-  { name: 'audit', key: ['id'], isNumbered: true },
-  { name: 'merchants', key: ['id'] },
-  { name: 'endpoints', key: ['id'], isNumbered: true },
-  { name: 'probes', key: ['endpoint_id', 'checked_at'] },
-  { name: 'probe_hours', key: ['endpoint_id', 'hour', 'verdict'] },
-  { name: 'endpoint_prices', key: ['endpoint_id', 'source', 'at'] },
-  { name: 'listing_writes', key: ['merchant_id', 'revision'] },
-  { name: 'catalog_changes', key: ['sequence'], isNumbered: true },
-  { name: 'event_queue', key: ['sequence'], isNumbered: true },
-  { name: 'events', key: ['id'], isNumbered: true },
-  { name: 'hooks', key: ['id'] },
-  { name: 'hook_nonces', key: ['owner', 'nonce'] },
-  { name: 'activity', key: ['id'], isNumbered: true },
-  {
-    name: 'activity_sums',
-    key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'kind', 'state', 'reason', 'is_self'],
-  },
-  {
-    name: 'activity_latencies',
-    key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'kind', 'up_to_ms'],
-  },
-  { name: 'activity_payers', key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'payer'] },
-  { name: 'activity_buyers', key: ['pay_to', 'payer'] },
-  { name: 'endpoint_usage', key: ['endpoint_id'] },
-  { name: 'merchant_usage', key: ['merchant_id'] },
-  { name: 'usage_refresh', key: ['id'] },
-  { name: 'service_hours', key: ['hour'] },
-  { name: 'service_incidents', key: ['started_at'] },
-  { name: 'ratings', key: ['number'], isNumbered: true },
-  { name: 'rating_sums', key: ['network', 'pay_to', 'url', 'tool_name'] },
-  { name: 'hosted_records', key: ['kind', 'id'] },
+/** Every table that both engines have, parents before children. Tables that only replicas need begin empty. */
+const copiedTables = [
+  'jobs',
+  'attempts',
+  'attempt_jobs',
+  'gas_risks',
+  'lanes',
+  'idempotency_keys',
+  'gas_spending',
+  'blocks',
+  'audit',
+  'merchants',
+  'endpoints',
+  'probe_hours',
+  'endpoint_prices',
+  'listing_writes',
+  'catalog_changes',
+  'event_queue',
+  'events',
+  'hooks',
+  'hook_nonces',
+  'activity',
+  'activity_sums',
+  'activity_latencies',
+  'activity_payers',
+  'activity_buyers',
+  'endpoint_usage',
+  'merchant_usage',
+  'usage_refresh',
+  'service_hours',
+  'service_incidents',
+  'ratings',
+  'rating_sums',
+  'hosted_records',
 ]
 
 /** The number of rows and a SHA-256 over all of them in order: equal on two engines when every value is. */
@@ -138,12 +123,10 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
     await client.query('BEGIN')
     await refuseUnknownTables(source)
     // No service may begin to use it meanwhile.
-    await client.query(
-      `LOCK TABLE ${copiedTables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE NOWAIT`,
-    )
+    await client.query(`LOCK TABLE ${copiedTables.join(', ')} IN ACCESS EXCLUSIVE MODE NOWAIT`)
     await refuseRows(client)
     const report: CopyReport['tables'] = []
-    for (const table of copiedTables) report.push(await copyTable(source, client, table))
+    for (const name of copiedTables) report.push(await copyTable(source, client, name))
     await client.query('COMMIT')
     return report
   } catch (error) {
@@ -163,7 +146,7 @@ async function refuseUnknownTables(source: Database): Promise<void> {
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
     .pluck()
     .all() as string[]
-  const unknown = names.filter((name) => !copiedTables.some((table) => table.name === name))
+  const unknown = names.filter((name) => !copiedTables.includes(name))
   if (unknown.length > 0) {
     throw new CopyError(`The source has tables this version does not copy: ${unknown.join(', ')}.`)
   }
@@ -171,7 +154,7 @@ async function refuseUnknownTables(source: Database): Promise<void> {
 
 async function refuseRows(client: pg.Client): Promise<void> {
   const filled: string[] = []
-  for (const { name } of copiedTables) {
+  for (const name of copiedTables) {
     const { rows } = await client.query(`SELECT 1 FROM ${name} LIMIT 1`)
     if (rows.length > 0) filled.push(name)
   }
@@ -184,12 +167,12 @@ async function refuseRows(client: pg.Client): Promise<void> {
 async function copyTable(
   source: Database,
   client: pg.Client,
-  table: CopiedTable,
+  name: string,
 ): Promise<{ name: string } & RowDigest> {
-  const { name } = table
-  const columns = await columnsOf(source, client, table)
+  const columns = await columnsOf(source, client, name)
+  const key = columns.filter(({ place }) => place > 0).sort((a, b) => a.place - b.place)
   const list = columns.map((column) => `"${column.name}"`).join(', ')
-  const order = table.key.map((column) => `"${column}"`).join(', ')
+  const order = key.map((column) => `"${column.name}"`).join(', ')
   const insert = `INSERT INTO ${name} (${list}) SELECT * FROM unnest(${columns
     .map(({ type }, i) => `$${i + 1}::${type}[]`)
     .join(', ')})`
@@ -211,7 +194,7 @@ async function copyTable(
     if (page.length === ROWS_AT_ONCE) await write()
   }
   await write()
-  if (table.isNumbered === true) await carryNumbers(source, client, table)
+  await carryNumbers(source, client, name)
   const [copied, written] = [digest.finish(), await digestTarget(client, name, list, order)]
   if (copied.count !== written.count || copied.sha256 !== written.sha256) {
     throw new CopyError(
@@ -221,34 +204,34 @@ async function copyTable(
   return { name, ...copied }
 }
 
-/** Returns the columns of the source with their types in the target. */
-async function columnsOf(source: Database, client: pg.Client, { name }: CopiedTable) {
+/** Returns the columns of the source with their types in the target, and their places in the key, 0 for the others. */
+async function columnsOf(source: Database, client: pg.Client, table: string) {
   const { rows } = await client.query<{ name: string; type: string }>(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns
      WHERE table_schema = current_schema() AND table_name = $1`,
-    [name],
+    [table],
   )
   const types = new Map(rows.map((row) => [row.name, row.type]))
-  const names = source
-    .prepare(`SELECT name FROM pragma_table_info(?)`)
-    .pluck()
-    .all(name) as string[]
-  return names.map((column) => {
-    const type = types.get(column)
-    if (type === undefined) throw new CopyError(`The target has no column ${column} in ${name}.`)
-    return { name: column, type }
+  const columns = source
+    .prepare('SELECT name, pk AS place FROM pragma_table_info(?)')
+    .all(table) as { name: string; place: number }[]
+  return columns.map((column) => {
+    const type = types.get(column.name)
+    if (type === undefined)
+      throw new CopyError(`The target has no column ${column.name} in ${table}.`)
+    return { ...column, type }
   })
 }
 
-/** Carries the counter of numbers over, since a number is never given twice, even when its row is gone. */
-async function carryNumbers(
-  source: Database,
-  client: pg.Client,
-  { name, key }: CopiedTable,
-): Promise<void> {
-  const last = source.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(name)
+/** Carries the counter over where the database numbers rows: a number is never given twice, even when its row is gone. */
+async function carryNumbers(source: Database, client: pg.Client, table: string): Promise<void> {
+  const last = source.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table)
   if (typeof last !== 'number' || last < 1) return
-  await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], last])
+  await client.query(
+    `SELECT setval(pg_get_serial_sequence($1, column_name), $2) FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name = $1 AND is_identity = 'YES'`,
+    [table, last],
+  )
 }
 
 async function digestTarget(

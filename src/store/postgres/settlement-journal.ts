@@ -83,13 +83,6 @@ export function createSettlementJournal(database: Database, worker: string): Set
       const [row] = await database.rows<{ created_at: number }>(text, [transaction])
       return row?.created_at
     },
-    async openJobs(network) {
-      const rows = await database.rows<JobRow>(
-        `SELECT ${jobColumns} FROM jobs WHERE network = $1 AND is_open ORDER BY created_at`,
-        [network],
-      )
-      return rows.map(toJob)
-    },
     recordAttempt: (attempt, epoch, bearers = []) =>
       recordAttempt(database, worker, attempt, epoch, bearers),
     async nameTransaction({ id, round }, from, to, now) {

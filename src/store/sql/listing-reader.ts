@@ -5,7 +5,6 @@ import type {
   Merchant,
   MerchantRoster,
   MerchantUsageChange,
-  OutlinedEndpoint,
   PublishedEndpoint,
   SignedWrite,
   UsageChange,
@@ -109,12 +108,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
         [limit],
       ),
     scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
-    scanOutline: (after, limit) =>
-      sql.all<OutlinedEndpoint>(
-        `SELECT id, merchant_id AS "merchantId", status FROM endpoints
-         WHERE id > $1 ORDER BY id LIMIT $2`,
-        [after, limit],
-      ),
     indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
     usageOf,
     ratingsOf,
@@ -176,12 +169,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
            accepted_at AS "acceptedAt"
          FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
         [merchantId, after, limit],
-      ),
-    probesOf: (endpointId) =>
-      sql.all<{ checkedAt: number; verdict: string }>(
-        `SELECT checked_at AS "checkedAt", verdict FROM probes
-         WHERE endpoint_id = $1 ORDER BY checked_at`,
-        [endpointId],
       ),
     dueEndpoints: (now, limit) =>
       entries(

@@ -30,8 +30,6 @@ import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from '
 
 /** The lock on listings: any number, the same in every process and version. */
 const LISTINGS_LOCK = 5_042_003
-/** Probes of an endpoint that are kept for its health strip. */
-const PROBES_KEPT = 90
 
 /**
  * Writes of listings come one after another. Otherwise a change with a lower number could become visible after one with
@@ -242,7 +240,7 @@ function* saveProbe(
     position: row.position,
     lastUpdated: isChanged ? stampAfter(row, now) : row.last_updated,
   })
-  yield* keepProbe(endpointId, health)
+  yield* keepProbe(endpointId, health, probeOf(row))
   yield* keepPrices(endpointId, after, health.probe, now)
   yield* queueNews(row, health)
   // A probe that finds what the last one found changes nothing that anybody reads from an index.
@@ -369,7 +367,7 @@ function* saveEndpoint(
       [merchantId, position, now, ...writtenColumns.map((name) => columns[name])],
     )
     const { id } = inserted as { id: number }
-    yield* keepProbe(id, draft)
+    yield* keepProbe(id, draft, null)
     yield* keepPrices(id, columns, draft.probe, now)
     return id
   }
@@ -378,7 +376,7 @@ function* saveEndpoint(
   const isChanged = isTouched || isOther(row, columns)
   const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
   yield* updateEndpoint(row.id, columns, { position, lastUpdated })
-  yield* keepProbe(row.id, draft)
+  yield* keepProbe(row.id, draft, probeOf(row))
   yield* keepPrices(row.id, columns, draft.probe, now)
   yield* queueNews(row, draft)
   return row.id
@@ -396,28 +394,23 @@ function* updateEndpoint(
   )
 }
 
-function* keepProbe(id: number, { probe }: EndpointHealth): Steps<void> {
-  if (probe === null) return
-  const kept = yield* run(
-    `INSERT INTO probes (endpoint_id, checked_at, verdict) VALUES ($1, $2, $3)
-     ON CONFLICT (endpoint_id, checked_at) DO NOTHING`,
-    [id, probe.checkedAt, probe.verdict],
-  )
-  // An endpoint that is only given another time comes with the probe that it had.
-  if (kept === 0) return
-  yield* keepSample(id, probe)
-  yield* run(
-    `DELETE FROM probes WHERE endpoint_id = $1 AND checked_at <= (
-       SELECT checked_at FROM probes WHERE endpoint_id = $1
-       ORDER BY checked_at DESC LIMIT 1 OFFSET ${PROBES_KEPT})`,
-    [id],
-  )
+/** Adds a probe to the history, unless it is the one that the endpoint had before and only the time of the next has changed. */
+function* keepProbe(
+  id: number,
+  { probe }: EndpointHealth,
+  before: ProbeRecord | null,
+): Steps<void> {
+  if (probe !== null && probe.checkedAt !== before?.checkedAt) yield* keepSample(id, probe)
+}
+
+function probeOf({ probe }: EndpointRow): ProbeRecord | null {
+  return probe === null ? null : JSON.parse(probe)
 }
 
 /** Queues what the owner of an endpoint should hear of its last probe, unless the one before found the same. */
 function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<void> {
   if (probe === null) return
-  const before: ProbeRecord | null = row.probe === null ? null : JSON.parse(row.probe)
+  const before = probeOf(row)
   const driftOf = ({ warnings, seen }: ProbeRecord) =>
     warnings.includes('price_drift') ? seen.amount : undefined
   const drift = driftOf(probe)

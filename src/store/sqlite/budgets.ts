@@ -14,49 +14,23 @@ import type { Database } from './database.js'
 /** The payer of the row that sums the whole day. */
 const EVERYBODY = ''
 
-/** Sums that are remembered, since every verify asks for some. Beyond this number all are forgotten and read anew. */
-const MAX_REMEMBERED = 10_000
-
-/** The remembered sums of each database. A booking forgets those that it changes. */
-const rememberedOf = new WeakMap<Database, Map<string, bigint>>()
-
 export function createBudgetStore(database: Database): BudgetStore {
   const read = prepareRead(database)
-  const remembered = rememberedSums(database)
-  const recall = (network: string, day: string, payer: string) => {
-    const key = `${network}/${day}/${payer}`
-    let sum = remembered.get(key)
-    if (sum === undefined) {
-      sum = read(network, day, payer)
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      remembered.set(key, sum)
-    }
-    return sum
-  }
   return {
-    spentOn: async (network, day) => recall(network, day, EVERYBODY),
-    burntBy: async (network, day, payer) => recall(network, day, payer),
+    spentOn: async (network, day) => read(network, day, EVERYBODY),
+    burntBy: async (network, day, payer) => read(network, day, payer),
   }
-}
-
-function rememberedSums(database: Database): Map<string, bigint> {
-  const remembered = rememberedOf.get(database) ?? new Map<string, bigint>()
-  rememberedOf.set(database, remembered)
-  return remembered
 }
 
 /** Books gas inside a transaction that is already open. */
 export function createGasBooking(database: Database): (spending: GasSpending, day: string) => void {
   const read = prepareRead(database)
-  const remembered = rememberedSums(database)
   const write = database.prepare(
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
      ON CONFLICT (network, day, payer) DO UPDATE SET amount = excluded.amount`,
   )
   const add = (network: string, day: string, payer: string, amount: bigint) => {
     if (amount === 0n) return
-    // Whether this is rolled back or not, the next reader reads the row.
-    remembered.delete(`${network}/${day}/${payer}`)
     write.run(network, day, payer, (read(network, day, payer) + amount).toString())
   }
   const bearersOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
@@ -76,7 +50,6 @@ export function createGasBooking(database: Database): (spending: GasSpending, da
 export function createGasReservation(
   database: Database,
 ): (attempt: Attempt, bearers: readonly GasBearer[]) => void {
-  // Reads rows, not remembered sums: bookings of the same transaction may be rolled back.
   const read = prepareRead(database)
   const underWay = database.prepare(
     `SELECT a.relayer, a.relayer_nonce, r.amount FROM gas_risks r JOIN attempts a ON a.hash = r.hash

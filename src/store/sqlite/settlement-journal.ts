@@ -79,7 +79,6 @@ export function createSettlementJournal(
       return [...signed, ...found.filter(({ id }) => !known.has(id))].map(toJob)
     },
     signedAt: async (transaction) => sql.signedAt.get(transaction) as number | undefined,
-    openJobs: async (network) => (sql.openJobs.all(network) as JobRow[]).map(toJob),
     recordAttempt: (attempt, _epoch, bearers = []) =>
       commit.write(() => recordAttempt(attempt, bearers)),
     // A power cut brings back the former hash, which still names a transaction that may land.
@@ -260,9 +259,6 @@ function prepareSettlementStatements(database: Database) {
        ORDER BY transfer_log, created_at`,
     ),
     signedAt: database.prepare('SELECT created_at FROM attempts WHERE hash = ?').pluck(),
-    openJobs: database.prepare(
-      `SELECT ${jobColumns} FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
-    ),
     insertJob: database.prepare(
       `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
          expires_at, state, created_at, updated_at)

@@ -6,7 +6,7 @@ import { startArchivist } from '../../../src/store/archive.js'
 
 let root: string
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   root = mkdtempSync(join(tmpdir(), 'arcus-archivist-'))
 })
 afterEach(() => {

@@ -40,7 +40,7 @@ describe('a copy to PostgreSQL', () => {
     const { tables, hasChangedSince } = await copyToPostgres(path, url)
     expect(hasChangedSince).toBe(false)
     const empty = tables.filter(({ count }) => count === 0).map(({ name }) => name)
-    expect(empty).toEqual(['probes', 'probe_hours'])
+    expect(empty).toEqual(['probe_hours'])
 
     const copy = await openCopy(url)
     const find = (stores: Stores, id: string) =>

@@ -698,22 +698,6 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
     })
 
-    it('lists the open jobs of a network, oldest first', async () => {
-      const claimAt = (id: string, at: number, on = network) =>
-        stores.journal.claim(aJob({ id, network: on }), undefined, at)
-      await claimAt('late', noon + 2)
-      await claimAt('early', noon)
-      await claimAt('elsewhere', noon, 'eip155:5042002')
-      await confirm({ id: 'confirmed' })
-      await fail(await claim({ id: 'failed' }))
-      await recordAttempt(anAttempt({ jobIds: ['late'] }))
-      const open = await stores.journal.openJobs(network)
-      expect(open.map(({ id, state }) => [id, state])).toEqual([
-        ['early', 'queued'],
-        ['late', 'submitted'],
-      ])
-    })
-
     describe('the nonce of a relayer', () => {
       const next = () => stores.journal.findNextNonce(network, relayer)
       const set = (expected: number | undefined, value: number) =>

@@ -41,6 +41,10 @@ export interface Quote {
 /** The searchable parts of an endpoint of a listed merchant. */
 export interface ListedEndpoint
   extends Pick<IndexedEndpoint, 'id' | 'status' | 'method' | 'pricing' | 'hasSchema'> {
+  /** Whether it is listed when nobody asks for a merchant or a payTo: live, or seen by no probe yet unless its merchant must be live. */
+  isListed: boolean
+  /** Whether the last probe saw its own 402 as it is listed. */
+  isLive: boolean
   merchant: ListedMerchant
   /** Offsets in the text of the merchant, and in the labels. */
   titleStart: number
@@ -123,9 +127,13 @@ export function createCatalogList(sequence: number): CatalogList {
     merchants: () => merchants.values(),
     findMerchant: (id) => merchants.get(id),
     append(rows, added) {
-      for (const merchant of added) if (isPublic(merchant)) addMerchant(merchant)
+      const waiting = new Map(added.filter(isPublic).map((merchant) => [merchant.id, merchant]))
       for (const row of rows) {
-        const merchant = merchants.get(row.merchantId)
+        const { merchantId: id } = row
+        const fresh = waiting.get(id)
+        waiting.delete(id)
+        // Merchants come in the order of their first endpoints, so that searches find most ids in order.
+        const merchant = fresh === undefined ? merchants.get(id) : addMerchant(fresh)
         if (merchant !== undefined) addEndpoint(row, merchant)
       }
       // Reading a sign puts a text that grew together at once, which takes less memory than at the first search.
@@ -223,6 +231,9 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
   const terms = { network: merchant.network, asset: row.asset }
   return {
     id: row.id,
+    isListed: row.status === 'live' || (row.status === 'unverified' && !merchant.mustBeLive),
+    isLive: row.status === 'live',
+    evidence: NO_EVIDENCE,
     merchant,
     titleStart,
     descriptionStart: titleStart + title.length + 1,
@@ -240,7 +251,6 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     price: Number(dearestAsked(row.accepts, terms) ?? row.price),
     asset: shared(row.asset),
     currency: currencyOf(row.symbol),
-    evidence: NO_EVIDENCE,
   }
 }
 

@@ -35,8 +35,8 @@ export type EndpointTest = (endpoint: ListedEndpoint) => boolean
  * Decides what is listed when nobody asks for a merchant or a payTo: live endpoints, and those that no probe has seen
  * yet, unless their merchant must be live.
  */
-export function isListedByDefault({ status, merchant }: ListedEndpoint): boolean {
-  return status === 'live' || (status === 'unverified' && !merchant.mustBeLive)
+export function isListedByDefault({ isListed }: ListedEndpoint): boolean {
+  return isListed
 }
 
 /** Tells whether the filter names a merchant or its payTo. Then all its endpoints are shown. */

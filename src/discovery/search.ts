@@ -115,11 +115,13 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     const finders = words.map((word) => createFinder(word, isWide))
     for (const merchant of merchantsOf(filter)) {
       if (!finders.every(({ begin }) => begin(merchant))) continue
-      for (const endpoint of merchant.endpoints) {
+      const { endpoints } = merchant
+      // Plain loops: a catalog has many endpoints, and an iterator for each would take longer than the search.
+      for (let i = 0; i < endpoints.length; i++) {
+        const endpoint = endpoints[i] as ListedEndpoint
         let tier: number = TIERS.title
-        for (const { tierOf } of finders) {
-          tier = Math.max(tier, tierOf(endpoint))
-          if (tier === TIERS.nowhere) break
+        for (let word = 0; word < finders.length && tier !== TIERS.nowhere; word++) {
+          tier = Math.max(tier, (finders[word] as Finder).tierOf(endpoint))
         }
         if (tier !== TIERS.nowhere && isMet(endpoint) && visit(endpoint, tier) === true) return
       }
@@ -132,7 +134,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
       const groups: number[][] = Array.from({ length: GROUPS }, () => [])
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
-        const row = tier * 2 + (endpoint.status === 'live' ? 0 : 1)
+        const row = tier * 2 + (endpoint.isLive ? 0 : 1)
         groups[row * LEVELS + TOP_LEVEL - endpoint.evidence.level]?.push(endpoint.id)
       })
       return groups.map(inOrder)
@@ -204,8 +206,10 @@ function rankKey(filter: CatalogFilter, words: readonly string[]): string {
 
 /** Puts ids in order, which they mostly are already. */
 function inOrder(ids: number[]): number[] {
-  const isSorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] as number))
-  return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
+  for (let i = 1; i < ids.length; i++) {
+    if ((ids[i - 1] as number) > (ids[i] as number)) return Array.from(Float64Array.from(ids).sort())
+  }
+  return ids
 }
 
 /** Finds a word in the endpoints of one merchant after another. */

@@ -40,7 +40,7 @@ export interface Quote {
 
 /** The searchable parts of an endpoint of a listed merchant. */
 export interface ListedEndpoint
-  extends Pick<IndexedEndpoint, 'id' | 'status' | 'method' | 'pricing' | 'hasSchema'> {
+  extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema'> {
   /** Whether it is listed when nobody asks for a merchant or a payTo: live, or seen by no probe yet unless its merchant must be live. */
   isListed: boolean
   /** Whether the last probe saw its own 402 as it is listed. */
@@ -241,7 +241,6 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     tagsStart,
     urlStart: tagsStart + named.length + 1,
     urlEnd: merchant.labels.length,
-    status: row.status,
     method: row.method,
     pricing: row.pricing,
     hasSchema: row.hasSchema,

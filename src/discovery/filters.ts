@@ -31,14 +31,6 @@ export interface CatalogFilter {
 
 export type EndpointTest = (endpoint: ListedEndpoint) => boolean
 
-/**
- * Decides what is listed when nobody asks for a merchant or a payTo: live endpoints, and those that no probe has seen
- * yet, unless their merchant must be live.
- */
-export function isListedByDefault({ isListed }: ListedEndpoint): boolean {
-  return isListed
-}
-
 /** Tells whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
 export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
   return merchant !== undefined || payTo !== undefined
@@ -48,7 +40,7 @@ export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
 export function testOf(filter: CatalogFilter): EndpointTest {
   const { type, extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
   const asset = filter.asset?.toLowerCase()
-  const tests: EndpointTest[] = isAddressed(filter) ? [] : [isListedByDefault]
+  const tests: EndpointTest[] = isAddressed(filter) ? [] : [({ isListed }) => isListed]
   if (type !== undefined) tests.push((endpoint) => typeOf(endpoint) === type)
   if (method !== undefined) tests.push((endpoint) => endpoint.method === method)
   if (pricing !== undefined) tests.push((endpoint) => endpoint.pricing === pricing)
@@ -60,7 +52,7 @@ export function testOf(filter: CatalogFilter): EndpointTest {
     tests.push(({ price }) => price <= maxPrice)
     if (currency === undefined) tests.push((endpoint) => endpoint.asset === asset)
   }
-  if (verified !== undefined) tests.push(({ status }) => (status === 'live') === verified)
+  if (verified !== undefined) tests.push(({ isLive }) => isLive === verified)
   if (official !== undefined) tests.push(({ merchant }) => merchant.isOfficial === official)
   if (hasSchema !== undefined) tests.push((endpoint) => endpoint.hasSchema === hasSchema)
   if (extension !== undefined) tests.push(({ extensions }) => extensions.includes(extension))

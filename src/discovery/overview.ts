@@ -1,5 +1,4 @@
 import type { CatalogList } from './catalog-list.js'
-import { isListedByDefault } from './filters.js'
 import type { Pace } from './pace.js'
 
 /** The figures that the home page tells of the whole catalog. */
@@ -24,7 +23,7 @@ export async function readOverview(
   for (let from = 0; from < endpoints.length; from += AT_ONCE) {
     await pace.share(async () => {
       for (const endpoint of endpoints.slice(from, from + AT_ONCE)) {
-        if (!isListedByDefault(endpoint)) continue
+        if (!endpoint.isListed) continue
         const { id } = endpoint.merchant
         const sum = (payers.get(id) ?? 0) + endpoint.evidence.payers
         if (sum > 0) payers.set(id, sum)

@@ -6,13 +6,7 @@ import {
   type ListedMerchant,
   lowerBound,
 } from './catalog-list.js'
-import {
-  type CatalogFilter,
-  type EndpointTest,
-  isAddressed,
-  isListedByDefault,
-  testOf,
-} from './filters.js'
+import { type CatalogFilter, type EndpointTest, isAddressed, testOf } from './filters.js'
 import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
 import { type Sort, sortedIds } from './sorting.js'
 import { findCorrections, rewrite } from './spelling.js'
@@ -115,13 +109,11 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     const finders = words.map((word) => createFinder(word, isWide))
     for (const merchant of merchantsOf(filter)) {
       if (!finders.every(({ begin }) => begin(merchant))) continue
-      const { endpoints } = merchant
-      // Plain loops: a catalog has many endpoints, and an iterator for each would take longer than the search.
-      for (let i = 0; i < endpoints.length; i++) {
-        const endpoint = endpoints[i] as ListedEndpoint
+      for (const endpoint of merchant.endpoints) {
         let tier: number = TIERS.title
-        for (let word = 0; word < finders.length && tier !== TIERS.nowhere; word++) {
-          tier = Math.max(tier, (finders[word] as Finder).tierOf(endpoint))
+        for (const { tierOf } of finders) {
+          tier = Math.max(tier, tierOf(endpoint))
+          if (tier === TIERS.nowhere) break
         }
         if (tier !== TIERS.nowhere && isMet(endpoint) && visit(endpoint, tier) === true) return
       }
@@ -143,7 +135,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
 
   /** Tells whether any public endpoint has the word, whatever the rest of the filter is. */
   function occurs(word: string, filter: CatalogFilter): boolean {
-    const isMet = isAddressed(filter) ? () => true : isListedByDefault
+    const isMet: EndpointTest = ({ isListed }) => isListed || isAddressed(filter)
     // The result of a query for this word alone may be known already.
     const known = isAddressed(filter) ? undefined : kept.get(rankKey({}, [word]))
     if (known !== undefined) return isAnything(known)
@@ -206,10 +198,8 @@ function rankKey(filter: CatalogFilter, words: readonly string[]): string {
 
 /** Puts ids in order, which they mostly are already. */
 function inOrder(ids: number[]): number[] {
-  for (let i = 1; i < ids.length; i++) {
-    if ((ids[i - 1] as number) > (ids[i] as number)) return Array.from(Float64Array.from(ids).sort())
-  }
-  return ids
+  const isSorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] as number))
+  return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
 }
 
 /** Finds a word in the endpoints of one merchant after another. */

@@ -159,11 +159,11 @@ export function createWordCounts(): WordCounts {
       const letters = lettersOf(word)
       const neighbourOf = createComparison(word, maxDistance)
       const found = new Map<string, Neighbour>()
-      for (const [other, counted] of words) {
+      words.forEach((counted, other) => {
         // An edit takes away one letter at most.
-        if (countOnes(letters & ~counted.letters) > maxDistance) continue
+        if (countOnes(letters & ~counted.letters) > maxDistance) return
         const neighbour = neighbourOf(other)
-        if (neighbour === undefined) continue
+        if (neighbour === undefined) return
         // Several words may share a beginning, which may be a word too.
         const known = found.get(neighbour.word)
         found.set(neighbour.word, {
@@ -171,7 +171,7 @@ export function createWordCounts(): WordCounts {
           isWhole: neighbour.isWhole || known?.isWhole === true,
           count: counted.count + (known?.count ?? 0),
         })
-      }
+      })
       return [...found.values()]
     },
   }

@@ -199,9 +199,12 @@ it('counts a merchant once for each tag of what is listed, and finds those that 
     ['b', 'live', ['weather'], 4],
     ['c', 'failing', ['weather', 'spam'], 90],
   ] as const
-  const merchant = (id: string) => ({ id, mustBeLive: true })
   const list = endpoints.map(([id, status, tags, payers], i) => ({
-    ...{ id: i + 1, status, tags, merchant: merchant(id), evidence: { payers } },
+    id: i + 1,
+    isListed: status === 'live',
+    tags,
+    merchant: { id },
+    evidence: { payers },
   }))
   const catalog = { ...createCatalogList(0), endpoints: list as never }
   expect(await readOverview(catalog, { share: (work) => work() })).toEqual({

@@ -57,6 +57,11 @@ export const network = z
   .regex(/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/)
   .meta({ id: 'Network', description: 'CAIP-2: eip155:5042 is Arc, eip155:5042002 its testnet.' })
 
+const ID_RULE = 'must be a whole number from 1'
+
+/** The id of an endpoint in a request. */
+export const endpointId = z.int(ID_RULE).min(1, ID_RULE)
+
 export const seconds = z.int().meta({ id: 'UnixSeconds', description: 'Unix time in seconds.' })
 
 export const time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, UTC.' })

@@ -1,44 +1,41 @@
 import { z } from 'zod'
-import { type AnswerOf, anyObject } from './fields.js'
+import { type AnswerOf, anyObject, endpointId } from './fields.js'
 
 /** Longest value of a header that carries a payment: servers take headers of 16 KiB in all. */
 const MAX_PAYMENT_CHARS = 16_384
 const MAX_HEADER_CHARS = 512
 
-export const tryBody = z.strictObject(
-  {
-    merchantId: z.string().max(200).describe('Merchant id.'),
-    endpointId: z.int().min(1).describe('The id in the `state` of the endpoint.'),
-    input: z
-      .strictObject({
-        pathParams: z
-          .record(z.string(), z.string())
-          .optional()
-          .describe('For the places of the path, such as `:id`.'),
-        queryParams: anyObject.optional(),
-        body: z.unknown().optional().describe('Sent in the `bodyType` of the listing.'),
-        arguments: anyObject.optional().describe('Of a tool.'),
-        headers: z
-          .record(
-            z.string(),
-            z
-              .string()
-              .regex(/^[\x20-\x7e]*$/)
-              .max(MAX_HEADER_CHARS),
-          )
-          .optional()
-          .describe('Of those that the listing names, `Accept`, `Accept-Language` and `X-…`.'),
-      })
-      .describe('What stands in the place of the example of the listing.'),
-    payment: z
-      .string()
-      .max(MAX_PAYMENT_CHARS)
-      .regex(/^[A-Za-z0-9+/]+={0,2}$/)
-      .optional()
-      .describe('Base64, as the header `PAYMENT-SIGNATURE` has it.'),
-  },
-  'The body must be a JSON object',
-)
+export const tryBody = z.strictObject({
+  merchantId: z.string().max(200, 'must have at most 200 characters').describe('Merchant id.'),
+  endpointId: endpointId.describe('The id in the `state` of the endpoint.'),
+  input: z
+    .strictObject({
+      pathParams: z
+        .record(z.string(), z.string())
+        .optional()
+        .describe('For the places of the path, such as `:id`.'),
+      queryParams: anyObject.optional(),
+      body: z.unknown().optional().describe('Sent in the `bodyType` of the listing.'),
+      arguments: anyObject.optional().describe('Of a tool.'),
+      headers: z
+        .record(
+          z.string(),
+          z
+            .string()
+            .regex(/^[\x20-\x7e]*$/, 'must be of visible ASCII characters and spaces')
+            .max(MAX_HEADER_CHARS, `must have at most ${MAX_HEADER_CHARS} characters`),
+        )
+        .optional()
+        .describe('Of those that the listing names, `Accept`, `Accept-Language` and `X-…`.'),
+    })
+    .describe('What stands in the place of the example of the listing.'),
+  payment: z
+    .string()
+    .max(MAX_PAYMENT_CHARS, `must have at most ${MAX_PAYMENT_CHARS} characters`)
+    .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64')
+    .optional()
+    .describe('Base64, as the header `PAYMENT-SIGNATURE` has it.'),
+})
 
 export const tryAnswer = z
   .union([

@@ -40,9 +40,13 @@ import { createWrites } from '../directory/listings/writes.js'
 import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
 import { historyRoutes } from '../directory/probe/endpoint-history.js'
 import { createGuardedFetch, type GuardedFetch } from '../directory/probe/guarded-fetch.js'
-import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
 import type { OwnCalls } from '../directory/probe/own-calls.js'
-import { createProbe, type Probe } from '../directory/probe/probe.js'
+import {
+  createLiveTerms,
+  createProbe,
+  type LiveTerms,
+  type Probe,
+} from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from '../directory/probe/try-routes.js'

@@ -71,6 +71,22 @@ export function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
+/** An object without members that are undefined: those that may be so are optional. */
+type Defined<Members> = {
+  [Name in keyof Members as undefined extends Members[Name] ? never : Name]: Members[Name]
+} & {
+  [Name in keyof Members as undefined extends Members[Name] ? Name : never]?: Exclude<
+    Members[Name],
+    undefined
+  >
+}
+
+/** Leaves out the members that are undefined, as JSON does. */
+export function defined<Members extends object>(members: Members): Defined<Members> {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as Defined<Members>
+}
+
 /** Quotes a caller's value for a message: JSON-escaped and short, so that it cannot pass for text of ours. */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'

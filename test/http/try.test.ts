@@ -176,6 +176,32 @@ describe('POST /api/try', () => {
   })
 
   it.each([
+    [undefined, 'The body is required.'],
+    [[7], 'The body must be an object.'],
+    [{}, 'merchantId is required.'],
+    [{ merchantId: 'weather', endpointId: '7' }, 'endpointId must be a whole number from 1.'],
+    [{ merchantId: 'weather', endpointId: 7 }, 'input is required.'],
+    [
+      { merchantId: 'weather', endpointId: 7, input: { headers: { 'X-A': 'a\r\nb' } } },
+      'input.headers.X-A must be of visible ASCII characters and spaces.',
+    ],
+    [
+      { merchantId: 'weather', endpointId: 7, input: { headers: { ['x'.repeat(9_000)]: 7 } } },
+      `input.headers.${'x'.repeat(86)} must be a string.`,
+    ],
+    [{ merchantId: 'weather', endpointId: 7, input: {}, payment: '!' }, 'payment must be base64.'],
+    [
+      { merchantId: 'weather', endpointId: 7, input: {}, url: 'https://a.example/' },
+      'The body has members that are not known here: "url".',
+    ],
+  ] as const)('says in a sentence what is wrong with the body %j', async (body, message) => {
+    const { app } = await aServer({ endpoint: {} })
+    const payload = body === undefined ? {} : { payload: structuredClone(body) as object }
+    const answer = await app.inject({ method: 'POST', url: '/api/try', ...payload })
+    expect([answer.statusCode, answer.json()]).toEqual([400, { error: 'invalid_request', message }])
+  })
+
+  it.each([
     [{ merchant: { hiddenReason: 'Fraud' } }, 403, 'merchant_hidden'],
     [{ merchant: { deletedAt: 5 } }, 410, 'merchant_deleted'],
     [{ endpoint: { method: 'DELETE' } }, 409, 'not_callable'],

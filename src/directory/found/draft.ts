@@ -3,8 +3,7 @@ import { cleanText } from 'arcus-client/text'
 import type { DescribedEndpoint, ListedEndpoint } from '../../store/listings.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json.js'
-import { cleanJson } from '../probe/clean-json.js'
-import { exampleIn, inputSchemaIn } from '../probe/payment-required.js'
+import { cleanJson, exampleIn, inputSchemaIn } from '../probe/payment-required.js'
 import type { ListedTool } from '../probe/tool-call.js'
 
 /** A price of a payment or a 402, with its token in lower case. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { DescribedCode } from '../../api/errors.js'
 import { RequestFault } from '../../http/errors.js'
 import type { Example, Operation } from '../../http/operation.js'
+import { parameterFault } from '../../http/query.js'
 import type { Merchant } from '../../store/listings.js'
 
 /** Codes on the wire by HTTP status, each with its meaning in one sentence for the documentation. */
@@ -162,6 +163,21 @@ export function parseBody<Schema extends z.ZodType>(
     message,
   }))
   throw listingFault(issues, parsed.error.issues.length - issues.length)
+}
+
+/** Longest name of a field that a refusal repeats. */
+const MAX_FIELD_CHARS = 100
+
+/** Parses the body of an unsigned request. Throws a 400 (`invalid_request`) that names the first wrong field and its rule. */
+export function readBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(body, { error: describeIssue })
+  if (parsed.success) return parsed.data
+  const [{ path, message } = { path: [], message: 'is malformed' }] = parsed.error.issues
+  const field = formatPath(path).slice(0, MAX_FIELD_CHARS) || 'The body'
+  throw parameterFault(asSentence(`${field} ${message}`))
 }
 
 /** Makes the fault of a body from its issues; `omitted` is how many more there are. */

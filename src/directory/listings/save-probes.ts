@@ -3,8 +3,7 @@ import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listi
 import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { hostKey } from '../probe/call-limits.js'
-import { freshHealth, nextHealth } from '../probe/health.js'
-import type { Probe, ProbeResult } from '../probe/probe.js'
+import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import { WriteFault } from './faults.js'
 
 /** An endpoint as it is saved, with what its probe found. */

@@ -19,56 +19,51 @@ export interface CallBudgetOptions {
   perHost?: Omit<TokenBucketOptions, 'now'>
 }
 
-/** The bounds on calls that strangers cause: per caller, per host, and at once. */
-export interface CallBudget {
-  /** Runs the work, or throws a 429 that says when to try again. `merchant` is the id of the one whose endpoint it is. */
-  spend<T>(caller: string, host: string, work: () => Promise<T>, merchant?: string): Promise<T>
-}
-
 const BUSY_SECONDS = 5
 
-export function createCallBudget(options: CallBudgetOptions): CallBudget {
+export type CallBudget = ReturnType<typeof createCallBudget>
+
+/** Creates the bounds on calls that strangers cause: per caller, per host, and at once. */
+export function createCallBudget(options: CallBudgetOptions) {
   const { now, maxConcurrent = 4, maxConcurrentEach = maxConcurrent } = options
   const { slow = { afterMs: 0, places: 0 } } = options
   const callers = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perCaller, now })
   const hosts = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perHost, now })
-  /** Calls that run now, by the name of their caller, of their host and of the merchant. */
-  const running = new Map<string, number>()
-  /** The start of each call that runs now. */
-  const underWay = new Set<{ at: number }>()
+  /** The calls that run now, each with its start and the names of its caller, its host and its merchant. */
+  const running = new Set<{ at: number; names: readonly string[] }>()
 
   function isFull(): boolean {
-    const isSlow = ({ at }: { at: number }) => now() - at >= slow.afterMs
-    const slowOnes = Math.min([...underWay].filter(isSlow).length, slow.places)
-    return underWay.size - slowOnes >= maxConcurrent
+    const slowOnes = [...running].filter(({ at }) => now() - at >= slow.afterMs).length
+    return running.size - Math.min(slowOnes, slow.places) >= maxConcurrent
   }
 
-  function count(name: string, by: 1 | -1): void {
-    const left = (running.get(name) ?? 0) + by
-    if (left > 0) running.set(name, left)
-    else running.delete(name)
+  function isBusy(name: string): boolean {
+    return [...running].filter(({ names }) => names.includes(name)).length >= maxConcurrentEach
   }
 
   return {
-    async spend(caller, host, work, merchant) {
+    /** Runs the work, or throws a 429 that says when to try again. `merchant` is the id of the one whose endpoint it is. */
+    async spend<T>(
+      caller: string,
+      host: string,
+      work: () => Promise<T>,
+      merchant?: string,
+    ): Promise<T> {
       const callerWait = callers.take(caller)
       if (callerWait > 0) throw rateLimitFault(callerWait)
       const names = [`from ${caller}`, `to ${host}`]
       if (merchant !== undefined) names.push(`of ${merchant}`)
-      const isBusy = names.some((name) => (running.get(name) ?? 0) >= maxConcurrentEach)
-      if (isFull() || isBusy) {
+      if (isFull() || names.some(isBusy)) {
         throw tooMany('Too many endpoints are being called at this moment', BUSY_SECONDS)
       }
       const hostWait = hosts.take(host)
       if (hostWait > 0) throw tooMany('This host was checked too often just now', hostWait)
-      const call = { at: now() }
-      underWay.add(call)
-      for (const name of names) count(name, 1)
+      const call = { at: now(), names }
+      running.add(call)
       try {
         return await work()
       } finally {
-        underWay.delete(call)
-        for (const name of names) count(name, -1)
+        running.delete(call)
       }
     },
   }
@@ -89,45 +84,55 @@ const GAP_MS = 1_000
 /** Hosts remembered at once; those whose gap is over are forgotten first. */
 const MAX_HOSTS = 10_000
 const RETRY_MS = 50
+/** Longest wait of a call for the turn of its host. */
+const TURN_WAIT_MS = 5_000
 
-/** The pace of calls to one host: one at a time, with a gap between them. */
-export interface HostPace {
-  /** Takes the host's turn; `false` if it is not free. */
-  enter(host: string): boolean
-  /** Waits for the host's turn; `false` if it does not come within the time. */
-  enterWithin(host: string, waitMs: number): Promise<boolean>
-  /** Ends the turn. */
-  leave(host: string): void
-}
+export type HostPace = ReturnType<typeof createHostPace>
 
-/** `now` is in milliseconds. */
-export function createHostPace(now: () => number, gapMs = GAP_MS): HostPace {
+/** Creates the pace of calls to one host: one at a time, with a gap between them. `now` is in milliseconds. */
+export function createHostPace(now: () => number, gapMs = GAP_MS) {
   /** Infinity while a call runs. */
   const freeAt = new Map<string, number>()
 
-  function forgetFree(): void {
-    for (const [host, at] of freeAt) if (at <= now()) freeAt.delete(host)
-  }
-
-  function enter(host: string): boolean {
+  function enter(url: string): boolean {
+    const host = hostKey(url)
     if ((freeAt.get(host) ?? 0) > now()) return false
     freeAt.set(host, Number.POSITIVE_INFINITY)
     return true
   }
 
+  async function enterSoon(url: string): Promise<boolean> {
+    const until = now() + TURN_WAIT_MS
+    while (!enter(url)) {
+      if (now() >= until) return false
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+    return true
+  }
+
+  function leave(url: string): void {
+    freeAt.set(hostKey(url), now() + gapMs)
+    if (freeAt.size <= MAX_HOSTS) return
+    for (const [host, at] of freeAt) if (at <= now()) freeAt.delete(host)
+  }
+
   return {
+    /** Takes the turn of the URL's host; `false` if it is not free. */
     enter,
-    async enterWithin(host, waitMs) {
-      const until = now() + waitMs
-      while (!enter(host)) {
-        if (now() >= until) return false
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    /** Waits for the turn; `false` if it does not come soon. */
+    enterSoon,
+    /** Ends the turn. */
+    leave,
+    /** Runs the work in the turn of the URL's host, or throws a 429 if that does not come soon. */
+    async inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+      if (!(await enterSoon(url))) {
+        throw tooMany('This host is being checked at this moment', BUSY_SECONDS)
       }
-      return true
-    },
-    leave(host) {
-      freeAt.set(host, now() + gapMs)
-      if (freeAt.size > MAX_HOSTS) forgetFree()
+      try {
+        return await work()
+      } finally {
+        leave(url)
+      }
     },
   }
 }
@@ -135,20 +140,4 @@ export function createHostPace(now: () => number, gapMs = GAP_MS): HostPace {
 /** Returns the host whose turn a URL takes, with its port unless that is the usual one. */
 export function hostKey(url: string): string {
   return parseUrl(url)?.host ?? url
-}
-
-/** Longest wait of a call for the turn of its host. */
-export const TURN_WAIT_MS = 5_000
-
-/** Runs the work in the turn of the URL's host, or throws a 429 if that does not come soon. */
-export async function inTurn<T>(pace: HostPace, url: string, work: () => Promise<T>): Promise<T> {
-  const host = hostKey(url)
-  if (!(await pace.enterWithin(host, TURN_WAIT_MS))) {
-    throw tooMany('This host is being checked at this moment', BUSY_SECONDS)
-  }
-  try {
-    return await work()
-  } finally {
-    pace.leave(host)
-  }
 }

@@ -67,7 +67,7 @@ export type OfEndpoint = {
   Querystring: Record<string, unknown>
 }
 
-/** Finds the endpoint of a path. Throws a 404, a 410, or a 403 with the reason of the operator. */
+/** Finds an endpoint of a merchant by their ids. Throws a 404, a 410, or a 403 with the reason of the operator. */
 export async function findEndpoint(
   store: HistoryRoutesOptions['store'],
   { id, endpoint }: OfEndpoint['Params'],
@@ -76,11 +76,13 @@ export async function findEndpoint(
   const isNumber = /^[1-9][0-9]{0,14}$/.test(endpoint)
   const [entry] = isNumber ? await store.entriesById([Number(endpoint)]) : []
   if (entry?.merchant.id === id) return entry
-  throw new RequestFault({
-    statusCode: 404,
-    code: 'endpoint_not_found',
-    message: 'The path names no endpoint of this merchant.',
-  })
+  throw missingEndpoint()
+}
+
+export function missingEndpoint(): RequestFault {
+  const { code, status } = httpCodes.endpointNotFound
+  const message = 'The merchant has no endpoint with this id.'
+  return new RequestFault({ statusCode: status, code, message })
 }
 
 /** Serves `GET /api/merchants/:id/endpoints/:endpoint/health` and `…/prices`. */

@@ -6,15 +6,13 @@ import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
 import {
   type CallExample,
   type CallMethod,
-  type CallTarget,
   callMethods,
   isOneOf,
   parametersIn,
   parseJson,
 } from '../../x402/calls.js'
-import { isObject, memberOf } from '../../x402/json.js'
+import { defined, isObject, memberOf } from '../../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
-import { type CleanLimits, cleanJson } from './clean-json.js'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */
@@ -50,17 +48,18 @@ export function parsePaymentRequired(
   if (isVersion2(fromHeader)) {
     return toQuotedPayment(fromHeader, 'header', /[-_]/.test(header ?? ''))
   }
-  const fromBody = parseJson(body)
-  if (isVersion2(fromBody)) return toQuotedPayment(fromBody, 'body', false)
-  if (isObject(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
-  return { kind: 'none', hasHeader: header !== undefined }
+  return readPaymentRequired(parseJson(body), 'body', header !== undefined)
 }
 
-/** Reads the requirements in the result of an MCP tool. Never throws. */
-export function readPaymentRequired(required: unknown): PaymentRequiredAnswer {
-  if (isVersion2(required)) return toQuotedPayment(required, 'tool', false)
+/** Reads the requirements in the body of a 402, or in the result of an MCP tool. Never throws. */
+export function readPaymentRequired(
+  required: unknown,
+  source: 'body' | 'tool',
+  hasHeader = false,
+): PaymentRequiredAnswer {
+  if (isVersion2(required)) return toQuotedPayment(required, source, false)
   if (isObject(required) && required.x402Version === 1) return { kind: 'version1' }
-  return { kind: 'none', hasHeader: false }
+  return { kind: 'none', hasHeader }
 }
 
 function isVersion2(value: unknown): value is Record<string, unknown> & { accepts: unknown[] } {
@@ -190,13 +189,13 @@ const MAX_DESCRIPTION_CHARS = 1_000
 /** Reads `resource` of a 402, without every member that breaks its rule. */
 function readQuotedResource(resource: unknown): QuotedResource {
   const { iconUrl, ...metadata } = readServiceMetadata(resource)
-  const url = clean(memberOf(resource, 'url'), MAX_RESOURCE_URL_CHARS)
-  const description = clean(memberOf(resource, 'description'), MAX_DESCRIPTION_CHARS)
   return {
     ...metadata,
-    ...(url === undefined ? {} : { url }),
-    ...(description === undefined ? {} : { description }),
-    ...(iconUrl !== undefined && isCallable(iconUrl) ? { iconUrl } : {}),
+    ...defined({
+      url: clean(memberOf(resource, 'url'), MAX_RESOURCE_URL_CHARS),
+      description: clean(memberOf(resource, 'description'), MAX_DESCRIPTION_CHARS),
+      iconUrl: iconUrl !== undefined && isCallable(iconUrl) ? iconUrl : undefined,
+    }),
   }
 }
 
@@ -217,46 +216,30 @@ interface QuotedBazaar {
   schema: Record<string, unknown>
 }
 
-interface InputHints {
-  target: Pick<CallTarget, 'toolName'> & { method?: CallMethod }
-  example?: CallExample
-  /** JSON Schema of the parameters. */
-  inputSchema?: Record<string, unknown>
-}
-
-/** A description of parameters, not a document. */
-const bazaarLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
-
 /**
  * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about a call, or its schema refers
  * to anything outside itself.
  */
 function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
   if (!isObject(extensions) || !Object.hasOwn(extensions, 'bazaar')) return null
-  const bazaar = cleanJson(extensions.bazaar, bazaarLimits)
+  const bazaar = cleanJson(extensions.bazaar)
   if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
   const { info, schema } = bazaar
   if (!isObject(info.input) || !['http', 'mcp'].includes(info.input.type as string)) return null
   return findOutsideReference(schema) === undefined ? { info, schema } : null
 }
 
-/** Returns the parts of the extension that help to call the endpoint. */
-export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
+/** Returns the parts of the extension that help to call the endpoint; `inputSchema` is that of the parameters. */
+export function inputHintsOf({ info, schema }: QuotedBazaar) {
   const { input } = info
   const isTool = memberOf(input, 'type') === 'mcp'
   const said = isTool ? 'MCP' : memberOf(input, 'method')
   const method = isOneOf(callMethods, said) ? said : undefined
-  const toolName = memberOf(input, 'toolName')
+  const named = memberOf(input, 'toolName')
+  const toolName = isTool && typeof named === 'string' ? named : undefined
   const example = exampleIn(info, method ?? 'GET')
-  const inputSchema = inputSchemaIn({ info, schema }, method ?? 'GET')
-  return {
-    target: {
-      ...(method === undefined ? {} : { method }),
-      ...(isTool && typeof toolName === 'string' ? { toolName } : {}),
-    },
-    ...(example === undefined ? {} : { example }),
-    ...(inputSchema === null ? {} : { inputSchema }),
-  }
+  const inputSchema = inputSchemaIn({ info, schema }, method ?? 'GET') ?? undefined
+  return { target: defined({ method, toolName }), ...defined({ example, inputSchema }) }
 }
 
 /** Returns the example of a call inside `info`; `undefined` where it has none for the method. */
@@ -272,11 +255,8 @@ export function exampleIn(
   const given = memberOf(input, main)
   if (given === undefined || (main === 'queryParams' && !isObject(given))) return undefined
   const names = main === 'body' ? ['bodyType', 'queryParams', 'headers'] : ['headers']
-  const beside = names.flatMap((name) => {
-    const value = memberOf(input, name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  return { [main]: given, ...Object.fromEntries(beside) }
+  const beside = names.map((name) => [name, memberOf(input, name)] as const)
+  return { [main]: given, ...defined(Object.fromEntries(beside)) }
 }
 
 /** Returns the schema of the parameters: of a tool its own, else the part inside the schema of `info`. */
@@ -289,8 +269,14 @@ export function inputSchemaIn(
   return isObject(own) && isDescriptive(own) ? { ...withoutDialect(own), type: 'object' } : null
 }
 
+/** Returns a stranger's JSON Schema of parameters, cleaned; `undefined` where it is none, or too large. */
+export function cleanSchema(schema: unknown): Record<string, unknown> | undefined {
+  const cleaned = cleanJson(schema)
+  return isObject(cleaned) ? withoutDialect(cleaned) : undefined
+}
+
 /** Leaves out the dialect: servers name draft 7, and mean schemas of parameters that are the same in 2020-12. */
-export function withoutDialect(schema: Record<string, unknown>): Record<string, unknown> {
+function withoutDialect(schema: Record<string, unknown>): Record<string, unknown> {
   const { $schema: _, ...rest } = schema
   return rest
 }
@@ -329,4 +315,41 @@ function referencesOf(schemas: unknown[]): string[] {
   return [...schemaKeywords(schemas)].flatMap(([keyword, value]) =>
     pointing.test(keyword) && typeof value === 'string' ? [value] : [],
   )
+}
+
+/** Names with a meaning in JavaScript. */
+const closedNames = new Set(['__proto__', 'constructor', 'prototype'])
+const MAX_NAME_CHARS = 128
+/** The limits of a description of parameters, which is no document. `nodes` counts members and elements alike. */
+const descriptionLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+
+/**
+ * Copies a stranger's JSON with cleaned texts and without dangerous names. Returns `undefined` when it exceeds a limit:
+ * half a schema would be worse than none.
+ */
+export function cleanJson(value: unknown, limits = descriptionLimits): unknown {
+  let nodes = 0
+  const isTooLarge = (depth: number) => ++nodes > limits.nodes || depth > limits.depth
+  const copy = (source: unknown, depth: number): unknown => {
+    if (isTooLarge(depth)) throw new RangeError('too large')
+    if (typeof source === 'string') {
+      if (source.length > limits.stringChars) throw new RangeError('too long')
+      return cleanText(source, limits.stringChars)
+    }
+    if (Array.isArray(source)) return source.map((item) => copy(item, depth + 1))
+    if (typeof source !== 'object' || source === null) return source
+    return Object.fromEntries(
+      Object.entries(source)
+        .map(
+          ([name, member]) => [cleanText(name, MAX_NAME_CHARS), copy(member, depth + 1)] as const,
+        )
+        .filter(([name]) => !closedNames.has(name)),
+    )
+  }
+  try {
+    return copy(value, 1)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }

@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { httpCodes } from '../../api/errors.js'
+import { endpointId } from '../../api/fields.js'
 import { type ProbeAnswer, probeAnswer } from '../../api/listings.js'
 import { RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
-import { ofMerchant, present, refusals, unknownMerchant } from '../listings/faults.js'
+import { defined } from '../../x402/json.js'
+import { ofMerchant, present, readBody, refusals, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, hostKey } from './call-limits.js'
+import { missingEndpoint } from './endpoint-history.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
 interface ProbeRoutesOptions {
@@ -21,18 +24,11 @@ interface ProbeRoutesOptions {
 /** Endpoints probed for a request that names none; those with the oldest probe come first. */
 const MAX_AT_ONCE = 5
 
-const idProblem = 'endpointId must be a whole number from 1'
-
-const probeBody = z.object(
-  {
-    endpointId: z
-      .int(idProblem)
-      .min(1, idProblem)
-      .optional()
-      .describe('The id in its `state`; without it the endpoints with the oldest probe.'),
-  },
-  'The body must be a JSON object',
-)
+const probeBody = z.object({
+  endpointId: endpointId
+    .optional()
+    .describe('The id in its `state`; without it the endpoints with the oldest probe.'),
+})
 
 const probeOperation: Operation = {
   id: 'probeMerchant',
@@ -57,7 +53,7 @@ export async function probeRoutes(
     '/api/merchants/:id/probe',
     describedAs(probeOperation),
     async (request, reply) => {
-      const endpointId = parseEndpointId(request.body)
+      const { endpointId } = readBody(probeBody, request.body ?? {})
       const { id } = request.params
       present(await store.findMerchant(id))
       const wanted = pick(await store.endpointsOf(id), endpointId)
@@ -88,7 +84,7 @@ function toAnswer(
   state: string,
 ): ProbedEndpoint {
   const { status, probe, failures, nextProbeAt } = health
-  const tool = toolName === undefined ? {} : { toolName }
+  const tool = defined({ toolName })
   return { id, url, method, ...tool, state, status, probe, failures, nextProbeAt }
 }
 
@@ -98,19 +94,6 @@ function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[]
     return endpoints.toSorted((a, b) => checkedAt(a) - checkedAt(b)).slice(0, MAX_AT_ONCE)
   }
   const endpoint = endpoints.find(({ id }) => id === endpointId)
-  if (endpoint === undefined) {
-    throw fault(404, 'endpoint_not_found', 'endpointId names no endpoint of this merchant.')
-  }
+  if (endpoint === undefined) throw missingEndpoint()
   return [endpoint]
-}
-
-function parseEndpointId(body: unknown): number | undefined {
-  const parsed = probeBody.safeParse(body ?? {})
-  if (parsed.success) return parsed.data.endpointId
-  const [issue] = parsed.error.issues
-  throw fault(400, 'invalid_request', `${issue?.message ?? 'The body is malformed'}.`)
-}
-
-function fault(statusCode: number, code: string, message: string): RequestFault {
-  return new RequestFault({ statusCode, code, message })
 }

@@ -5,8 +5,8 @@ import type {
   EndpointHealth,
   ListingStore,
 } from '../../store/listings.js'
-import { createHostPace, type HostPace, hostKey, TURN_WAIT_MS } from './call-limits.js'
-import { nextHealth } from './health.js'
+import { createPolling } from '../../store/polling.js'
+import { type HostPace, hostKey } from './call-limits.js'
 import type { Probe, ProbeResult } from './probe.js'
 
 /** Intervals of starting waiting probes, and of reading due ones from the store. */
@@ -14,6 +14,8 @@ const TICK_MS = 1_000
 const IDLE_REFILL_MS = 15_000
 /** Rows read from the store at once. */
 const BATCH = 64
+/** Probes that run at once. */
+const CONCURRENCY = 4
 /** Early probes that may wait for their hosts; further ones come at their time. */
 const MAX_EARLY = 100
 /** A second failure sooner than this, found on request, counts as the same failure. */
@@ -24,14 +26,10 @@ export interface ProbeScheduleOptions {
   probe: Probe
   /** Unix milliseconds. */
   now: () => number
-  /** Decides the effect of a probe on an entry; by default the effect on an owner's listing. */
-  effectOf?: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
-  /** 0 to 1; `Math.random` unless a test gives another. */
-  random?: () => number
-  /** Probes that run at once. */
-  concurrency?: number
-  /** Given when others take turns at the same hosts. */
-  pace?: HostPace
+  /** Decides the effect of a probe on an entry. */
+  effectOf: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
+  /** Others take turns at the same hosts. */
+  pace: HostPace
   log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
 }
 
@@ -48,49 +46,32 @@ type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
 
-export interface ProbeSchedule {
-  start(): void
-  /** Starts and keeps nothing more; resolves when the running probes have ended. */
-  stop(): Promise<void>
-  /** Counts the waiting and the running probes. */
-  figures(): { queued: number; underWay: number }
-  /** Probes one endpoint now, for its owner. */
-  probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult>
-  /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
-  probeSoon(endpointId: number): void
-}
-
 /** `due` at its time, `early` before it, `request` for a caller who waits for the result. */
 type Cause = 'due' | 'early' | 'request'
 
+export type ProbeSchedule = ReturnType<typeof createProbeSchedule>
+
 /** Probes every endpoint again and again, at the times the store says, and keeps the results. */
-export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedule {
-  const { store, probe, now, log, random = Math.random, concurrency = 4 } = options
-  const pace = options.pace ?? createHostPace(now)
-  const slots = createHostSlots()
+export function createProbeSchedule(options: ProbeScheduleOptions) {
+  const { store, probe, effectOf, pace, now, log } = options
+  const spread = createHostSpread()
   const seconds = () => Math.floor(now() / 1000)
-  const effectOf = options.effectOf ?? effectOnListing
   /** Entries to probe before their time. */
   let early: CatalogEntry[] = []
   /** Due entries, most overdue first. */
   let queue: CatalogEntry[] = []
   /** By id of the endpoint. */
   const underWay = new Map<number, Promise<unknown>>()
-  let timer: NodeJS.Timeout | undefined
   let isStopped = false
-  let refilling: Promise<void> | undefined
   let refillAt = 0
+  const polling = createPolling({
+    poll: look,
+    everyMs: TICK_MS,
+    onError: (err) => log.warn({ err }, 'due endpoints could not be read'),
+  })
 
   async function find(id: number): Promise<CatalogEntry | undefined> {
     return isStopped ? undefined : (await store.entriesById([id]))[0]
-  }
-
-  async function effectOnListing(
-    _: CatalogEntry,
-    result: ProbeResult,
-    nowSeconds: number,
-  ): Promise<ProbeEffect> {
-    return { after: (previous: EndpointHealth) => nextHealth(previous, result, nowSeconds, random) }
   }
 
   async function probeOne(id: number, cause: Cause): Promise<ProbeNowResult> {
@@ -114,7 +95,7 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
   /** Runs a probe that has the turn of its host. */
   function run({ id, url }: Endpoint, cause: Cause): Promise<ProbeNowResult> {
     const work = probeOne(id, cause).finally(() => {
-      pace.leave(hostKey(url))
+      pace.leave(url)
       underWay.delete(id)
       if (!isStopped) pump()
     })
@@ -135,7 +116,7 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
     for (const entry of entries) {
       const { id, url } = entry.endpoint
       if (underWay.has(id)) continue
-      if (underWay.size >= concurrency || !pace.enter(hostKey(url))) waiting.push(entry)
+      if (underWay.size >= CONCURRENCY || !pace.enter(url)) waiting.push(entry)
       else runAlone(entry.endpoint, cause)
     }
     return waiting
@@ -157,47 +138,43 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
   async function refill(): Promise<void> {
     const due = await store.dueEndpoints(seconds(), BATCH)
     refillAt = now() + (due.length < BATCH ? IDLE_REFILL_MS : 0)
-    const { ready, later } = slots.share(
-      due.filter(({ endpoint }) => !underWay.has(endpoint.id)),
-      seconds(),
-    )
+    const waiting = due.filter(({ endpoint }) => !underWay.has(endpoint.id))
+    const { ready, later } = spread(waiting, seconds())
     for (const { endpoint, at } of later) {
       if (isStopped) return
-      await store.saveProbe(endpoint.id, { ...healthOf(endpoint), nextProbeAt: at }, seconds())
+      await store.saveProbe(endpoint.id, { ...endpoint, nextProbeAt: at }, seconds())
     }
     queue = ready
   }
 
-  async function tick(): Promise<void> {
-    if (refilling !== undefined) return
-    // With a free probe, every queued entry waits for its host: read which others are due.
-    if (underWay.size < concurrency && now() >= refillAt) {
-      refilling = refill().catch((err) => log.warn({ err }, 'due endpoints could not be read'))
-      await refilling
-      refilling = undefined
+  async function look(): Promise<void> {
+    try {
+      // With a free probe, every queued entry waits for its host: read which others are due.
+      if (underWay.size < CONCURRENCY && now() >= refillAt) await refill()
+    } finally {
+      if (!isStopped) pump()
     }
-    if (!isStopped) pump()
   }
 
   return {
-    start() {
-      timer = setInterval(tick, TICK_MS)
-      void tick()
-    },
-    async stop() {
+    start: polling.start,
+    /** Starts and keeps nothing more; resolves when the running probes have ended. */
+    async stop(): Promise<void> {
       isStopped = true
-      clearInterval(timer)
-      await Promise.allSettled([refilling, ...underWay.values()])
+      await polling.stop()
+      await Promise.allSettled(underWay.values())
     },
+    /** Counts the waiting and the running probes. */
     figures: () => ({ queued: queue.length, underWay: underWay.size }),
-    async probeNow(merchantId, endpointId) {
+    /** Probes one endpoint now, for its owner. */
+    async probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult> {
       const [entry] = await store.entriesById([endpointId])
       if (entry?.merchant.id !== merchantId) return { state: 'missing' }
-      const { url } = entry.endpoint
-      if (!(await pace.enterWithin(hostKey(url), TURN_WAIT_MS))) return { state: 'busy' }
+      if (!(await pace.enterSoon(entry.endpoint.url))) return { state: 'busy' }
       return run(entry.endpoint, 'request')
     },
-    probeSoon(endpointId) {
+    /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
+    probeSoon(endpointId: number): void {
       addEarly(endpointId).catch((err) => log.warn({ err }, 'an endpoint could not be read'))
     },
   }
@@ -225,30 +202,17 @@ function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth 
   return { ...next, failures, status, nextProbeAt }
 }
 
-function healthOf(endpoint: Endpoint): EndpointHealth {
-  const { accepts, extras, status, probe, failures, nextProbeAt } = endpoint
-  return { accepts, extras, status, probe, failures, nextProbeAt }
-}
-
 /** Due endpoints of one host that may wait in memory; each takes a second or two. */
 const PER_HOST = 8
 /** Time between two probes of one host: the gap between calls, and the call itself. */
 const SPACING_SECONDS = 2
-const MAX_SLOT_HOSTS = 1_000
+const MAX_SPREAD_HOSTS = 1_000
 
-/** Spreads the due endpoints of a crowded host over time, so that thousands of them do not delay all other hosts. */
-interface HostSlots {
-  share(
-    due: readonly CatalogEntry[],
-    nowSeconds: number,
-  ): {
-    ready: CatalogEntry[]
-    /** `at` is the new time of the probe, Unix seconds. */
-    later: { endpoint: CatalogEntry['endpoint']; at: number }[]
-  }
-}
-
-function createHostSlots(): HostSlots {
+/**
+ * Creates the spread of due endpoints over time, so that thousands at one crowded host do not delay all other hosts. It
+ * returns those that may wait in memory and, for the others, the new time of their probe in Unix seconds.
+ */
+function createHostSpread() {
   /** The first free second of each host. */
   const freeFrom = new Map<string, number>()
 
@@ -258,22 +222,20 @@ function createHostSlots(): HostSlots {
     return at
   }
 
-  return {
-    share(due, nowSeconds) {
-      if (freeFrom.size > MAX_SLOT_HOSTS) {
-        for (const [host, at] of freeFrom) if (at <= nowSeconds) freeFrom.delete(host)
-      }
-      const counts = new Map<string, number>()
-      const ready: CatalogEntry[] = []
-      const later: ReturnType<HostSlots['share']>['later'] = []
-      for (const entry of due) {
-        const host = hostKey(entry.endpoint.url)
-        const count = (counts.get(host) ?? 0) + 1
-        counts.set(host, count)
-        if (count <= PER_HOST) ready.push(entry)
-        else later.push({ endpoint: entry.endpoint, at: nextSlot(host, nowSeconds) })
-      }
-      return { ready, later }
-    },
+  return (due: readonly CatalogEntry[], nowSeconds: number) => {
+    if (freeFrom.size > MAX_SPREAD_HOSTS) {
+      for (const [host, at] of freeFrom) if (at <= nowSeconds) freeFrom.delete(host)
+    }
+    const counts = new Map<string, number>()
+    const ready: CatalogEntry[] = []
+    const later: { endpoint: Endpoint; at: number }[] = []
+    for (const entry of due) {
+      const host = hostKey(entry.endpoint.url)
+      const count = (counts.get(host) ?? 0) + 1
+      counts.set(host, count)
+      if (count <= PER_HOST) ready.push(entry)
+      else later.push({ endpoint: entry.endpoint, at: nextSlot(host, nowSeconds) })
+    }
+    return { ready, later }
   }
 }

@@ -1,6 +1,15 @@
-import type { Address } from 'viem'
-import type { ListedEndpoint, ProbeRecord, QuotedRequirement } from '../../store/listings.js'
+import { type Address, getAddress } from 'viem'
+import type {
+  CatalogEntry,
+  EndpointHealth,
+  ListedEndpoint,
+  ProbeRecord,
+  QuotedRequirement,
+} from '../../store/listings.js'
 import { type CallMethod, isBodyMethod, toHttpCall, uncalledMethods } from '../../x402/calls.js'
+import type { Stablecoin } from '../../x402/currencies.js'
+import { defined } from '../../x402/json.js'
+import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 import type { QuotedPayment, QuotedTerms } from './payment-required.js'
 import { checkTool, type ListedTool } from './tool-call.js'
@@ -23,50 +32,84 @@ export interface ProbeResult {
 /** Calls an endpoint once without payment and checks the answer. Never rejects. */
 export type Probe = (endpoint: ProbedEndpoint, payTo: Address) => Promise<ProbeResult>
 
-interface ProbeOptions {
-  fetch: GuardedFetch
+/** The network that listings are about. */
+export interface Market {
   /** CAIP-2. */
   network: string
   /** All that are settled on it. */
   tokens: Expected['tokens']
+}
+
+interface ProbeOptions extends Market {
+  fetch: GuardedFetch
   /** Unix milliseconds. */
   now: () => number
 }
 
-export function createProbe({ fetch, network, tokens, now }: ProbeOptions): Probe {
+export function createProbe({ fetch, now, ...market }: ProbeOptions): Probe {
   return async (endpoint, payTo) => {
-    const { price, asset, method, inputSchema } = endpoint
-    const hasSchema = inputSchema !== null
-    const listed = tokens.filter(({ address }) => address === asset)
-    const expected = { network, tokens: listed, payTo, price, hasSchema, method }
     const startedAt = performance.now()
-    const verdict = await checkEndpoint(fetch, endpoint, expected)
+    const found = await checkEndpoint(fetch, endpoint, expectedOf(endpoint, payTo, market))
     const ms = Math.round(performance.now() - startedAt)
-    const { chosen, quoted, tool } = verdict
-    const isLive = verdict.state === 'live' && chosen !== undefined && quoted !== undefined
+    const { state, message, warnings, seen, accepts = [], chosen, quoted, tool } = found
+    const checkedAt = Math.floor(now() / 1000)
+    const isLive = state === 'live' && chosen !== undefined && quoted !== undefined
     return {
-      record: { ...toProbeRecord(verdict, Math.floor(now() / 1000)), ms },
-      accepts: (verdict.accepts ?? []).map((terms) => ({ ...terms })),
-      isDefinite: isDefinite(verdict.state),
+      record: { verdict: state, message, warnings, seen, checkedAt, ms },
+      accepts: accepts.map((terms) => ({ ...terms })),
+      isDefinite: isDefinite(state),
       extras: isLive ? toExtras(quoted) : {},
-      ...(isLive ? { quote: { chosen, quoted, ...(tool === undefined ? {} : { tool }) } } : {}),
+      ...(isLive ? { quote: { chosen, quoted, ...defined({ tool }) } } : {}),
     }
   }
 }
 
-/** Returns a verdict in the form in which the store keeps it. */
-function toProbeRecord(verdict: Verdict, checkedAt: number): ProbeRecord {
-  const { state, message, warnings, seen } = verdict
-  return { verdict: state, message, warnings, seen, checkedAt }
+/** Returns the terms that a listed endpoint should ask for. */
+function expectedOf(
+  {
+    price,
+    asset,
+    method,
+    inputSchema,
+  }: Pick<ProbedEndpoint, 'price' | 'asset' | 'method' | 'inputSchema'>,
+  payTo: Address,
+  { network, tokens }: Market,
+): Expected {
+  const listed = tokens.filter(({ address }) => address === asset)
+  return { network, tokens: listed, payTo, price, hasSchema: inputSchema !== null, method }
 }
 
-function toExtras(quoted: QuotedPayment): Record<string, unknown> {
-  const { mimeType, serviceName, iconUrl } = quoted.resource
-  return {
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(serviceName === undefined ? {} : { serviceName }),
-    ...(iconUrl === undefined ? {} : { iconUrl }),
-    ...(quoted.bazaar === null ? {} : { extensions: { bazaar: quoted.bazaar } }),
+function toExtras({ resource, bazaar }: QuotedPayment): Record<string, unknown> {
+  const { mimeType, serviceName, iconUrl } = resource
+  const extensions = bazaar === null ? undefined : { bazaar }
+  return defined({ mimeType, serviceName, iconUrl, extensions })
+}
+
+export type LiveTerms = ReturnType<typeof createLiveTerms>
+
+interface LiveTermsOptions extends Market {
+  fetch: GuardedFetch
+  /** The budget that probes on request share. */
+  budget: CallBudget
+  /** The pace that the schedule shares. */
+  pace: HostPace
+}
+
+/**
+ * Creates the call of a listed endpoint without payment, with the given parameters or those of its example, which checks its
+ * 402 against the listing. The call counts for `caller`. It throws a 429 when the caller or the host must wait.
+ */
+export function createLiveTerms({ fetch, budget, pace, ...market }: LiveTermsOptions) {
+  return (
+    caller: string,
+    { endpoint, merchant }: CatalogEntry,
+    example: ListedEndpoint['example'] = endpoint.example,
+  ): Promise<Verdict> => {
+    const { url } = endpoint
+    const expected = expectedOf(endpoint, merchant.payTo, market)
+    return budget.spend(caller, hostKey(url), () =>
+      pace.inTurn(url, () => checkEndpoint(fetch, { ...endpoint, example }, expected)),
+    )
   }
 }
 
@@ -111,4 +154,74 @@ function toProbeRequest({ url, method, example }: ProbedCall): GuardedRequest {
 /** Returns the method of a call of Arcus; others than these three are never called. */
 export function sentMethod(method: CallMethod): GuardedRequest['method'] {
   return method === 'HEAD' ? 'HEAD' : isBodyMethod(method) ? 'POST' : 'GET'
+}
+
+/** Time between two probes of a healthy endpoint. */
+const HEALTHY_SECONDS = 6 * 3_600
+/** Time until the probe after a first failure; each further failure doubles it. */
+const FIRST_RETRY_SECONDS = 5 * 60
+const LAST_RETRY_SECONDS = 24 * 3_600
+/** Failures in a row that make an endpoint `failing`. */
+const FAILURES_TO_FAILING = 3
+/** Each wait is made longer or shorter by up to this share, which spreads the probes. */
+const JITTER = 0.2
+
+interface ListedTerms {
+  network: string
+  asset: Pick<Stablecoin, 'address' | 'name' | 'version'>
+  payTo: Address
+  price: bigint
+}
+
+/** Returns the health of an endpoint before its first probe: it shows the terms of the listing. */
+export function freshHealth({ network, asset, payTo, price }: ListedTerms): EndpointHealth {
+  const { address, name, version } = asset
+  const listed = {
+    scheme: 'exact',
+    network,
+    amount: price.toString(),
+    asset: getAddress(address),
+    payTo: getAddress(payTo),
+    maxTimeoutSeconds: 300,
+    extra: { name, version },
+  }
+  const unseen = { extras: {}, status: 'unverified', probe: null, failures: 0 } as const
+  return { accepts: [listed], ...unseen, nextProbeAt: null }
+}
+
+/**
+ * Returns the health after a probe. A failure keeps the terms of the last live answer. What is never called stays unverified. `nowSeconds` is Unix time, `random`
+ * gives 0 to 1.
+ */
+export function nextHealth(
+  previous: EndpointHealth,
+  { record, accepts, extras }: Pick<ProbeResult, 'record' | 'accepts' | 'extras'>,
+  nowSeconds: number,
+  random: () => number,
+): EndpointHealth {
+  const after = (seconds: number) => nowSeconds + jittered(seconds, random)
+  if (record.verdict === 'live') {
+    const nextProbeAt = after(HEALTHY_SECONDS)
+    return { accepts, extras, status: 'live', probe: record, failures: 0, nextProbeAt }
+  }
+  if (record.verdict === 'not_called') {
+    return { ...previous, status: 'unverified', probe: record, failures: 0, nextProbeAt: null }
+  }
+  const failures = previous.failures + 1
+  return {
+    accepts: previous.accepts,
+    extras: previous.extras,
+    status: failures >= FAILURES_TO_FAILING ? 'failing' : previous.status,
+    probe: record,
+    failures,
+    nextProbeAt: Math.min(after(retrySeconds(failures)), nowSeconds + LAST_RETRY_SECONDS),
+  }
+}
+
+function retrySeconds(failures: number): number {
+  return Math.min(FIRST_RETRY_SECONDS * 2 ** Math.min(failures - 1, 20), LAST_RETRY_SECONDS)
+}
+
+function jittered(seconds: number, random: () => number): number {
+  return Math.round(seconds * (1 - JITTER + 2 * JITTER * random()))
 }

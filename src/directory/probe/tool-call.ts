@@ -1,10 +1,16 @@
 import { cleanText } from 'arcus-client/text'
 import { findMessage, MCP_VERSION, requiredIn, VISIBLE } from 'arcus-client/tool-messages'
-import { isObject, memberOf } from '../../x402/json.js'
-import { type CleanLimits, cleanJson } from './clean-json.js'
+import { defined, memberOf } from '../../x402/json.js'
 import { type CallTimes, type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
-import { readPaymentRequired, withoutDialect } from './payment-required.js'
-import { checkAnswer, checkRequirements, type Expected, type Verdict, verdict } from './verdict.js'
+import { cleanSchema, readPaymentRequired } from './payment-required.js'
+import {
+  checkFailure,
+  checkRequirements,
+  type Expected,
+  isPassing,
+  type Verdict,
+  verdict,
+} from './verdict.js'
 
 /** A tool as its server lists it: texts of a stranger, bounded and cleaned. */
 export interface ListedTool {
@@ -27,7 +33,6 @@ const MAX_TOOLS = 200
 /** A list holds the schemas of many tools, and a person's call has the whole answer. */
 const LIST_BYTES = 256 * 1024
 const MAX_DESCRIPTION_CHARS = 1_000
-const schemaLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
 
 type Step<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
 
@@ -93,7 +98,7 @@ function checkResult(message: Record<string, unknown>, expected: Expected): Verd
       { code: number },
     )
   }
-  const quoted = readPaymentRequired(requiredIn(result))
+  const quoted = readPaymentRequired(requiredIn(result), 'tool')
   if (quoted.kind === 'quoted') return checkRequirements(quoted, expected)
   if (quoted.kind === 'version1') {
     return wrong('The tool asks for payment in x402 version 1 only; upgrade it to version 2.', {
@@ -155,8 +160,8 @@ async function openSession(
       method: 'POST',
       accept: 'application/json, text/event-stream',
       headers,
-      body: JSON.stringify({ jsonrpc: '2.0', ...message, ...(id === undefined ? {} : { id }) }),
-      ...(bodyBytes === undefined ? {} : { bodyBytes }),
+      body: JSON.stringify({ jsonrpc: '2.0', ...message, id }),
+      ...defined({ bodyBytes }),
       ...(times && { times: { ...times, totalMs: Math.max(1, deadline - performance.now()) } }),
       // A server may leave its stream of events open after the answer.
       ...(id === undefined ? {} : { isWhole: whenAnswered(id) }),
@@ -214,33 +219,19 @@ async function readTools(session: Session): Promise<Step<ListedTool[]>> {
 function readTool(tool: unknown): ListedTool[] {
   const name = memberOf(tool, 'name')
   const description = memberOf(tool, 'description')
-  const cleaned = cleanJson(memberOf(tool, 'inputSchema'), schemaLimits)
+  const inputSchema = cleanSchema(memberOf(tool, 'inputSchema'))
   if (typeof name !== 'string' || !VISIBLE.test(name)) return []
   const text = typeof description === 'string' ? cleanText(description, MAX_DESCRIPTION_CHARS) : ''
-  return [
-    {
-      name,
-      ...(text === '' ? {} : { description: text }),
-      ...(isObject(cleaned) ? { inputSchema: withoutDialect(cleaned) } : {}),
-    },
-  ]
+  return [{ name, ...defined({ description: text || undefined, inputSchema }) }]
 }
-
-/** Statuses of busy servers: a later call may succeed. */
-const passingStatuses = [408, 425, 429]
 
 /** Returns what ends a probe before any message is read. */
 function failureOf(answer: GuardedAnswer): Verdict | undefined {
   // The verdicts about hosts that are not reached, and about redirects, are those of all endpoints.
-  if (answer.kind === 'blocked' || answer.kind === 'redirect') return checkAnswer(answer, unreached)
-  if (answer.kind !== 'answer') {
-    // A head without its body says nothing in MCP.
-    const { head: _, ...silence } = answer
-    return checkAnswer(silence, unreached)
-  }
+  if (answer.kind !== 'answer') return checkFailure(answer)
   const { status } = answer.head
   if (status < 300) return undefined
-  if (status >= 500 || passingStatuses.includes(status)) {
+  if (isPassing(status)) {
     const message = `The MCP server answered ${status}; it is tried again later.`
     return verdict('unreachable', message, { status })
   }
@@ -251,14 +242,6 @@ function failureOf(answer: GuardedAnswer): Verdict | undefined {
         ? 'let agents list and call its tools without any other permission'
         : 'check that the URL is that of a server of streamable HTTP'
   return verdict('not_mcp', `The MCP server answered ${status}: ${advice}.`, { status })
-}
-
-/** Terms that no answer is compared with: there is none. */
-const unreached = {
-  network: '',
-  tokens: [],
-  hasSchema: true,
-  method: 'MCP',
 }
 
 function ok<Value>(value: Value): Step<Value> {

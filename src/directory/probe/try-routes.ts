@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify'
-import type { z } from 'zod'
 import { httpCodes } from '../../api/errors.js'
 import { type TryAnswer, type TryInput, tryAnswer, tryBody } from '../../api/try.js'
 import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
+import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
-import type { CatalogEntry, ListedEndpoint, ListingReader } from '../../store/listings.js'
+import type { ListedEndpoint, ListingReader } from '../../store/listings.js'
 import { toHttpCall } from '../../x402/calls.js'
-import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
+import { defined } from '../../x402/json.js'
+import { aboutMerchant, readBody, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
+import { findEndpoint } from './endpoint-history.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
 import { callTool } from './tool-call.js'
@@ -74,19 +76,13 @@ export async function tryRoutes(
   app: FastifyInstance,
   { store, fetch, budget }: TryRoutesOptions,
 ): Promise<void> {
-  async function find(merchantId: string, endpointId: number): Promise<CatalogEntry> {
-    presentInPublic(await store.findMerchant(merchantId))
-    const [entry] = await store.entriesById([endpointId])
-    if (entry?.merchant.id === merchantId) return entry
-    throw fault('endpointNotFound', 'endpointId names no endpoint of this merchant.')
-  }
-
   app.post(
     '/api/try',
     { ...describedAs(tryOperation), bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply) => {
-      const { merchantId, endpointId, input, payment } = parse(request.body)
-      const { endpoint } = await find(merchantId, endpointId)
+      const { merchantId, endpointId, input, payment } = readBody(tryBody, request.body)
+      const place = { id: merchantId, endpoint: String(endpointId) }
+      const { endpoint } = await findEndpoint(store, place)
       const why = whyUncalled(endpoint)
       if (why !== undefined) throw fault('notCallable', why)
       const call = endpoint.method === 'MCP' ? callListedTool : callListedUrl
@@ -120,7 +116,7 @@ const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
     accept: '*/*',
     headers: {
       ...openHeadersOf(endpoint, input.headers ?? {}),
-      ...(payment === undefined ? {} : { 'payment-signature': payment }),
+      ...defined({ 'payment-signature': payment }),
     },
     bodyBytes: MAX_ANSWER_BYTES,
     times: timesFor(payment),
@@ -128,10 +124,7 @@ const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
   })
   if (answer.kind !== 'answer') return unanswered(answer)
   const { status, headers } = answer.head
-  const shown = shownHeaders.flatMap((name) => {
-    const value = headers[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
+  const shown = Object.entries(headers).filter(([name]) => shownHeaders.includes(name))
   return { outcome: 'answered', status, headers: Object.fromEntries(shown), body: answer.body }
 }
 
@@ -166,7 +159,7 @@ function decode(payment: string): unknown {
   try {
     return JSON.parse(Buffer.from(payment, 'base64').toString())
   } catch {
-    throw fault('invalidRequest', 'payment must be base64 of JSON.')
+    throw parameterFault('payment must be base64 of JSON.')
   }
 }
 
@@ -179,26 +172,17 @@ function openHeadersOf(
   const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
   const closed = headers.find(([name]) => !named.has(name) || !openHeader.test(name))
   if (closed === undefined) return Object.fromEntries(headers)
-  const message = `input.headers: ${JSON.stringify(closed[0].slice(0, 60))} is not a header that the listing names and Arcus sends.`
-  throw fault('invalidRequest', message)
-}
-
-function parse(body: unknown): z.infer<typeof tryBody> {
-  const parsed = tryBody.safeParse(body)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const place = issue?.path.length ? `${issue.path.join('.')}: ` : ''
-  throw fault('invalidRequest', `${place}${issue?.message ?? 'The body is malformed'}.`)
+  const name = JSON.stringify(closed[0].slice(0, 60))
+  throw parameterFault(
+    `input.headers: ${name} is not a header that the listing names and Arcus sends.`,
+  )
 }
 
 function tooLong(): RequestFault {
   return fault('bodyTooLarge', `The call may send ${MAX_SENT_BYTES / 1024} KiB at most.`)
 }
 
-function fault(
-  key: 'invalidRequest' | 'endpointNotFound' | 'notCallable' | 'bodyTooLarge',
-  message: string,
-) {
+function fault(key: 'notCallable' | 'bodyTooLarge', message: string): RequestFault {
   const { status, code } = httpCodes[key]
   return new RequestFault({ statusCode: status, code, message })
 }

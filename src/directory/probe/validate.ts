@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Validation, validation } from '../../api/discovery.js'
 import { httpCodes } from '../../api/errors.js'
-import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import {
@@ -14,24 +13,22 @@ import {
   TOOL_NAME,
 } from '../../x402/calls.js'
 import { findToken } from '../../x402/currencies.js'
-import { isObject } from '../../x402/json.js'
+import { defined, isObject } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
+import { readBody } from '../listings/faults.js'
+import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
 import type { GuardedFetch } from './guarded-fetch.js'
 import { inputHintsOf } from './payment-required.js'
-import { checkEndpoint, type ProbedCall } from './probe.js'
+import { checkEndpoint, type Market, type ProbedCall } from './probe.js'
 import { checkTarget, type TargetRules } from './target-rules.js'
 import { listTools } from './tool-call.js'
-import { checkAnswer, type Expected, verdict } from './verdict.js'
+import { checkFailure, type Expected, verdict } from './verdict.js'
 
 const MAX_URL_CHARS = 2_048
 const MAX_PARAMS = 32
 const MAX_PARAM_NAME_CHARS = 64
 const MAX_PARAM_VALUE_CHARS = 512
 const MAX_BODY_BYTES = 16 * 1024
-
-/** An endpoint to be called, as a stranger describes it. */
-type ValidateRequest = ProbedCall
 
 const url = z
   .string('must be a string')
@@ -44,9 +41,9 @@ const url = z
   .describe('What to call.')
 
 const queryValue = z
-  .union([z.string(), z.number(), z.boolean()], 'values must be strings, numbers or booleans')
+  .union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean')
   .refine((value) => String(value).length <= MAX_PARAM_VALUE_CHARS, {
-    error: `values may have at most ${MAX_PARAM_VALUE_CHARS} characters`,
+    error: `must have at most ${MAX_PARAM_VALUE_CHARS} characters`,
   })
 
 const queryParams = z
@@ -101,7 +98,7 @@ const validateBody = z
       error: ({ input }) =>
         isObject(input)
           ? `must be one of ${callMethods.join(', ')}`
-          : 'The body must be a JSON object with url and method',
+          : 'must be a JSON object with url and method',
     },
   )
   .meta({ id: 'ValidateRequest' })
@@ -147,89 +144,58 @@ export async function validateRoutes(
   { validator, budget, pace }: ValidateRoutesOptions,
 ): Promise<void> {
   app.post('/discovery/validate', describedAs(validateOperation), async (request, reply) => {
-    const wanted = parseValidateBody(request.body)
+    const wanted = readCall(request.body)
     reply.header('cache-control', 'no-store')
     // A refusal by the text of the URL makes no call, so it is not counted.
     const refused = validator.refuse(wanted)
     if (refused !== undefined) return refused
     const { url } = wanted
     return budget.spend(callerOf(request.ip), hostKey(url), () =>
-      inTurn(pace, url, () => validator.validate(wanted)),
+      pace.inTurn(url, () => validator.validate(wanted)),
     )
   })
 }
 
-/** Parses the body of a validate request. Throws a 400 that names the parameter and its limit. */
-function parseValidateBody(raw: unknown): ValidateRequest {
-  const parsed = validateBody.safeParse(raw)
-  if (!parsed.success) throw faultOf(parsed.error)
-  const wanted = parsed.data
+/** Reads the body of a request as a call. */
+function readCall(raw: unknown): ProbedCall {
+  const wanted = readBody(validateBody, raw)
   const { url, method } = wanted
   if (wanted.method === 'MCP') {
     const { toolName, arguments: given = {} } = wanted
     const example = { arguments: given as Record<string, unknown> }
-    return { url, method, ...(toolName === undefined ? {} : { toolName }), example }
+    return { url, method, ...defined({ toolName }), example }
   }
-  const { queryParams, body = {} } = wanted
-  if (!('bodyType' in wanted) && !isBodyMethod(method)) {
-    return { url, method, example: { queryParams: queryParams ?? {} } }
-  }
-  const bodyType = 'bodyType' in wanted ? wanted.bodyType : undefined
-  return {
-    url,
-    method,
-    example: {
-      ...(bodyType === undefined ? {} : { bodyType }),
-      body,
-      ...(queryParams === undefined ? {} : { queryParams }),
-    },
-  }
+  const { queryParams } = wanted
+  if (!isBodyMethod(method)) return { url, method, example: { queryParams: queryParams ?? {} } }
+  const { body = {}, bodyType } = { bodyType: undefined, ...wanted }
+  return { url, method, example: { ...defined({ bodyType }), body, ...defined({ queryParams }) } }
 }
 
-function faultOf({ issues: [issue] }: z.ZodError): RequestFault {
-  const [name] = issue?.path ?? []
-  const sentence = [name, issue?.message].filter((part) => part !== undefined).join(' ')
-  return new RequestFault({ statusCode: 400, code: 'invalid_request', message: `${sentence}.` })
-}
-
-/** Checks an endpoint, listed or not, as a save would. */
-export interface Validator {
-  /** Returns the verdict on the text of the URL alone; `undefined` when the URL may be called. */
-  refuse(request: ValidateRequest): Validation | undefined
-  /** Calls the endpoint without payment. Never rejects. */
-  validate(request: ValidateRequest): Promise<Validation>
-}
-
-export function createValidator(options: {
+interface ValidatorOptions extends Market {
   fetch: GuardedFetch
   rules: TargetRules
-  /** CAIP-2. */
-  network: string
-  /** All that are settled on it. */
-  tokens: Expected['tokens']
   /** Unix milliseconds. */
   now: () => number
-}): Validator {
-  const { fetch, rules, network, tokens, now } = options
-  const expectedOf = ({ method }: ValidateRequest) => ({
-    network,
-    tokens,
-    hasSchema: false,
-    method,
-  })
+}
+
+type Validator = ReturnType<typeof createValidator>
+
+/** Creates the check of an endpoint, listed or not, as a save would make it. */
+export function createValidator({ fetch, rules, now, ...market }: ValidatorOptions) {
+  const expectedOf = ({ method }: ProbedCall) => ({ ...market, hasSchema: false, method })
 
   function toValidation(
-    request: ValidateRequest,
+    request: ProbedCall,
     verdict: Awaited<ReturnType<typeof checkEndpoint>>,
   ): Validation {
     const { state, message, warnings, seen } = verdict
     const checkedAt = Math.floor(now() / 1000)
-    const listing = prefillListing(request, verdict, tokens)
+    const listing = prefillListing(request, verdict, market.tokens)
     return { verdict: state, message, warnings, seen, checkedAt, listing }
   }
 
   /** Lists the tools of an MCP server, for the owner to choose from. */
-  async function validateServer(request: ValidateRequest): Promise<Validation> {
+  async function validateServer(request: ProbedCall): Promise<Validation> {
     const listed = await listTools(fetch, request.url)
     if (!listed.ok) return toValidation(request, listed.verdict)
     const tools = listed.value
@@ -239,13 +205,14 @@ export function createValidator(options: {
   }
 
   return {
-    refuse(request) {
+    /** Returns the verdict on the text of the URL alone; `undefined` when the URL may be called. */
+    refuse(request: ProbedCall): Validation | undefined {
       const target = checkTarget(request.url, rules)
       if (target.isAllowed) return undefined
-      const blocked = { kind: 'blocked', message: target.message } as const
-      return toValidation(request, checkAnswer(blocked, expectedOf(request)))
+      return toValidation(request, checkFailure({ kind: 'blocked', message: target.message }))
     },
-    validate: async (request) =>
+    /** Calls the endpoint without payment. Never rejects. */
+    validate: async (request: ProbedCall): Promise<Validation> =>
       request.method === 'MCP' && request.toolName === undefined
         ? validateServer(request)
         : toValidation(request, await checkEndpoint(fetch, request, expectedOf(request))),
@@ -254,7 +221,7 @@ export function createValidator(options: {
 
 /** Drafts a listing from the quote of an endpoint; `null` unless it is live. */
 function prefillListing(
-  request: ValidateRequest,
+  request: ProbedCall,
   { chosen, quoted, tool }: Awaited<ReturnType<typeof checkEndpoint>>,
   tokens: Expected['tokens'],
 ): Validation['listing'] {
@@ -273,7 +240,7 @@ function prefillListing(
     // The query of an MCP server is part of its address.
     url: url.origin + url.pathname + (method === 'MCP' ? url.search : ''),
     method,
-    ...(toolName === undefined ? {} : { toolName }),
+    ...defined({ toolName }),
     // The one scheme whose amount is a ceiling by definition.
     pricing: chosen.scheme === 'upto' ? 'metered' : 'fixed',
     price: chosen.amount,
@@ -282,17 +249,13 @@ function prefillListing(
     currency: token.currency,
     payTo: chosen.payTo,
     network: chosen.network,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(inputSchema === undefined ? {} : { inputSchema }),
-    ...(example === undefined ? {} : { example }),
+    ...defined({ title, description, tags, inputSchema, example }),
   }
 }
 
 /** The caller's parameters go over the query of the URL, and those over the endpoint's own example. */
 function exampleOf(
-  { method, example: given }: ValidateRequest,
+  { method, example: given }: ProbedCall,
   url: URL,
   hinted: CallExample | undefined,
 ): CallExample | undefined {

@@ -66,19 +66,17 @@ export interface Expected {
   method: string
 }
 
-/** Statuses of busy servers: a later call may succeed. */
-const passingStatuses = [408, 425, 429]
+/** Tells whether a server that answers so is busy or broken: a later call may succeed. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || [408, 425, 429].includes(status)
+}
 
 /** Checks the answer of an endpoint to a call without payment. */
 export function checkAnswer(answer: GuardedAnswer, expected: Expected): Verdict {
-  if (answer.kind === 'blocked') return verdict('blocked_target', answer.message)
-  if (answer.kind === 'redirect') {
-    const { head, location, message } = answer
-    const seen = { status: head.status, location }
-    return verdict('redirect', `${message} List the address it leads to instead.`, seen)
-  }
   const head = headOf(answer)
-  if (head === undefined) return checkSilence(answer)
+  if (head === undefined || answer.kind === 'redirect') {
+    return checkFailure(answer as Unanswered)
+  }
   if (head.status !== 402) return checkStatus(head.status, expected.method)
   const required = parsePaymentRequired(head.headers, answer.kind === 'answer' ? answer.body : '')
   return required.kind === 'quoted'
@@ -86,21 +84,29 @@ export function checkAnswer(answer: GuardedAnswer, expected: Expected): Verdict 
     : describeUnreadable(required, answer)
 }
 
+type Unanswered = Exclude<GuardedAnswer, { kind: 'answer' }>
+
+/** Returns the verdict on a call without a whole answer of the endpoint itself. */
+export function checkFailure(answer: Unanswered): Verdict {
+  if (answer.kind === 'blocked') return verdict('blocked_target', answer.message)
+  if (answer.kind === 'redirect') {
+    const { head, location, message } = answer
+    const seen = { status: head.status, location }
+    return verdict('redirect', `${message} List the address it leads to instead.`, seen)
+  }
+  const seen: Verdict['seen'] = { failure: answer.kind }
+  if (answer.kind === 'unreachable') seen.code = answer.code
+  return verdict('unreachable', `${answer.message} It is tried again later.`, seen)
+}
+
 /** Tells whether the endpoint is wrong; otherwise it is live, or could not be checked now. */
 export function isDefinite(state: VerdictState): boolean {
   return state !== 'live' && state !== 'unreachable' && state !== 'not_called'
 }
 
-function checkSilence(answer: GuardedAnswer): Verdict {
-  const seen: Verdict['seen'] = { failure: answer.kind }
-  if (answer.kind === 'unreachable') seen.code = answer.code
-  const text = 'message' in answer ? answer.message : ''
-  return verdict('unreachable', `${text} It is tried again later.`, seen)
-}
-
 function checkStatus(status: number, method: string): Verdict {
   const seen = { status }
-  if (status >= 500 || passingStatuses.includes(status)) {
+  if (isPassing(status)) {
     const message = `The endpoint answered ${status} instead of 402; it is tried again later.`
     return verdict('unreachable', message, seen)
   }
@@ -145,10 +151,7 @@ export function checkRequirements(quoted: QuotedPayment, expected: Expected): Ve
   const { accepts } = quoted
   const base = { status: 402, x402Version: 2, source: quoted.source, requirements: accepts.length }
   const wrong = (state: VerdictState, message: string, seen: Verdict['seen']): Verdict => ({
-    state,
-    message,
-    warnings: [],
-    seen: { ...base, ...seen },
+    ...verdict(state, message, { ...base, ...seen }),
     quoted,
   })
   if (accepts.length === 0) {
@@ -219,22 +222,23 @@ interface Asked {
   /** The requirement of a buyer who means to pay the listed price. */
   chosen: QuotedTerms
   dearest: bigint
+  /** Requirements that pay somebody else. */
+  foreign: readonly QuotedTerms[]
 }
 
 function toLive(
   quoted: QuotedPayment,
-  { chosen, dearest }: Asked,
+  { chosen, dearest }: Pick<Asked, 'chosen' | 'dearest'>,
   expected: Expected,
   base: Verdict['seen'],
 ): Verdict {
   const { scheme, network, amount, asset, payTo } = chosen
   const foreign = quoted.accepts.filter((terms) => isForeign(terms, chosen))
-  const oddities = findOddities(quoted, { chosen, dearest }, expected)
-  if (foreign.length > 0) oddities.set('foreign_pay_to', describeForeign(foreign, chosen))
+  const oddities = findOddities(quoted, { chosen, dearest, foreign }, expected)
   return {
     state: 'live',
-    message: [asItShould[quoted.source], ...oddities.values()].join(' '),
-    warnings: [...oddities.keys()],
+    message: [asItShould[quoted.source], ...oddities.map(({ sentence }) => sentence)].join(' '),
+    warnings: oddities.map(({ warning }) => warning),
     seen: { ...base, scheme, network, amount, asset, payTo },
     chosen,
     accepts: quoted.accepts.filter(
@@ -249,65 +253,50 @@ function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolea
   return network === chosen.network && payTo.toLowerCase() !== chosen.payTo.toLowerCase()
 }
 
-function describeForeign(foreign: readonly QuotedTerms[], { network, payTo }: QuotedTerms): string {
-  const others = named(foreign.map((terms) => terms.payTo))
-  return `It also asks for payment on ${network} to ${others}: such requirements are not published, only those that pay ${payTo}.`
-}
-
+/** Returns the oddities of a live endpoint, each with a sentence for its owner. */
 function findOddities(
   quoted: QuotedPayment,
-  { chosen: { scheme, amount, asset, extra }, dearest }: Asked,
+  { chosen: { scheme, network, amount, asset, payTo, extra }, dearest, foreign }: Asked,
   { price, tokens, hasSchema }: Expected,
-): Map<VerdictWarning, string> {
+): { warning: VerdictWarning; sentence: string }[] {
   const token = findToken(tokens, asset) as Stablecoin
   const shownMoney = (atomic: bigint) =>
     `${atomic} (${formatAtomic(atomic)} ${moneyOf(token.symbol)})`
-  const odd = new Map<VerdictWarning, string>()
-  if (BigInt(amount) === 0n) {
-    odd.set(
-      'amount_zero',
-      'It asks for an amount of 0, which is not settled here: ask for 1 or more.',
-    )
-  }
-  if (dearest > 0n && price !== undefined && dearest !== price) {
-    odd.set(
-      'price_drift',
-      `It asks for ${shownMoney(dearest)}, the listing says ${shownMoney(price)}: list the price it asks for.`,
-    )
-  }
-  if (extra.name !== token.name || extra.version !== token.version) {
-    const quotedDomain = `${shown(extra.name)} and ${shown(extra.version)}`
-    odd.set(
-      'wrong_domain',
-      `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${token.name}" and "${token.version}".`,
-    )
-  }
-  if (!settledSchemes.includes(scheme)) {
-    odd.set(
-      'scheme_not_settled',
-      `It asks for payment by ${scheme}, which is not settled here: offer exact as well.`,
-    )
-  }
+  const isDrifted = dearest > 0n && price !== undefined && dearest !== price
+  const isOtherDomain = extra.name !== token.name || extra.version !== token.version
   const hints = quoted.bazaar === null ? undefined : inputHintsOf(quoted.bazaar)
-  if (!hasSchema && hints?.inputSchema === undefined) {
-    odd.set('schema_missing', 'Nothing says which parameters it takes: add an input schema.')
-  }
-  if (quoted.source === 'body') {
-    odd.set(
-      'header_missing',
+  const sentences: Record<VerdictWarning, string | false> = {
+    amount_zero:
+      BigInt(amount) === 0n &&
+      'It asks for an amount of 0, which is not settled here: ask for 1 or more.',
+    price_drift:
+      isDrifted &&
+      `It asks for ${shownMoney(dearest)}, the listing says ${shownMoney(price)}: list the price it asks for.`,
+    wrong_domain:
+      isOtherDomain &&
+      `Its extra.name and extra.version are ${shown(extra.name)} and ${shown(extra.version)}, so signatures will fail: they must be "${token.name}" and "${token.version}".`,
+    scheme_not_settled:
+      !settledSchemes.includes(scheme) &&
+      `It asks for payment by ${scheme}, which is not settled here: offer exact as well.`,
+    schema_missing:
+      !hasSchema &&
+      hints?.inputSchema === undefined &&
+      'Nothing says which parameters it takes: add an input schema.',
+    header_missing:
+      quoted.source === 'body' &&
       'Its requirements stand in the body only: send them in the header PAYMENT-REQUIRED, the only place where official buyers look.',
-    )
-  }
-  if (quoted.isUrlSafe) {
-    odd.set(
-      'header_url_safe',
+    header_url_safe:
+      quoted.isUrlSafe &&
       'Its PAYMENT-REQUIRED header is in the URL alphabet of base64, which official buyers refuse: use the standard one.',
-    )
+    requirements_unusable:
+      quoted.unusable > 0 && `${quoted.unusable} of its requirements cannot be read.`,
+    foreign_pay_to:
+      foreign.length > 0 &&
+      `It also asks for payment on ${network} to ${named(foreign.map((terms) => terms.payTo))}: such requirements are not published, only those that pay ${payTo}.`,
   }
-  if (quoted.unusable > 0) {
-    odd.set('requirements_unusable', `${quoted.unusable} of its requirements cannot be read.`)
-  }
-  return odd
+  return Object.entries(sentences).flatMap(([warning, sentence]) =>
+    sentence === false ? [] : [{ warning: warning as VerdictWarning, sentence }],
+  )
 }
 
 function shown(value: string | number | undefined): string {

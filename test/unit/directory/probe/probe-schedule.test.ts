@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Probe, ProbeResult } from '../../../../src/directory/probe/probe.js'
+import { createHostPace } from '../../../../src/directory/probe/call-limits.js'
+import { nextHealth, type Probe, type ProbeResult } from '../../../../src/directory/probe/probe.js'
 import {
   createProbeSchedule,
   type ProbeSchedule,
@@ -50,8 +51,11 @@ function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () =
   schedule = createProbeSchedule({
     store: listing.store,
     probe,
+    pace: createHostPace(Date.now),
+    effectOf: async (_, result, seconds) => ({
+      after: (previous) => nextHealth(previous, result, seconds, () => 0.5),
+    }),
     now: () => Date.now(),
-    random: () => 0.5,
     log: { warn: (_, message) => void warnings.push(message), debug: () => undefined },
   })
   return { ...listing, calls, warnings, schedule }

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/quickstarts/*.quickstart.ts'],
     testTimeout: 300_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     fileParallelism: false,
     pool: 'forks',
   },

@@ -8,7 +8,7 @@
  *
  * Ends with 1 when a fault stays unnoticed that is not known to, or when its text is not found exactly once.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -24,23 +24,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Fault, faults } from './faults.js'
+import type { Request, Verdict } from './tester.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = ['src', 'packages', 'test', 'migrations', 'package.json', 'tsconfig.json']
 const linked = ['node_modules', 'contracts']
 const COPIES = 2
-/** A fault that makes a test hang is noticed by this, milliseconds. */
-const TEST_TIMEOUT_MS = 10_000
+/** A fault that blocks the thread of a test is noticed by this, milliseconds. */
 const RUN_TIMEOUT_MS = 120_000
 
-/** Files run one after another in a thread, with nothing set up before them. */
-const config = `export default {
-  resolve: { tsconfigPaths: true },
-  test: { include: ['test/**/*.test.ts'], isolate: false, pool: 'threads' },
+/** A copy of the sources, and the process that tests it. */
+interface Copy {
+  folder: string
+  tester: ChildProcess | undefined
 }
-`
-
-type Verdict = 'noticed' | 'not noticed' | 'does not load'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -67,34 +64,39 @@ async function main(args: string[]): Promise<number> {
   try {
     return await tryAll(chosen, places as Map<Fault, [string]>, copies)
   } finally {
-    for (const copy of copies) rmSync(copy, { recursive: true, force: true })
+    for (const { folder, tester } of copies) {
+      tester?.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
 }
 
 async function tryAll(
   chosen: readonly Fault[],
   places: ReadonlyMap<Fault, [string]>,
-  copies: readonly string[],
+  copies: readonly Copy[],
 ): Promise<number> {
-  const [first] = copies as [string]
-  const all = [...new Set(chosen.flatMap(({ tests }) => tests))]
-  if ((await runTests(first, all)) !== 'not noticed') {
-    print('the tests fail without any fault; mend them first')
-    return 1
-  }
   const startedAt = Date.now()
   const waiting = [...chosen]
   const found: [Fault, Verdict][] = []
-  await Promise.all(
+  const withoutFault = await Promise.all(
     copies.map(async (copy) => {
+      const tried: string[] = []
       for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
         const [path] = places.get(fault) as [string]
         const verdict = await tryFault(copy, path, fault)
         found.push([fault, verdict])
+        tried.push(...fault.tests)
         print(`${verdict.padEnd(13)} ${fault.promise}`)
       }
+      if (tried.length === 0) return 'not noticed'
+      return runTests(copy, { changed: undefined, tests: [...new Set(tried)] })
     }),
   )
+  if (withoutFault.includes('noticed') || withoutFault.includes('does not load')) {
+    print('the tests fail without any fault too, so nothing is proved; mend them first')
+    return 1
+  }
   const count = (verdict: Verdict) => found.filter(([, it]) => it === verdict).length
   const seconds = Math.round((Date.now() - startedAt) / 1000)
   print(`${count('noticed')} of ${chosen.length} faults noticed, in ${seconds} s`)
@@ -102,49 +104,54 @@ async function tryAll(
   return failures.length === 0 ? 0 : 1
 }
 
-async function tryFault(copy: string, path: string, fault: Fault): Promise<Verdict> {
-  const file = join(copy, path)
+async function tryFault(copy: Copy, path: string, fault: Fault): Promise<Verdict> {
+  const file = join(copy.folder, path)
   const text = readFileSync(file, 'utf8')
   writeFileSync(
     file,
     text.replace(patternOf(fault.find), () => fault.replace),
   )
   try {
-    return await runTests(copy, fault.tests)
+    return await runTests(copy, { changed: path, tests: fault.tests })
   } finally {
     writeFileSync(file, text)
+    copy.tester?.send({ changed: path, tests: [] } satisfies Request)
   }
 }
 
-async function runTests(folder: string, tests: readonly string[]): Promise<Verdict> {
-  const report = join(folder, 'report.json')
-  rmSync(report, { force: true })
-  const options = ['--bail', '1', '--testTimeout', String(TEST_TIMEOUT_MS), '--maxWorkers', '1']
-  const output = ['--reporter', 'json', '--outputFile', report]
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const child = spawn(process.execPath, [vitest, 'run', ...options, ...output, ...tests], {
-    cwd: folder,
-    stdio: 'ignore',
-    env: { ...process.env, NODE_ENV: 'test' },
-  })
-  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_TIMEOUT_MS)
-  const [code] = await once(child, 'close')
+async function runTests(copy: Copy, request: Request): Promise<Verdict> {
+  copy.tester ??= startTester(copy.folder)
+  const { tester } = copy
+  tester.send(request)
+  const timer = setTimeout(() => tester.kill('SIGKILL'), RUN_TIMEOUT_MS)
+  const listening = new AbortController()
+  const [answer] = await Promise.race(
+    ['message', 'close'].map((event) => once(tester, event, listening)),
+  )
+  listening.abort()
   clearTimeout(timer)
-  if (code === 0) return 'not noticed'
-  if (!existsSync(report)) return 'noticed'
-  const { numFailedTests, numTotalTests } = JSON.parse(readFileSync(report, 'utf8'))
-  return numFailedTests > 0 || numTotalTests > 0 ? 'noticed' : 'does not load'
+  if (typeof answer === 'string') return answer as Verdict
+  copy.tester = undefined
+  return 'noticed'
 }
 
-function copyTree(): string {
+function startTester(folder: string): ChildProcess {
+  return fork(join(root, 'test', 'mutants', 'tester.ts'), {
+    cwd: folder,
+    stdio: 'ignore',
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, NODE_ENV: 'test' },
+  })
+}
+
+function copyTree(): Copy {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-mutants-'))
   for (const name of copied.filter((it) => existsSync(join(root, it)))) {
     const isWanted = (path: string) => !/node_modules|dashboard/.test(path.slice(root.length))
     cpSync(join(root, name), join(folder, name), { recursive: true, filter: isWanted })
   }
   for (const name of linked) symlinkSync(join(root, name), join(folder, name))
-  writeFileSync(join(folder, 'vitest.config.js'), config)
-  return folder
+  return { folder, tester: undefined }
 }
 
 function readSources(folder: string): Map<string, string> {

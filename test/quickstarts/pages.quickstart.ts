@@ -1,15 +1,30 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Block, readPage, root } from './page.js'
 import { isListening, openFolder, removeFolder, run, start, until } from './shell.js'
 
+const commands = (blocks: readonly Block[] = []) =>
+  blocks.filter(({ kind }) => kind === 'command').map(({ text }) => text)
+/** The sections of a page that make something of their own. */
+const recipes = (page: ReadonlyMap<string, Block[]>) =>
+  [...page].filter(([, blocks]) => blocks.some(({ kind }) => kind === 'file'))
+/** The first section of a page for buyers exports the key. */
+const keyOf = (page: ReadonlyMap<string, Block[]>) => commands([...page.values()][0])[0] ?? ''
+
+const sell = readPage('sell')
+const buy = readPage('buy')
+const agent = readPage('agent')
+
 const ports = [3000, 4021, 4022, 8545]
+const INSTALLS_AT_ONCE = 3
 let devnet: ReturnType<typeof start>
-let folder: string | undefined
+/** The folder of a section, once its packages are installed. */
+const folders = new Map<string, Promise<string>>()
 
 beforeAll(async () => {
   for (const port of ports) {
     if (await isListening(port)) throw new Error(`port ${port} is in use; the pages need it`)
   }
+  installAll([sell, buy, agent].flatMap(recipes))
   devnet = start('npm run dev', root)
   await until(
     () => {
@@ -19,26 +34,42 @@ beforeAll(async () => {
     () => `npm run dev did not start:\n${devnet.printed()}`,
   )
 })
-afterAll(() => devnet?.stop())
-afterEach(() => {
-  if (folder !== undefined) removeFolder(folder)
-  folder = undefined
+
+afterAll(async () => {
+  await devnet?.stop()
+  await Promise.allSettled([...folders.values()].map(async (folder) => removeFolder(await folder)))
 })
 
-const commands = (blocks: readonly Block[]) =>
-  blocks.filter(({ kind }) => kind === 'command').map(({ text }) => text)
+/** Begins the installations. They mostly wait for the network, so some of them run beside the first tests. */
+function installAll(sections: readonly [string, readonly Block[]][]): void {
+  const places = Array.from({ length: INSTALLS_AT_ONCE }, () => Promise.resolve())
+  sections.forEach(([title, blocks], index) => {
+    const place = index % places.length
+    const installed = (places[place] as Promise<void>).then(() => install(blocks))
+    places[place] = installed.then(
+      () => undefined,
+      () => undefined,
+    )
+    folders.set(title, installed)
+  })
+}
+
+async function install(blocks: readonly Block[]): Promise<string> {
+  const folder = openFolder(blocks)
+  const [command = ''] = commands(blocks)
+  await run(command, folder, { ARCUS: root })
+  return folder
+}
+
+const folderOf = (title: string) => folders.get(title) as Promise<string>
 
 describe('docs/quickstarts/sell.md', () => {
-  const page = readPage('sell')
-  const [pay = ''] = commands(page.get('Pay it') ?? [])
-  const shops = [...page].filter(([, blocks]) => blocks.some(({ kind }) => kind === 'file'))
+  const [pay = ''] = commands(sell.get('Pay it'))
 
-  it.each(shops)('%s sells a quote, and the catalog lists it', async (_, blocks) => {
-    folder = openFolder(blocks)
-    const [install = '', serve = '', ...others] = commands(blocks)
+  it.each(recipes(sell))('%s sells a quote, and the catalog lists it', async (title, blocks) => {
+    const [, serve = '', ...others] = commands(blocks)
     expect(others).toEqual([])
-    await run(install, folder, { ARCUS: root })
-    const shop = start(serve, folder)
+    const shop = start(serve, await folderOf(title))
     try {
       await until(
         () => isListening(3000),
@@ -63,38 +94,31 @@ describe('docs/quickstarts/sell.md', () => {
 })
 
 describe('docs/quickstarts/buy.md', () => {
-  const page = readPage('buy')
-  const [key = ''] = commands([...page.values()][0] ?? [])
-
-  it.each([...page].slice(1))('%s pays the sample API', async (_, blocks) => {
-    folder = openFolder(blocks)
-    const [install = '', buy = ''] = commands(blocks)
-    await run(install, folder)
-    const printed = await run(`${key}\n${buy}`, folder)
+  it.each(recipes(buy))('%s pays the sample API', async (title, blocks) => {
+    const [, pay = ''] = commands(blocks)
+    const printed = await run(`${keyOf(buy)}\n${pay}`, await folderOf(title))
     expect(printed).toMatch(/^200 \{"quote":".+"\}$/m)
     expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
   })
 })
 
-it('docs/quickstarts/agent.md finds the cheapest sample, and pays it', async () => {
-  const page = readPage('agent')
-  const [key = ''] = commands([...page.values()][0] ?? [])
-  const blocks = page.get('Search and pay') ?? []
-  folder = openFolder(blocks)
-  const [install = '', search = ''] = commands(blocks)
-  await run(install, folder)
-  const printed = await run(`${key}\n${search}`, folder)
-  expect(printed).toContain('found http://localhost:4021/hosted/fees for 5000 atomic units')
-  expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
+describe('docs/quickstarts/agent.md', () => {
+  it.each(recipes(agent))('%s finds the cheapest sample, and pays it', async (title, blocks) => {
+    const [, search = ''] = commands(blocks)
+    const printed = await run(`${keyOf(agent)}\n${search}`, await folderOf(title))
+    expect(printed).toContain('found http://localhost:4021/hosted/fees for 5000 atomic units')
+    expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
+  })
 })
 
 it('docs/quickstarts/curl.md asks, signs, verifies, settles and looks up', async () => {
-  folder = openFolder([])
+  const folder = openFolder([])
   const steps = [...readPage('curl').values()].flatMap(commands)
   expect(steps).toHaveLength(5)
   const here = (step: string) => step.replaceAll('payment.json', `${folder}/payment.json`)
   const printed: string[] = []
   for (const step of steps) printed.push(await run(here(step), root))
+  await removeFolder(folder)
   const [terms, , verified, settled, found] = printed.map((text) => text && JSON.parse(text))
   expect(terms.accepts[0]).toMatchObject({ amount: '10000', network: 'eip155:5042' })
   expect(verified).toMatchObject({ isValid: true })

@@ -31,6 +31,8 @@ export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetCon
 const permit2Schemes = { upto: 'upto', permit2: 'exact' } as const
 export const permit2Scheme =
   permit2Schemes[process.env.FAULTS_SCHEME as keyof typeof permit2Schemes]
+/** True where only the token or the proof of a payment is another one than in the other run of the same file. */
+export const isVariant = name !== 'USDC' || permit2Scheme !== undefined
 /** Payments of `upto` go through the multicall of these wallets, of which a service has one at least. */
 export const multicallWallets = devnetRelayers.map(({ address }) => address)
 export const uptoFacilitator = relayerMulticallOf(multicallWallets).address

@@ -67,3 +67,22 @@ it('finds the paths in a text', () => {
     'src/x402/',
   ])
 })
+
+describe('docs/decisions.md', () => {
+  const entries = readFileSync(join(root, 'docs/decisions.md'), 'utf8')
+    .split('\n')
+    .flatMap((line) => [...line.matchAll(/^\*\*(\d+)\. .+?\*\* (.*)$/g)])
+    .map(([, number, text = '']) => ({ number: Number(number), text }))
+
+  it('gives each decision a number of its own, context, choice and cost', () => {
+    expect(entries.length).toBeGreaterThan(100)
+    expect(new Set(entries.map(({ number }) => number)).size).toBe(entries.length)
+    const parts = /^\*Context:\* .+ \*Choice:\* .+ \*Cost:\* .+/
+    expect(entries.filter(({ text }) => !parts.test(text))).toEqual([])
+  })
+
+  it('says each in eighty words', () => {
+    const words = (text: string) => text.replace(/\*\w+:\*/g, '').match(/\S+/g)?.length ?? 0
+    expect(entries.filter(({ text }) => words(text) > 80)).toEqual([])
+  })
+})

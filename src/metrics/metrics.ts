@@ -55,8 +55,8 @@ interface WatchedDisk {
 /** The leases of this process, as a scrape reads them. */
 type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
 
-/** A scrape waits no longer than this for the database. */
-const DATABASE_PATIENCE_MS = 3_000
+/** A scrape waits no longer than this for a database or a node. */
+const PATIENCE_MS = 1_500
 /** PostgreSQL adds up the sizes of its files for each answer. */
 const SIZE_CACHE_MS = 60_000
 
@@ -69,11 +69,8 @@ export function createMetrics(now: () => number): Metrics {
   collectDefaultMetrics({ register: registry })
   const answers = createAnswerMetrics(registry)
   const settling = createSettlingMetrics(registry)
-  const watched: WatchedNetwork[] = []
-  const showDirectory = createDirectoryGauges(registry)
-  const showDisk = createDiskGauges(registry)
-  const showDatabase = createDatabaseGauges(registry, now)
-  let database: WatchedDatabase | undefined
+  /** Each sets figures to the present state, within `PATIENCE_MS`. None rejects. */
+  const refreshes: (() => Promise<void>)[] = []
   const spans = new Counter({
     name: 'arcus_trace_spans_total',
     help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
@@ -85,19 +82,24 @@ export function createMetrics(now: () => number): Metrics {
     help: 'Attempts to write the archive that failed; the rows stay in the journal. One a minute until one succeeds.',
     registers: [registry],
   })
-  const showLeases = createLeaseGauges(registry)
-  let watchedLeases: WatchedLeases | undefined
-  let directory: WatchedDirectory | undefined
-  let disk: WatchedDisk | undefined
+
+  /** Adds a gauge that each scrape reads anew. A figure that is unknown at the moment stays as it was. */
+  function addGauge(
+    name: string,
+    help: string,
+    read: () => number | undefined | Promise<number | undefined>,
+    labels: Record<string, string> = {},
+  ): void {
+    const labelNames = Object.keys(labels)
+    const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
+    refreshes.push(async () => {
+      const figure = await read()
+      if (figure !== undefined) gauge.set(labels, figure)
+    })
+  }
 
   async function render(): Promise<MetricsPage> {
-    if (directory !== undefined) showDirectory(directory)
-    if (disk !== undefined) showDisk(disk)
-    if (watchedLeases !== undefined) showLeases(watchedLeases)
-    await Promise.all([
-      database && showDatabase(database),
-      ...watched.map((network) => settling.show(network, now())),
-    ])
+    await Promise.all(refreshes.map((refresh) => refresh()))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
 
@@ -118,115 +120,78 @@ export function createMetrics(now: () => number): Metrics {
     },
     watch(network) {
       answers.begin(network.network)
-      watched.push(network)
+      refreshes.push(() => inTime(settling.show(network, now()), undefined))
     },
-    watchDatabase(watchedDatabase) {
-      database = watchedDatabase
+    watchDatabase({ store, isWritable, sizeBytes }) {
+      const readSize = shareReads(SIZE_CACHE_MS, now, sizeBytes)
+      const isUp = () => inTime(isWritable().then(Number), 0)
+      const size = () => inTime(readSize(), undefined)
+      const labels = { store }
+      addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
+      const bytes = 'Size of the database, its log included on SQLite.'
+      addGauge('arcus_database_bytes', bytes, size, labels)
     },
-    watchDirectory(watchedDirectory) {
-      directory = watchedDirectory
+    watchDirectory({ index, probes, dropped }) {
+      addGauge(
+        'arcus_discovery_endpoints',
+        'Endpoints that discovery can show; 0 until the catalog is read.',
+        () => index().endpoints,
+      )
+      addGauge(
+        'arcus_discovery_build_seconds',
+        'How long the last reading of the catalog took.',
+        () => index().readSeconds,
+      )
+      addGauge(
+        'arcus_probe_queue_length',
+        'Endpoints that wait for their probe.',
+        () => probes().queued,
+      )
+      addGauge(
+        'arcus_probes_under_way',
+        'Endpoints that are being probed.',
+        () => probes().underWay,
+      )
+      addGauge(
+        'arcus_activity_dropped',
+        'Answers since the start whose activity could not be kept.',
+        dropped,
+      )
     },
-    watchLeases(leases) {
-      watchedLeases = leases
+    watchLeases({ ageMs, clockAhead }) {
+      addGauge(
+        'arcus_lease_age_seconds',
+        'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
+        () => (ageMs() ?? 0) / 1000,
+      )
+      addGauge(
+        'arcus_clock_ahead_seconds',
+        'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
+        () => (clockAhead().least + clockAhead().most) / 2_000,
+      )
     },
-    watchDisk(watchedDisk) {
-      disk = watchedDisk
+    watchDisk({ isLow, freeBytes }) {
+      addGauge('arcus_disk_free_bytes', 'Free bytes on the disk of the SQLite database.', freeBytes)
+      addGauge(
+        'arcus_disk_low',
+        '1 while the disk is nearly full and only payments are kept, else 0.',
+        () => Number(isLow()),
+      )
     },
     render: shareReads(CACHE_MS, now, render),
   }
 }
 
-function createDirectoryGauges(registry: Registry): (watched: WatchedDirectory) => void {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
-  const endpoints = gauge(
-    'arcus_discovery_endpoints',
-    'Endpoints that discovery can show; 0 until the catalog is read.',
-  )
-  const build = gauge(
-    'arcus_discovery_build_seconds',
-    'How long the last reading of the catalog took.',
-  )
-  const queued = gauge('arcus_probe_queue_length', 'Endpoints that wait for their probe.')
-  const underWay = gauge('arcus_probes_under_way', 'Endpoints that are being probed.')
-  const dropped = gauge(
-    'arcus_activity_dropped',
-    'Answers since the start whose activity could not be kept.',
-  )
-  return (watched) => {
-    const figures = watched.index()
-    endpoints.set(figures.endpoints)
-    build.set(figures.readSeconds)
-    const probes = watched.probes()
-    queued.set(probes.queued)
-    underWay.set(probes.underWay)
-    dropped.set(watched.dropped())
-  }
-}
-
-function createLeaseGauges(registry: Registry): (watched: WatchedLeases) => void {
-  const registers = [registry]
-  const age = new Gauge({
-    name: 'arcus_lease_age_seconds',
-    help: 'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
-    registers,
-  })
-  const ahead = new Gauge({
-    name: 'arcus_clock_ahead_seconds',
-    help: 'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
-    registers,
-  })
-  return ({ ageMs, clockAhead }) => {
-    age.set((ageMs() ?? 0) / 1000)
-    const { least, most } = clockAhead()
-    ahead.set((least + most) / 2_000)
-  }
-}
-
-/** Makes the gauges of the database. A database that does not answer in time counts as not writable. */
-function createDatabaseGauges(
-  registry: Registry,
-  now: () => number,
-): (watched: WatchedDatabase) => Promise<void> {
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ['store'], registers: [registry] })
-  const up = gauge('arcus_database_up', '1 while the journal can be written, else 0.')
-  const bytes = gauge('arcus_database_bytes', 'Size of the database, its log included on SQLite.')
-  let sizeReadAt = Number.NEGATIVE_INFINITY
-  return async ({ store, isWritable, sizeBytes }) => {
-    up.set({ store }, (await inTime(isWritable())) === true ? 1 : 0)
-    if (now() - sizeReadAt < SIZE_CACHE_MS) return
-    const size = await inTime(sizeBytes())
-    if (size === undefined) return
-    sizeReadAt = now()
-    bytes.set({ store }, size)
-  }
-}
-
-/** Resolves with the value, or with `undefined` if it fails or takes too long. */
-async function inTime<Value>(value: Promise<Value>): Promise<Value | undefined> {
+/** Resolves with the value, or with the substitute if it fails or takes too long. */
+async function inTime<Value>(value: Promise<Value>, substitute: Value): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), DATABASE_PATIENCE_MS)
+  const late = new Promise<Value>((resolve) => {
+    timer = setTimeout(() => resolve(substitute), PATIENCE_MS)
   })
   try {
-    return await Promise.race([value.catch(() => undefined), late])
+    return await Promise.race([value.catch(() => substitute), late])
   } finally {
     clearTimeout(timer)
-  }
-}
-
-function createDiskGauges(registry: Registry): (watched: WatchedDisk) => void {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
-  const free = gauge('arcus_disk_free_bytes', 'Free bytes on the disk of the SQLite database.')
-  const low = gauge(
-    'arcus_disk_low',
-    '1 while the disk is nearly full and only payments are kept, else 0.',
-  )
-  return ({ isLow, freeBytes }) => {
-    const bytes = freeBytes()
-    if (bytes === undefined) return
-    free.set(bytes)
-    low.set(Number(isLow()))
   }
 }
 

@@ -25,7 +25,7 @@ export interface WatchedNetwork {
 
 interface SettlingMetrics {
   relayerEvents(network: string): RelayerEvents
-  /** Sets the gauges of a network to its present state. Never rejects. */
+  /** Sets the gauges of a network to its present state, at once but for the money, which is read. Never rejects. */
   show(watched: WatchedNetwork, now: number): Promise<void>
 }
 
@@ -56,14 +56,17 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
       gauges.queue.set({ network }, relayer.queueLength())
       const head = chainSeconds()
       if (head !== undefined) gauges.head.set({ network }, Math.max(0, now / 1000 - head))
-      const balances = await readBalances().catch(() => [])
-      relayer.lanes().forEach((lane, i) => {
+      for (const lane of relayer.lanes()) {
         const labels = { network, relayer: lane.address }
         const isHeld = lane.holder() === 'here'
         gauges.held.set(labels, Number(isHeld))
         gauges.open.set(labels, Number(isHeld && lane.closedBecause() === undefined))
         gauges.inFlight.set(labels, lane.inFlight())
         gauges.pending.set(labels, lane.pendingMs() / 1000)
+      }
+      const balances = await readBalances().catch(() => [])
+      relayer.addresses.forEach((address, i) => {
+        const labels = { network, relayer: address }
         const balance = balances[i]
         // No figure is better than an old one.
         if (balance === undefined) gauges.balance.remove(labels)

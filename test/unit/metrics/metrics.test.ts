@@ -121,15 +121,32 @@ describe('a scrape', () => {
     }
   })
 
-  it('does not wait for a database that hangs', async () => {
-    const metrics = createMetrics(Date.now)
+  it('waits 1.5 s for a database that hangs, and shows what is known', async () => {
+    const clock = aClock()
+    const metrics = createMetrics(clock.now)
     const never = () => new Promise<never>(() => {})
-    metrics.watchDatabase({ store: 'sqlite', isWritable: never, sizeBytes: never })
+    let [isWritable, sizeBytes, readRunway] = [async () => true, async () => 4_096, async () => 12]
+    metrics.watchDatabase({
+      store: 'sqlite',
+      isWritable: () => isWritable(),
+      sizeBytes: () => sizeBytes(),
+    })
+    metrics.watch(aWatched({ readRunway: () => readRunway() }))
+    await metrics.render()
+    clock.ms += 60_000
+    isWritable = sizeBytes = readRunway = never
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const page = metrics.render()
-    await vi.advanceTimersByTimeAsync(6_000)
-    expect((await page).text).toContain('arcus_database_up{store="sqlite"} 0')
+    await vi.advanceTimersByTimeAsync(1_500)
+    expect((await page).text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'arcus_database_up{store="sqlite"} 0',
+        'arcus_database_bytes{store="sqlite"} 4096',
+        `arcus_lane_runway_days{network="${network}"} 12`,
+        `arcus_lane_open{${labels}} 1`,
+      ]),
+    )
   })
 
   it('has the figures of the process and of no other registry', async () => {

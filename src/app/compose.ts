@@ -12,6 +12,7 @@ import { variables } from '../doctor/chain-checks.js'
 import { createAttestor } from '../facilitator/attestor.js'
 import { shortenDetails } from '../facilitator/exact-job.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
+import { describeAssets } from '../facilitator/routes.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
 import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
@@ -390,16 +391,11 @@ function composeState(world: {
   const { journal, activity, service: history } = stores
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
-  const readiness = createReadiness({
-    checks: createReadinessChecks(
-      journal,
-      leases,
-      disk,
-      networks.map(({ ready }) => ready),
-    ),
+  const ready = networks.map((network) => network.ready)
+  const readReadiness = createReadiness({
+    checks: createReadinessChecks(journal, leases, disk, ready),
+    log,
   })
-  const readReadiness = () =>
-    readiness((check, err) => log.warn({ err, check }, 'readiness check failed'))
   const readStatus = createStatus({
     networks: networks.map(({ status }) => status),
     readReadiness,
@@ -409,12 +405,12 @@ function composeState(world: {
   })
   const settings = toConsoleSettings(
     config,
-    networks.map(({ tokens }) => tokens),
+    networks.map(({ served }) => describeAssets(served.terms, checksum)),
   )
   const readStatusHistory = createStatusHistory({ history, now })
   const watch = createServiceWatch({ readReadiness, history, isKeeper, now, log })
   const console = { pages, settings, readStatus, readStatusHistory }
-  return { options: { readiness, console }, watch }
+  return { options: { readiness: readReadiness, console }, watch }
 }
 
 /** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */

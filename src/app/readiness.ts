@@ -3,6 +3,7 @@ import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Token } from '../chain/token.js'
 import { checkTokens, checkWallets, readWallets } from '../doctor/chain-checks.js'
 import { type Finding, fail, ok, warn } from '../doctor/finding.js'
+import { describeBytes } from '../doctor/settings-checks.js'
 import type { ReadinessCheck } from '../http/health.js'
 import type { ReadRunway } from '../metrics/gas-money.js'
 import { closedAnywhere } from '../relayer/lane.js'
@@ -72,7 +73,7 @@ function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageM
 
 /** Returns a warning on little space and no failure: payments are kept as long as there is any space. */
 function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>): Finding {
-  const free = `${Math.floor((freeBytes() ?? 0) / 2 ** 20)} MB free`
+  const free = `${describeBytes(freeBytes() ?? 0)} free`
   if (!isLow()) return ok('disk', free)
   const detail = `${free}: nearly full, so that activity and listings are not kept; payments are`
   return warn('disk', detail, 'Make room.')

@@ -280,6 +280,6 @@ function nearestFolder(folder: string): string {
   throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
 }
 
-function describeBytes(bytes: number): string {
+export function describeBytes(bytes: number): string {
   return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.round(bytes / MIB)} MiB`
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { getAddress } from 'viem'
+import type { TakenAsset } from '../api/payments.js'
 import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
 import type { Config } from '../config/config.js'
 import { networks } from '../x402/networks.js'
@@ -184,23 +184,13 @@ function filesIn(folder: string): string[] {
     .map(({ name }) => name)
 }
 
-/** A token as it was read at start. */
-interface PinnedToken {
-  address: `0x${string}`
-  symbol: string
-  currency: string | null
-  name: string
-  version: string
-  minAmount: bigint
-}
-
 /**
- * Returns the facts about this deployment that the console needs. `tokens` are those of each network, in the order of the
- * settings: listings are about the first network.
+ * Returns the facts about this deployment that the console needs. `taken` are the tokens of each network, in the order of
+ * the settings: listings are about the first network.
  */
 export function toConsoleSettings(
   config: Config,
-  tokens: readonly (readonly PinnedToken[])[],
+  taken: readonly (readonly TakenAsset[])[],
 ): ConsoleSettings {
   return {
     version,
@@ -209,15 +199,7 @@ export function toConsoleSettings(
     devnet: config.devnet,
     tryIt: config.tryIt,
     networks: config.networks.map(({ network, chainId, publicRpcUrls, explorerUrl }, i) => {
-      const assets = (tokens[i] ?? []).map(({ minAmount, address, ...token }) => ({
-        address: getAddress(address),
-        symbol: token.symbol,
-        currency: token.currency,
-        decimals: 6,
-        name: token.name,
-        version: token.version,
-        minAmount: minAmount.toString(),
-      }))
+      const assets = taken[i] ?? []
       const [asset] = assets
       if (asset === undefined) throw new Error(`no token of ${network} was read`)
       return {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
+import { shareReads } from './cached-reply.js'
 import type { Operation } from './operation.js'
 
 const CHECK_TIMEOUT_MS = 3_000
@@ -23,6 +24,8 @@ export interface ReadinessCheck {
 
 interface ReadinessOptions {
   checks: readonly ReadinessCheck[]
+  /** Told of what a check throws. */
+  log: { warn(details: object, message: string): void }
   /** Milliseconds a check may take; 3,000 if absent. */
   timeoutMs?: number
   /** Milliseconds, monotonic; for tests. */
@@ -75,58 +78,39 @@ export function readinessRoutes(
     if (isLeaving()) reply.header('connection', 'close')
     done()
   })
-  app.get(
-    '/ready',
-    { config: { limit: 'exempt', operation: readyOperation } },
-    async (request, reply) => {
-      const result = isLeaving()
-        ? leaving
-        : await readReadiness((name, err) =>
-            request.log.warn({ err, check: name }, 'readiness check failed'),
-          )
-      return reply
-        .code(result.status === 'ready' ? 200 : 503)
-        .header('cache-control', 'no-store')
-        .send(result)
-    },
-  )
+  const config = { limit: 'exempt', operation: readyOperation } as const
+  app.get('/ready', { config }, async (_request, reply) => {
+    const result = isLeaving() ? leaving : await readReadiness()
+    return reply
+      .code(result.status === 'ready' ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send(result)
+  })
 }
 
-/** Runs all checks, at most once a second however often it is called. Reports what they throw, and never rejects. */
-export type ReadReadiness = (onThrown: OnThrown) => Promise<ReadinessAnswer>
-
-type OnThrown = (name: string, error: unknown) => void
+/** Runs all checks, at most once a second however often it is called. Never rejects. */
+export type ReadReadiness = () => Promise<ReadinessAnswer>
 
 export function createReadiness(options: ReadinessOptions): ReadReadiness {
-  const { checks, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options
-  let latest: Promise<ReadinessAnswer> | undefined
-  let freshUntil = 0
+  const { checks, log, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options
 
-  const run = async (onThrown: OnThrown): Promise<ReadinessAnswer> => {
+  async function run(): Promise<ReadinessAnswer> {
     const results = await Promise.all(
       checks.map(async (check) => ({
         name: check.name,
-        ...(await runBounded(check, timeoutMs, onThrown)),
+        ...(await runBounded(check, timeoutMs, log)),
       })),
     )
-    freshUntil = now() + CACHE_MS
     return { status: results.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks: results }
   }
 
-  return (onThrown) => {
-    if (latest === undefined || now() >= freshUntil) {
-      // No second round starts while one is under way.
-      freshUntil = Number.POSITIVE_INFINITY
-      latest = run(onThrown)
-    }
-    return latest
-  }
+  return shareReads(CACHE_MS, now, run)
 }
 
 async function runBounded(
   { name, check, late }: ReadinessCheck,
   timeoutMs: number,
-  onThrown: OnThrown,
+  log: ReadinessOptions['log'],
 ): Promise<ReadinessResult> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<ReadinessResult>((resolve) => {
@@ -137,8 +121,8 @@ async function runBounded(
   })
   try {
     return await Promise.race([check(), timeout])
-  } catch (error) {
-    onThrown(name, error)
+  } catch (err) {
+    log.warn({ err, check: name }, 'readiness check failed')
     return { ok: false, detail: 'The check failed; the log has the cause.' }
   } finally {
     clearTimeout(timer)

@@ -35,13 +35,12 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
     const allowed = [...knownPaths.values()]
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(({ methods }) => [...methods])
-    if (allowed.length === 0) {
-      const isPage = asksForPage(request) && !ownSegments.has(firstSegment(path))
-      if (isPage && answerPage !== undefined) return answerPage(request, reply, { status: 404 })
-      return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
+    const isPage = allowed.length === 0 && !ownSegments.has(firstSegment(path))
+    if (isPage && asksForPage(request) && answerPage !== undefined) {
+      return answerPage(request, reply, { status: 404 })
     }
-    // The route exists, but the file behind it does not.
-    if (allowed.includes(request.method)) {
+    // The route may exist, and the file behind it not.
+    if (allowed.length === 0 || allowed.includes(request.method)) {
       return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
     }
     const allow = [...new Set(allowed)].sort().join(', ')

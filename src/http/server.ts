@@ -18,7 +18,6 @@ import {
   REQUEST_ID,
 } from './request-ids.js'
 
-const NOSNIFF = 'x-content-type-options'
 const rawHeaders = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
@@ -83,7 +82,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.removeContentTypeParser('text/plain')
   boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
   answerRequestIds(app)
-  guardTypes(app)
   logRequests(app)
   return app
 }
@@ -101,14 +99,6 @@ function toTrustProxy(
   if (typeof trust === 'boolean') return trust
   if (typeof trust === 'number') return (_address, hop) => hop < trust
   return [...trust]
-}
-
-/** Keeps browsers from guessing a type other than the declared one. */
-function guardTypes(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.header(NOSNIFF, securityHeaders[NOSNIFF])
-    done()
-  })
 }
 
 /** Logs one line a request, at debug, with the route instead of the URL that the caller wrote. */

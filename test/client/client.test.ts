@@ -343,31 +343,46 @@ describe('watch', () => {
     await pages.return(undefined as never)
   })
 
-  it('asks a service that is away less and less often, and once a minute at least', async () => {
-    vi.useFakeTimers()
-    onTestFinished(() => void vi.useRealTimers())
-    const asked: number[] = []
-    const away = createArcusClient({
-      url: world.url,
-      fetch: () => {
-        asked.push(Date.now())
-        return Promise.reject(new Error('gone'))
-      },
-    })
-    const stopping = new AbortController()
-    const idle = away.watch({ signal: stopping.signal }).next()
-    const ended = expect(idle).rejects.toThrow('enough')
-    await vi.advanceTimersByTimeAsync(600_000)
-    stopping.abort(new Error('enough'))
-    await ended
-    const pauses = asked.slice(1).map((at, i) => (at - (asked[i] as number)) / 1_000)
-    expect(pauses.length).toBeGreaterThan(12)
-    for (const [i, pause] of pauses.entries()) {
-      const longest = Math.min(2 ** i, 60)
-      expect(pause).toBeLessThanOrEqual(longest + 0.01)
-      expect(pause).toBeGreaterThanOrEqual(longest * 0.74)
-    }
-  })
+  const nothing = { x402Version: 2, changes: [], next: 7 }
+  it.each([
+    ['is away', 60, () => Promise.reject(new Error('gone'))],
+    [
+      'has no change and does not wait',
+      15,
+      async () => Response.json({ ...nothing, hasMore: false }),
+    ],
+    [
+      'says that there is more and gives nothing',
+      15,
+      async () => Response.json({ ...nothing, hasMore: true }),
+    ],
+  ])(
+    'asks a service that %s less and less often, and every %i s at least',
+    async (_, most, answer) => {
+      vi.useFakeTimers()
+      onTestFinished(() => void vi.useRealTimers())
+      const asked: number[] = []
+      const idle = createArcusClient({
+        url: world.url,
+        fetch: () => {
+          asked.push(Date.now())
+          return answer()
+        },
+      })
+      const stopping = new AbortController()
+      const ended = expect(idle.watch({ signal: stopping.signal }).next()).rejects.toThrow('enough')
+      await vi.advanceTimersByTimeAsync(600_000)
+      stopping.abort(new Error('enough'))
+      await ended
+      const pauses = asked.slice(1).map((at, i) => (at - (asked[i] as number)) / 1_000)
+      expect(pauses.length).toBeGreaterThan(12)
+      for (const [i, pause] of pauses.entries()) {
+        const longest = Math.min(2 ** i, most)
+        expect(pause).toBeLessThanOrEqual(longest + 0.01)
+        expect(pause).toBeGreaterThanOrEqual(longest * 0.74)
+      }
+    },
+  )
 
   it('ends with a refusal that does not pass', async () => {
     for (const since of [-1, 0.5]) {

@@ -87,7 +87,7 @@ describe.skipIf(largerDisk === undefined)('a disk that is nearly full', () => {
     await until('activity is kept', () => settledInSums() === 5)
     expect(await ready()).toMatchObject({
       status: 200,
-      detail: expect.stringMatching(/^\d+ MB free$/),
+      detail: expect.stringMatching(/^[\d.]+ [GM]iB free$/),
     })
     // A tenth of the disk is 2.4 MB.
     const empty = fill(largerDisk as string, 1.5 * 2 ** 20)

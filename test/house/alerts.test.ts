@@ -50,6 +50,18 @@ const metricsIn = (expr: string) =>
 /** The names of all metrics that the service and its canary show. */
 async function shownMetrics(): Promise<Set<string>> {
   const metrics = createMetrics(() => Date.now())
+  metrics.watchDirectory({
+    index: () => ({ endpoints: 0, readSeconds: 0 }),
+    probes: () => ({ queued: 0, underWay: 0 }),
+    dropped: () => 0,
+  })
+  metrics.watchDatabase({
+    store: 'sqlite',
+    isWritable: async () => true,
+    sizeBytes: async () => 0,
+  })
+  metrics.watchLeases({ ageMs: () => 0, clockAhead: () => ({ least: 0, most: 0 }) })
+  metrics.watchDisk({ isLow: () => false, freeBytes: () => 0 })
   const pages = [(await metrics.render()).text, await createCanaryMetrics().render()]
   return new Set([...pages.join('\n').matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? ''))
 }

@@ -9,7 +9,7 @@ import { exportRoutes } from '../../src/directory/exports/routes.js'
 import { createCatalog } from '../../src/directory/listings/catalog.js'
 import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
 import { installErrorHandling } from '../../src/http/errors.js'
-import { installCors } from '../../src/http/headers.js'
+import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
 import { createServer } from '../../src/http/server.js'
 import type { Identity } from '../../src/store/listings.js'
 import { enter } from '../unit/cli/operator-stores.js'
@@ -45,6 +45,7 @@ async function anApp(maxReadyBytes?: number) {
     settleWaitSeconds: 1,
     trustProxy: false,
   })
+  installSecurityHeaders(server, false)
   installErrorHandling(server)
   await installCors(server)
   const { store } = listings

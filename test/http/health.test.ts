@@ -8,7 +8,10 @@ afterEach(() => edges?.app.close())
 async function open(checks: ReadinessCheck[], now?: () => number) {
   edges = await anEdgesServer({
     routes: (app) =>
-      readinessRoutes(app, createReadiness({ checks, timeoutMs: 50, ...(now ? { now } : {}) })),
+      readinessRoutes(
+        app,
+        createReadiness({ checks, log: app.log, timeoutMs: 50, ...(now ? { now } : {}) }),
+      ),
   })
   return edges
 }

@@ -130,7 +130,7 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
       if (!isEmpty || resync) yield { ...page, resync }
       resync = false
       // A service that is about to end holds no question, and neither does one that cannot wait.
-      const isEarly = isEmpty && !page.hasMore && Date.now() - asked < WAIT_SECONDS * 500
+      const isEarly = isEmpty && Date.now() - asked < WAIT_SECONDS * 500
       empties = isEarly ? empties + 1 : 0
       if (isEarly) await pause(growingPause(empties - 1, pauseSeconds), signal)
     }

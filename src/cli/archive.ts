@@ -1,9 +1,8 @@
 import { archiveBeside } from '../config/config.js'
-import { parseDatabaseUrl } from '../config/setting-types.js'
 import { type ArchiveFile, listArchive, readArchive } from '../store/archive.js'
 import { ArchiveError } from '../store/errors.js'
-import { parseArguments, print, printError, UsageError } from './command-line.js'
-import { CommandError, runCommand } from './operator-command.js'
+import { print, printError, UsageError } from './command-line.js'
+import { CommandError, readDatabase, runCommand } from './operator-command.js'
 
 const help = `npm run archive [-- --folder FOLDER]
 npm run archive -- verify [--folder FOLDER]
@@ -17,18 +16,15 @@ Shows the files of old payments that JOURNAL_RETENTION_DAYS has moved out of the
   --folder         default ARCHIVE_FOLDER, else the folder archive beside the SQLite file of DATABASE_URL
   --help           this text`
 
-process.exitCode = await runCommand(async () => {
-  const { values, positionals } = parseArguments({
-    allowPositionals: true,
-    options: { folder: { type: 'string' }, help: { type: 'boolean', default: false } },
-  })
-  if (values.help) return print(help)
+const config = { allowPositionals: true, options: { folder: { type: 'string' } } } as const
+
+process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
   const [action = 'list', text, ...more] = positionals
   const isWhole = action === 'find' ? text !== undefined : text === undefined
   if (!['list', 'verify', 'find'].includes(action) || !isWhole || more.length > 0) {
     throw new UsageError('Say nothing, verify, or find TEXT; try --help.')
   }
-  const files = await listArchive(values.folder ?? defaultFolder(process.env))
+  const files = await listArchive(values.folder ?? defaultFolder())
   if (action === 'find') return find(files, text as string)
   for (const { path, shelf, from, rows, bytes } of files) {
     print(
@@ -38,11 +34,8 @@ process.exitCode = await runCommand(async () => {
   if (action === 'verify') await verify(files)
 })
 
-function defaultFolder({ ARCHIVE_FOLDER, DATABASE_URL }: NodeJS.ProcessEnv): string {
-  const set = ARCHIVE_FOLDER?.trim()
-  if (set) return set
-  const database = parseDatabaseUrl(DATABASE_URL?.trim() || 'sqlite:./data/arcus.db')
-  const folder = typeof database === 'string' ? undefined : archiveBeside(database)
+function defaultFolder(): string {
+  const folder = process.env.ARCHIVE_FOLDER?.trim() || archiveBeside(readDatabase())
   if (folder === undefined) throw new UsageError('Set ARCHIVE_FOLDER, or name it with --folder.')
   return folder
 }

@@ -1,5 +1,5 @@
-import { parseArguments, print, UsageError } from './command-line.js'
-import { openOperatorStores } from './merchants/operator-stores.js'
+import { print, UsageError } from './command-line.js'
+import { withStores } from './merchants/operator-stores.js'
 import { runCommand } from './operator-command.js'
 
 const help = `npm run audit [-- --limit N] [--json]
@@ -15,27 +15,19 @@ Commands name the user and the machine they run on, or ARCUS_OPERATOR if it is s
 
 const MAX_LIMIT = 1_000_000
 
-process.exitCode = await runCommand(async () => {
-  const { values } = parseArguments({
-    options: {
-      limit: { type: 'string', default: '50' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) return print(help)
+const config = {
+  options: { limit: { type: 'string', default: '50' }, json: { type: 'boolean', default: false } },
+} as const
+
+process.exitCode = await runCommand(help, config, async ({ values }) => {
   const limit = /^\d{1,7}$/.test(values.limit) ? Number(values.limit) : 0
   if (limit < 1 || limit > MAX_LIMIT) {
     throw new UsageError(`--limit wants a number from 1 to ${MAX_LIMIT}.`)
   }
-  const stores = await openOperatorStores(process.env)
-  try {
-    for (const { at, ...entry } of await stores.audit.list(limit)) {
-      const time = new Date(at).toISOString()
-      if (values.json) print(JSON.stringify({ at: time, ...entry }))
-      else print([time, entry.actor, entry.action, entry.subject, entry.details].join('  ').trim())
-    }
-  } finally {
-    await stores.close()
+  const entries = await withStores(({ audit }) => audit.list(limit))
+  for (const { at, ...entry } of entries) {
+    const time = new Date(at).toISOString()
+    if (values.json) print(JSON.stringify({ at: time, ...entry }))
+    else print([time, entry.actor, entry.action, entry.subject, entry.details].join('  ').trim())
   }
 })

@@ -1,5 +1,5 @@
 import { backUp } from '../store/copy/snapshot.js'
-import { runCommand, runSnapshot } from './operator-command.js'
+import { printSnapshot, readDatabase, readSnapshot, runCommand } from './operator-command.js'
 
 const help = `npm run backup -- FILE [--from sqlite:PATH]
 
@@ -10,11 +10,9 @@ Copies the SQLite database of the settings into FILE while the service runs, as 
 
 PostgreSQL has its own tools: pg_dump --format=custom --file=FILE "$DATABASE_URL"`
 
-process.exitCode = await runCommand(() =>
-  runSnapshot(process.argv.slice(2), {
-    help,
-    flag: 'from',
-    copy: (file, database) => backUp(database, file),
-    done: (file) => `Backed up to ${file}`,
-  }),
-)
+const config = { allowPositionals: true, options: { from: { type: 'string' } } } as const
+
+process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
+  const { file, path } = readSnapshot(positionals, readDatabase(values.from, '--from'))
+  printSnapshot(`Backed up to ${file}`, await backUp(path, file))
+})

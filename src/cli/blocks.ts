@@ -1,6 +1,6 @@
-import { parseArguments, print, UsageError } from './command-line.js'
+import { print, UsageError } from './command-line.js'
 import { addBlock, parseBlockTarget, removeBlock } from './merchants/commands.js'
-import { type OperatorStores, openOperatorStores } from './merchants/operator-stores.js'
+import { type OperatorStores, withStores } from './merchants/operator-stores.js'
 import { runCommand } from './operator-command.js'
 
 const help = `Blocks an address as payer or as recipient. A running service applies it within two seconds.
@@ -11,31 +11,20 @@ const help = `Blocks an address as payer or as recipient. A running service appl
 
 Settings are read as the service reads them, from .env too. npm run audit shows who blocked what.`
 
-process.exitCode = await runCommand(async () => {
-  const { positionals, values } = parseArguments({
-    allowPositionals: true,
-    options: { reason: { type: 'string', default: '' }, help: { type: 'boolean' } },
-  })
-  const [verb, role, address] = positionals
-  if (values.help || verb === undefined) return print(help)
-  const stores = await openOperatorStores(process.env)
-  try {
-    print(await run(stores, { verb, role, address, reason: values.reason }))
-  } finally {
-    await stores.close()
-  }
-})
+const config = {
+  allowPositionals: true,
+  options: { reason: { type: 'string', default: '' } },
+} as const
 
-interface BlockArguments {
-  verb: string
-  role: string | undefined
-  address: string | undefined
-  reason: string
-}
+process.exitCode = await runCommand(help, config, async ({ positionals, values }) => {
+  if (positionals.length === 0) return print(help)
+  print(await withStores((stores) => run(stores, positionals, values.reason)))
+})
 
 async function run(
   stores: OperatorStores,
-  { verb, role, address, reason }: BlockArguments,
+  [verb, role, address]: string[],
+  reason: string,
 ): Promise<string> {
   if (verb === 'list') {
     const blocks = await stores.blocks.listBlocks()

@@ -1,8 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../config/config.js'
 import { readCanaryKeys } from '../config/secrets.js'
 import { type CanaryMetrics, createCanaryMetrics } from './canary/canary-metrics.js'
 import { type Canary, openCanary } from './canary/canary-payment.js'
-import { parseArguments, parseHttpUrl, parsePort, print, UsageError } from './command-line.js'
+import { type Arguments, parseHttpUrl, parsePort, print, UsageError } from './command-line.js'
 import { CommandError, runCommand } from './operator-command.js'
 
 const help = `npm run canary [-- OPTIONS]
@@ -24,14 +25,25 @@ are read as the service reads them, from .env too.
 
 Exit code of a single payment: 0 when it settled, 1 when it did not, 2 when the command was not understood.`
 
-process.exitCode = await runCommand(async () => {
-  const options = readOptions()
-  if (options === 'help') return print(help)
+const config = {
+  options: {
+    url: { type: 'string' },
+    network: { type: 'string' },
+    asset: { type: 'string' },
+    every: { type: 'string' },
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string' },
+    textfile: { type: 'string' },
+  },
+} as const
+
+process.exitCode = await runCommand(help, config, async ({ values }) => {
+  const options = readOptions(values)
   const { canary, metrics } = await prepare(options)
   const server = options.port && (await metrics.serve(options.host, options.port))
   try {
     if (options.everySeconds === undefined) {
-      if (!(await payOnce(canary, metrics, options))) throw new CommandError('Not paid.')
+      if (!(await payOnce(canary, metrics, options.textfile))) throw new CommandError('Not paid.')
     } else await payForEver(canary, metrics, { ...options, everySeconds: options.everySeconds })
   } finally {
     if (server) server.close()
@@ -39,43 +51,19 @@ process.exitCode = await runCommand(async () => {
   }
 })
 
-interface Options {
-  url: string | undefined
-  network: string | undefined
-  asset: string | undefined
-  everySeconds: number | undefined
-  host: string
-  port: number | undefined
-  textfile: string | undefined
-}
+type Options = ReturnType<typeof readOptions>
 
-function readOptions(): Options | 'help' {
-  const { values } = parseArguments({
-    options: {
-      url: { type: 'string' },
-      network: { type: 'string' },
-      asset: { type: 'string' },
-      every: { type: 'string' },
-      host: { type: 'string', default: '127.0.0.1' },
-      port: { type: 'string' },
-      textfile: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) return 'help'
-  const { every, port, url } = values
+function readOptions({ every, port, url, ...values }: Arguments<typeof config>['values']) {
   const everySeconds = every === undefined ? undefined : parseSeconds(every)
   if (port !== undefined && everySeconds === undefined) {
     throw new UsageError('--port wants --every: a single payment is over before it is scraped.')
   }
   return {
+    ...values,
     url: url && parseHttpUrl('--url', url).replace(/\/+$/, ''),
-    network: values.network,
     asset: values.asset?.toLowerCase(),
     everySeconds,
-    host: values.host,
     port: port === undefined ? undefined : parsePort('--port', port),
-    textfile: values.textfile,
   }
 }
 
@@ -113,7 +101,7 @@ async function prepare({ url, network, asset }: Options) {
 async function payOnce(
   canary: Canary,
   metrics: CanaryMetrics,
-  { textfile }: Pick<Options, 'textfile'>,
+  textfile: string | undefined,
 ): Promise<boolean> {
   if (textfile !== undefined) metrics.recall(textfile)
   const result = await canary.pay()
@@ -131,27 +119,14 @@ async function payOnce(
 async function payForEver(
   canary: Canary,
   metrics: CanaryMetrics,
-  options: { everySeconds: number; textfile: string | undefined },
+  options: { everySeconds: number; textfile?: string },
 ): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
   while (!stop.signal.aborted) {
     const startedAt = Date.now()
-    await payOnce(canary, metrics, options)
-    await pause(
-      Math.max(1_000, options.everySeconds * 1000 - (Date.now() - startedAt)),
-      stop.signal,
-    )
+    await payOnce(canary, metrics, options.textfile)
+    const left = options.everySeconds * 1000 - (Date.now() - startedAt)
+    await setTimeout(Math.max(1_000, left), undefined, { signal: stop.signal }).catch(() => {})
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

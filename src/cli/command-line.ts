@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { parseUrl } from '../x402/parse-url.js'
 
@@ -15,6 +15,46 @@ export function parseArguments<T extends ParseArgsConfig>(config: T) {
     const [sentence = 'unknown argument'] = (error as Error).message.split('. ')
     throw new UsageError(`${sentence.replace(/\.$/, '')}; try --help.`)
   }
+}
+
+/** The arguments that a command gets, by what `parseArgs` is told. */
+export type Arguments<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>
+
+/**
+ * Runs a command with the arguments of this process, or prints its help for `--help`. Resolves to the exit code: that of
+ * the command, or 0 when it is done, 1 when it cannot be done, 2 when it is not understood.
+ */
+export function runTool<const Config extends ParseArgsConfig>(
+  help: string,
+  config: Config,
+  run: (given: Arguments<Config>) => Promise<unknown>,
+  explain?: (error: unknown) => string,
+): Promise<number> {
+  return exitCodeOf(async () => {
+    const options = { ...config.options, help: { type: 'boolean' } } as const
+    const given = parseArguments({ ...config, options })
+    const { help: isAsked } = given.values as { help?: boolean }
+    return isAsked ? print(help) : run(given as Arguments<Config>)
+  }, explain)
+}
+
+/** Resolves to the exit code of a command, after its error is explained. */
+export async function exitCodeOf(
+  run: () => Promise<unknown>,
+  explain = (error: unknown) => (error instanceof Error ? error.message : String(error)),
+): Promise<number> {
+  try {
+    const code = await run()
+    return typeof code === 'number' ? code : 0
+  } catch (error) {
+    printError(explain(error))
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+/** Reads `.env`, if there is one. Variables that are already in the environment take precedence over the file. */
+export function loadEnvFile(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env')
 }
 
 /** Reads a TCP port, 1 to 65535. */

@@ -8,7 +8,7 @@ import { readKeyOf, readSecrets } from '../config/secrets.js'
 import { createLocalSigner, type Signer, SignerError } from '../relayer/signer.js'
 import { type OpenSigners, openSigners } from '../relayer/signers.js'
 import { createKeccak256 } from '../x402/keccak.js'
-import { parseArguments, print, UsageError } from './command-line.js'
+import { type Arguments, print, UsageError } from './command-line.js'
 import { type FoundCode, findCode } from './deploy-contracts/creation-code.js'
 import {
   carryOut,
@@ -36,9 +36,17 @@ command shows the cost and asks before it sends. What is there already is left a
 
 Exit code: 0 when the contracts are there, 1 when one is missing or nothing was sent, 2 when the command is not understood.`
 
-process.exitCode = await runCommand(async () => {
-  const options = readOptions()
-  if (options === 'help') return print(help)
+const parameters = {
+  options: {
+    network: { type: 'string' },
+    code: { type: 'string', multiple: true, default: [] as string[] },
+    'key-file': { type: 'string' },
+    yes: { type: 'boolean', default: false },
+  },
+} as const
+
+process.exitCode = await runCommand(help, parameters, async ({ values }) => {
+  const options = readOptions(values)
   const config = readConfig(process.env)
   const place = config.networks.find(({ network }) => network === options.network)
   if (place === undefined) {
@@ -57,19 +65,9 @@ process.exitCode = await runCommand(async () => {
   }
 })
 
-type Options = Exclude<ReturnType<typeof readOptions>, 'help'>
+type Options = ReturnType<typeof readOptions>
 
-function readOptions() {
-  const { values } = parseArguments({
-    options: {
-      network: { type: 'string' },
-      code: { type: 'string', multiple: true, default: [] },
-      'key-file': { type: 'string' },
-      yes: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) return 'help'
+function readOptions(values: Arguments<typeof parameters>['values']) {
   const { network: name, code, yes } = values
   if (name !== 'mainnet' && name !== 'testnet') {
     throw new UsageError('--network wants mainnet or testnet; try --help.')

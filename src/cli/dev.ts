@@ -1,14 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { formatUnits } from 'viem'
 import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
 import { type Stack, startStack } from '../devnet/stack.js'
 import {
+  type Arguments,
   isRunByNpm,
-  parseArguments,
   parseHttpUrl,
   parsePort,
   print,
   printError,
+  runTool,
   UsageError,
   watchNpm,
 } from './command-line.js'
@@ -25,8 +27,6 @@ Starts a local chain that poses as Arc (eip155:5042), Arcus, and a sample paid A
 
 Settings of Arcus that are exported in the environment (LOG_LEVEL, RATE_LIMIT_MAX and so on) apply.`
 
-type Options = { port: number; rpcPort: number; apiPort: number; forkUrl?: string; help: boolean }
-
 const defaultPorts = { port: 4021, rpcPort: 8545, apiPort: 4022 }
 
 // Ctrl-C reaches the children too, and one of them may end before this process gets the signal.
@@ -34,41 +34,30 @@ const signalLeadMs = 250
 const shutdownLimitMs = 10_000
 const launcherCheckMs = 500
 
-process.exitCode = await main()
+const config = {
+  options: {
+    fork: { type: 'string' },
+    port: { type: 'string', default: String(defaultPorts.port) },
+    'rpc-port': { type: 'string', default: String(defaultPorts.rpcPort) },
+    'api-port': { type: 'string', default: String(defaultPorts.apiPort) },
+  },
+} as const
+
+process.exitCode = await runTool(help, config, ({ values }) => run(readOptions(values)))
 // A library may still hold something open, which must not keep the terminal busy.
 process.exit()
 
-async function main(): Promise<number> {
-  try {
-    const options = readOptions(process.argv.slice(2))
-    if (options.help) print(help)
-    else await run(options)
-    return 0
-  } catch (error) {
-    printError(error instanceof Error ? error.message : String(error))
-    return 1
-  }
-}
+type Options = ReturnType<typeof readOptions>
 
-function readOptions(args: string[]): Options {
-  const { values } = parseArguments({
-    args,
-    options: {
-      fork: { type: 'string' },
-      port: { type: 'string', default: String(defaultPorts.port) },
-      'rpc-port': { type: 'string', default: String(defaultPorts.rpcPort) },
-      'api-port': { type: 'string', default: String(defaultPorts.apiPort) },
-      help: { type: 'boolean', default: false },
-    },
-  })
+function readOptions({ fork, ...values }: Arguments<typeof config>['values']) {
   const port = parsePort('--port', values.port)
   const rpcPort = parsePort('--rpc-port', values['rpc-port'])
   const apiPort = parsePort('--api-port', values['api-port'])
   if (new Set([port, rpcPort, apiPort]).size < 3) {
     throw new UsageError('--port, --rpc-port and --api-port must differ.')
   }
-  const fork = values.fork === undefined ? {} : { forkUrl: parseHttpUrl('--fork', values.fork) }
-  return { port, rpcPort, apiPort, ...fork, help: values.help }
+  const forked = fork === undefined ? {} : { forkUrl: parseHttpUrl('--fork', fork) }
+  return { port, rpcPort, apiPort, ...forked }
 }
 
 /** Runs until a signal; rejects when the stack does not start or a part of it ends by itself. */
@@ -103,10 +92,6 @@ function untilSignal(): Promise<void> {
 async function unlessSignalled(signalled: Promise<void>, error: unknown): Promise<void> {
   const early = await Promise.race([signalled.then(() => true), pause(signalLeadMs)])
   if (early !== true) throw error
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 async function describe(

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
 import { readSettings } from '../config/config.js'
 import { ConfigError } from '../config/env.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail, writeReport } from '../doctor/finding.js'
 import { inspectDatabase } from '../store/open-stores.js'
-import { parseArguments, print, printError, UsageError } from './command-line.js'
+import { print } from './command-line.js'
+import { runCommand } from './operator-command.js'
 
 const help = `npm run doctor [-- --json]
 
@@ -14,31 +14,16 @@ the first start or beside a running service. Settings are read as the service re
 
 Exit code: 0 when payments can be settled, even with warnings; 1 when not; 2 when the command was not understood.`
 
-process.exitCode = await main()
+const config = { options: { json: { type: 'boolean', default: false } } } as const
 
-async function main(): Promise<number> {
-  try {
-    const { values } = parseArguments({
-      options: { json: { type: 'boolean', default: false }, help: { type: 'boolean' } },
-    })
-    if (values.help) {
-      print(help)
-      return 0
-    }
-    const findings = await checkEverything()
-    const isWell = findings.every(({ state }) => state !== 'fail')
-    print(values.json ? JSON.stringify({ ok: isWell, findings }, null, 2) : writeReport(findings))
-    return isWell ? 0 : 1
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    printError(error.message)
-    return 2
-  }
-}
+process.exitCode = await runCommand(help, config, async ({ values }) => {
+  const findings = await checkEverything()
+  const isWell = findings.every(({ state }) => state !== 'fail')
+  print(values.json ? JSON.stringify({ ok: isWell, findings }, null, 2) : writeReport(findings))
+  return isWell ? 0 : 1
+})
 
 async function checkEverything(): Promise<Finding[]> {
-  // Variables that are already in the environment take precedence over the file.
-  if (existsSync('.env')) process.loadEnvFile('.env')
   try {
     const { config, secrets } = readSettings(process.env)
     const database = await inspectDatabase(config.database)

@@ -1,7 +1,7 @@
-import { print } from './command-line.js'
+import { exitCodeOf, loadEnvFile, print } from './command-line.js'
 import { readCommand } from './merchants/commands.js'
-import { openOperatorStores } from './merchants/operator-stores.js'
-import { runCommand } from './operator-command.js'
+import { withStores } from './merchants/operator-stores.js'
+import { explain } from './operator-command.js'
 
 const help = `npm run merchants -- COMMAND
 
@@ -23,16 +23,12 @@ Decisions about merchants that only the operator makes. It works while the servi
 
 Settings are read as the service reads them: DATABASE_URL, BUYBACK_ADDRESS and so on, from .env too.`
 
-process.exitCode = await runCommand(async () => {
+process.exitCode = await exitCodeOf(async () => {
   const command = readCommand(process.argv.slice(2))
   if (command === 'help') return print(help)
-  const stores = await openOperatorStores(process.env)
-  try {
-    await command(stores, writeOut)
-  } finally {
-    await stores.close()
-  }
-})
+  loadEnvFile()
+  await withStores((stores) => command(stores, writeOut))
+}, explain)
 
 /** Resolves once the terminal, or the program that reads the output, has taken the piece. */
 function writeOut(piece: string): Promise<void> {

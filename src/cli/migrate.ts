@@ -1,7 +1,6 @@
-import { parseDatabaseUrl } from '../config/setting-types.js'
 import { copyToPostgres } from '../store/copy/copy-to-postgres.js'
-import { parseArguments, print, UsageError } from './command-line.js'
-import { runCommand } from './operator-command.js'
+import { print, UsageError } from './command-line.js'
+import { DEFAULT_DATABASE, readDatabase, runCommand } from './operator-command.js'
 
 const help = `npm run migrate -- [sqlite-to-postgres] --from sqlite:PATH --to postgres://USER:PASSWORD@HOST:PORT/NAME
 
@@ -15,43 +14,26 @@ The source may be in use. Writes to it after the start of the copy are not copie
 /** Accepted spellings of the one direction. */
 const directions = ['sqlite-to-postgres', 'sqlite→postgres', 'sqlite->postgres']
 
-process.exitCode = await runCommand(async () => {
-  const options = readOptions(process.argv.slice(2))
-  if (options === 'help') print(help)
-  else await copy(options.path, options.url)
-})
+const config = {
+  allowPositionals: true,
+  options: { from: { type: 'string' }, to: { type: 'string' } },
+} as const
 
-function readOptions(args: string[]): 'help' | { path: string; url: string } {
-  const { values, positionals } = parseArguments({
-    args,
-    allowPositionals: true,
-    options: {
-      from: { type: 'string' },
-      to: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) return 'help'
+process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
   const [direction, ...more] = positionals
   if (more.length > 0 || (direction !== undefined && !directions.includes(direction))) {
     throw new UsageError(`The only direction is ${directions[0]}; try --help.`)
   }
-  const set = process.env.DATABASE_URL?.trim() ?? ''
-  const isPostgres = /^postgres(ql)?:/i.test(set)
-  const from = values.from ?? (set === '' || isPostgres ? 'sqlite:./data/arcus.db' : set)
-  const to = values.to ?? (isPostgres ? set : undefined)
-  if (to === undefined) throw new UsageError('Name the target with --to postgres://…; try --help.')
-  const [source, target] = [parseDatabase('--from', from), parseDatabase('--to', to)]
+  const isPostgres = /^\s*postgres(ql)?:/i.test(process.env.DATABASE_URL ?? '')
+  if (values.to === undefined && !isPostgres) {
+    throw new UsageError('Name the target with --to postgres://…; try --help.')
+  }
+  const source = readDatabase(values.from ?? (isPostgres ? DEFAULT_DATABASE : undefined), '--from')
+  const target = readDatabase(values.to, '--to')
   if (source.kind !== 'sqlite') throw new UsageError('--from must name SQLite, as sqlite:PATH.')
   if (target.kind !== 'postgres') throw new UsageError('--to must name PostgreSQL.')
-  return { path: source.path, url: target.url }
-}
-
-function parseDatabase(flag: string, text: string) {
-  const database = parseDatabaseUrl(text)
-  if (typeof database === 'string') throw new UsageError(`${flag} ${database}.`)
-  return database
-}
+  await copy(source.path, target.url)
+})
 
 async function copy(path: string, url: string): Promise<void> {
   const { tables, hasChangedSince } = await copyToPostgres(path, url)

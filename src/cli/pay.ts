@@ -10,7 +10,7 @@ import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch'
 import { type Address, formatUnits } from 'viem'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, nativeBalance, usdcBalance } from '../devnet/fixtures.js'
-import { parseArguments, parseHttpUrl, print, printError } from './command-line.js'
+import { parseHttpUrl, print, printError, runTool } from './command-line.js'
 
 const help = `npm run pay [-- [URL] [OPTIONS]]
 
@@ -28,37 +28,21 @@ const maxAmountPerPayment = '1000000'
 
 type Balances = { payer: bigint; merchant: bigint; relayers: bigint }
 
-process.exitCode = await main()
-// Connections that are kept alive must not keep the terminal busy.
-process.exit()
+const config = {
+  allowPositionals: true,
+  options: {
+    print: { type: 'boolean', default: false },
+    rpc: { type: 'string', default: 'http://127.0.0.1:8545' },
+  },
+} as const
 
-async function main(): Promise<number> {
-  try {
-    const options = readOptions(process.argv.slice(2))
-    if (options.help) print(help)
-    else if (options.print) print(await signRequest(options.url))
-    else return await pay(options.url, options.rpcUrl)
-    return 0
-  } catch (error) {
-    printError(error instanceof Error ? error.message : String(error))
-    return 1
-  }
-}
-
-function readOptions(args: string[]) {
-  const { values, positionals } = parseArguments({
-    args,
-    allowPositionals: true,
-    options: {
-      print: { type: 'boolean', default: false },
-      rpc: { type: 'string', default: 'http://127.0.0.1:8545' },
-      help: { type: 'boolean', default: false },
-    },
-  })
+process.exitCode = await runTool(help, config, async ({ values, positionals }) => {
   const url = parseHttpUrl('The URL', positionals[0] ?? 'http://localhost:4022/quote')
   const rpcUrl = parseHttpUrl('--rpc', values.rpc)
-  return { url, rpcUrl, print: values.print, help: values.help }
-}
+  return values.print ? print(await signRequest(url)) : pay(url, rpcUrl)
+})
+// Connections that are kept alive must not keep the terminal busy.
+process.exit()
 
 async function pay(url: string, rpcUrl: string): Promise<number> {
   const before = await readBalances(rpcUrl).catch(() => {

@@ -1,12 +1,12 @@
 import { cleanText } from 'arcus-client/text'
 import type { KeptRating } from '../store/ratings.js'
-import { parseArguments, print, UsageError } from './command-line.js'
+import { print, UsageError } from './command-line.js'
 import { parseReason } from './merchants/commands.js'
 import {
   getMerchant,
   type OperatorStores,
-  openOperatorStores,
   record,
+  withStores,
 } from './merchants/operator-stores.js'
 import { CommandError, runCommand } from './operator-command.js'
 
@@ -23,20 +23,13 @@ const help = `Hides ratings that are an insult, an advertisement or worse. The r
 Settings are read as the service reads them, from .env too. npm run audit shows who hid what. A blocked payer
 (npm run blocks) rates nothing more.`
 
-process.exitCode = await runCommand(async () => {
-  const { positionals, values } = parseArguments({
-    allowPositionals: true,
-    options: { reason: { type: 'string' }, help: { type: 'boolean' } },
-  })
+const config = { allowPositionals: true, options: { reason: { type: 'string' } } } as const
+
+process.exitCode = await runCommand(help, config, async ({ positionals, values }) => {
   const [verb, id, ...more] = positionals
-  if (values.help || verb === undefined) return print(help)
+  if (verb === undefined) return print(help)
   if (id === undefined || more.length > 0) throw new UsageError(`Name one ID.\n\n${help}`)
-  const stores = await openOperatorStores(process.env)
-  try {
-    print(await run(stores, verb, id, values.reason))
-  } finally {
-    await stores.close()
-  }
+  print(await withStores((stores) => run(stores, verb, id, values.reason)))
 })
 
 async function run(

@@ -18,7 +18,7 @@ import { openSigners } from '../relayer/signers.js'
 import { openStores } from '../store/open-stores.js'
 import type { Stores } from '../store/stores.js'
 import { createKeccak256 } from '../x402/keccak.js'
-import { parseArguments, print, printError, UsageError } from './command-line.js'
+import { type Arguments, print, printError, UsageError } from './command-line.js'
 import { record, requireDatabase } from './merchants/operator-stores.js'
 import { CommandError, runCommand } from './operator-command.js'
 
@@ -39,9 +39,19 @@ missing, says "failed", is open, or differs. Without --write it changes no payme
 It may run beside the service, be stopped, and be run again. Where the database is gone, --write makes a new one.
 Exit code: 0 when journal and chain agree, 1 when they do not or cannot be read, 2 when the command is not understood.`
 
-process.exitCode = await runCommand(async () => {
-  const options = readOptions()
-  if (options === 'help') return print(help)
+const parameters = {
+  options: {
+    since: { type: 'string' },
+    'from-block': { type: 'string' },
+    'to-block': { type: 'string' },
+    network: { type: 'string' },
+    relayer: { type: 'string', multiple: true, default: [] as string[] },
+    write: { type: 'boolean', default: false },
+  },
+} as const
+
+process.exitCode = await runCommand(help, parameters, async ({ values }) => {
+  const options = readOptions(values)
   const { config, secrets } = readSettings(process.env)
   const places = config.networks.filter(
     ({ network }) => options.network === undefined || network === options.network,
@@ -83,29 +93,10 @@ function disagreement(payments: number, isWriting: boolean): string {
   return `${them} not in the journal as on chain. ${mend}`
 }
 
-interface Options {
-  network: string | undefined
-  /** Unix seconds. */
-  since: number | undefined
-  fromBlock: number
-  toBlock: number | undefined
-  relayers: string[]
-  write: boolean
-}
+type Options = ReturnType<typeof readOptions>
 
-function readOptions(): Options | 'help' {
-  const { values } = parseArguments({
-    options: {
-      since: { type: 'string' },
-      'from-block': { type: 'string' },
-      'to-block': { type: 'string' },
-      network: { type: 'string' },
-      relayer: { type: 'string', multiple: true, default: [] },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values.help) return 'help'
+/** `since` is in Unix seconds. */
+function readOptions(values: Arguments<typeof parameters>['values']) {
   const { since, 'from-block': from, 'to-block': to, network, relayer, write } = values
   if ((since === undefined) === (from === undefined)) {
     throw new UsageError('Say where to begin, with --since or with --from-block; try --help.')

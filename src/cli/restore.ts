@@ -1,6 +1,13 @@
 import { restore } from '../store/copy/snapshot.js'
 import { markRestored } from '../store/postgres/deliveries.js'
-import { operatorName, runCommand, runSnapshot } from './operator-command.js'
+import { print } from './command-line.js'
+import {
+  operatorName,
+  printSnapshot,
+  readDatabase,
+  readSnapshot,
+  runCommand,
+} from './operator-command.js'
 
 const help = `npm run restore -- FILE [--to sqlite:PATH]
 npm run restore -- [--to postgres://USER:PASSWORD@HOST:PORT/NAME]
@@ -14,15 +21,16 @@ not been delivered when the backup was made are never answered as a success agai
 
 PostgreSQL has its own tools: pg_restore --dbname="$DATABASE_URL" FILE, into an empty database`
 
-process.exitCode = await runCommand(() =>
-  runSnapshot(process.argv.slice(2), {
-    help,
-    flag: 'to',
-    copy: (file, database) => restore(file, database, operatorName()),
-    done: (file, database) => `Restored ${file} to ${database}`,
-    async onPostgres(url) {
-      const marked = await markRestored(url, operatorName())
-      return `Marked as restored: ${marked} payments that were under way will not be answered as a success again.`
-    },
-  }),
-)
+const config = { allowPositionals: true, options: { to: { type: 'string' } } } as const
+
+process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
+  const database = readDatabase(values.to, '--to')
+  if (database.kind === 'postgres' && positionals.length === 0) {
+    const marked = await markRestored(database.url, operatorName())
+    return print(
+      `Marked as restored: ${marked} payments that were under way will not be answered as a success again.`,
+    )
+  }
+  const { file, path } = readSnapshot(positionals, database)
+  printSnapshot(`Restored ${file} to ${path}`, await restore(file, path, operatorName()))
+})

@@ -51,6 +51,18 @@ export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<Operat
   }
 }
 
+/** Opens the stores of the settings for as long as they are used. */
+export async function withStores<Value>(
+  use: (stores: OperatorStores) => Promise<Value>,
+): Promise<Value> {
+  const stores = await openOperatorStores(process.env)
+  try {
+    return await use(stores)
+  } finally {
+    await stores.close()
+  }
+}
+
 /** Throws a `CommandError` where the settings name a SQLite file that is not there. */
 export function requireDatabase(database: Config['database']): void {
   if (database.kind !== 'sqlite' || existsSync(database.path)) return

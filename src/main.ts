@@ -4,7 +4,8 @@ import { compose } from './app/compose.js'
 import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
 import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { gasWarnings, keyWarnings, readSettings } from './config/config.js'
+import { readSettings } from './config/config.js'
+import { startWarnings } from './doctor/settings-checks.js'
 import { type Front, openFront } from './http/front.js'
 import { SignerError } from './relayer/signer.js'
 import { StoreUnavailableError } from './store/errors.js'
@@ -32,8 +33,10 @@ try {
 async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
-  const warnings = [...config.warnings, ...gasWarnings(config), ...keyWarnings(config, secrets)]
-  for (const warning of warnings) log.warn(warning)
+  for (const warning of config.warnings) log.warn(warning)
+  for (const { name, detail, mend } of startWarnings(config, secrets)) {
+    log.warn(`${name} is ${detail}. ${mend}`)
+  }
   surviveRejections(log)
   const front = await openFront(config)
   try {

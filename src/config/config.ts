@@ -1,47 +1,14 @@
 import { dirname, join } from 'node:path'
 import type { Address } from 'viem'
-import { z } from 'zod'
 import type { NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, isHosting, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
-import {
-  address,
-  addressList,
-  boolean,
-  type DatabaseUrl,
-  databaseUrl,
-  decimal,
-  httpUrl,
-  integer,
-  type MinAmount,
-  minAmount,
-  oneOf,
-  origin,
-  originList,
-  otlpHeaders,
-  share,
-  type TrustProxy,
-  trustProxy,
-  urlList,
-} from './setting-types.js'
+import type { DatabaseUrl, MinAmount, TrustProxy } from './setting-types.js'
+import { DEFAULT_ASSET, type Settings, settings } from './settings.js'
 
-/** USDC at its genesis address on both Arc networks. */
-const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
-/** The ERC-8004 identity registry, at the same address on all mainnets. */
-const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
-/** ERC-8004, at its address on all mainnets. */
-const DEFAULT_REPUTATION_REGISTRY: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
-/** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
-const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
-/** A dollar: twenty accounts with code can burn this much by deceiving the simulation. */
-const DEFAULT_WASTED_GAS_LIMIT = 10n ** 18n
-/** Five cents: some twenty failed transactions at the floor. */
-const DEFAULT_FAILED_GAS_BUDGET = 5n * 10n ** 16n
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
+export type LogLevel = Settings['LOG_LEVEL']
 
 /** A network that is served because its list of nodes is set. */
 export interface NetworkConfig {
@@ -113,58 +80,6 @@ export interface Config {
   /** Remarks for the operator that do not keep the service from starting. */
   readonly warnings: readonly string[]
 }
-
-const settings = z.object({
-  HOST: z.string().default('0.0.0.0'),
-  PORT: integer(0, 65_535).default(4021),
-  BASE_URL: origin().optional(),
-  DIRECTORY_URL: origin().optional(),
-  DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
-  DATABASE_POOL_SIZE: integer(2, 500).default(10),
-  MAINNET_RPC_URLS: urlList().optional(),
-  MAINNET_ASSETS: addressList().optional(),
-  MAINNET_ASSET: address().optional(),
-  MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
-  TESTNET_RPC_URLS: urlList().optional(),
-  TESTNET_ASSETS: addressList().optional(),
-  TESTNET_ASSET: address().optional(),
-  TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
-  BUYBACK_ADDRESS: address().optional(),
-  HOSTED_ENDPOINTS: boolean().default(false),
-  HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
-  RELAYER_MULTICALL_WALLETS: addressList().optional(),
-  MIN_AMOUNT: minAmount().default({ least: 1n, bySymbol: {} }),
-  MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
-  DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
-  FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
-  WASTED_GAS_LIMIT_USD: decimal(18, '1').default(DEFAULT_WASTED_GAS_LIMIT),
-  MAX_BATCH: integer(1, 100).default(50),
-  SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
-  DRAIN_DELAY_SECONDS: integer(0, 300).default(0),
-  RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),
-  RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60),
-  TRUST_PROXY: trustProxy().default(false),
-  PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
-  TRY_IT: boolean().default(true),
-  IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
-  REPUTATION_REGISTRY: address().default(DEFAULT_REPUTATION_REGISTRY),
-  MCP_ALLOWED_ORIGINS: originList().default([]),
-  ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
-  JOURNAL_RETENTION_DAYS: integer(1, 3_650).optional(),
-  ARCHIVE_FOLDER: z.string().optional(),
-  NEW_OWNERS_PER_HOUR: integer(0, 1_000_000).default(30),
-  MIN_FREE_DISK_MB: integer(0, 1_000_000).default(256),
-  BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
-  LOG_LEVEL: oneOf(logLevels).default('info'),
-  METRICS: boolean().default(true),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders().default({}),
-  OTEL_SERVICE_NAME: z.string().max(64).default('arcus'),
-  OTEL_TRACES_SAMPLER_ARG: share().default(0.1),
-  DEVNET: boolean().default(false),
-})
-
-type Settings = z.infer<typeof settings>
 
 /** Checks all settings together. Throws one `ConfigError` that lists every problem. `readSecrets` reads the keys. */
 export function readConfig(source: NodeJS.ProcessEnv): Config {
@@ -357,13 +272,7 @@ export interface HostedConfig {
   readonly claimSeconds: number
 }
 
-interface HostedSettings {
-  HOSTED_ENDPOINTS: boolean
-  HOSTED_CLAIM_SECONDS: number
-  BUYBACK_ADDRESS?: Address | undefined
-}
-
-function hostedConfig(set: HostedSettings): HostedConfig | undefined {
+function hostedConfig(set: Settings): HostedConfig | undefined {
   const payTo = set.BUYBACK_ADDRESS
   if (!set.HOSTED_ENDPOINTS || payTo === undefined) return undefined
   return Object.freeze({ payTo, claimSeconds: set.HOSTED_CLAIM_SECONDS })
@@ -398,8 +307,6 @@ function forgottenSwitch(env: Env): string[] {
     )
 }
 
-/** The gas of a settlement alone in its transaction, at Arc's floor of 20 gwei, 6-decimal units. */
-export const SETTLE_COST = 2_300n
 const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
 
 /** Warns of settings that are valid and will not do what the operator wants. */
@@ -417,36 +324,6 @@ function settingWarnings(maxFeePerGasWei: bigint, trustProxy: Config['trustProxy
     )
   }
   return warnings
-}
-
-/** Warns of settings that leave the gas unguarded on mainnet. Every start logs this; the doctor has its own form. */
-export function gasWarnings({ networks, devnet, dailyGasLimit, minAmount }: Config): string[] {
-  if (devnet || !networks.some(({ network }) => network === 'eip155:5042')) return []
-  const warnings: string[] = []
-  if (dailyGasLimit === undefined) {
-    warnings.push(
-      'DAILY_GAS_LIMIT_USD is unset: nothing bounds what gas costs in a day; set it, such as to 25.',
-    )
-  }
-  if (minAmount.least < SETTLE_COST) {
-    warnings.push(
-      `MIN_AMOUNT is ${minAmount.least}: payments below ${SETTLE_COST} cost more gas than they move; raise it, ` +
-        'unless you mean to subsidise them.',
-    )
-  }
-  return warnings
-}
-
-/** Warns of keys that should be set. Every start logs this; the doctor has its own form. */
-export function keyWarnings(
-  { devnet }: Config,
-  { webhookKey }: Pick<Secrets, 'webhookKey'>,
-): string[] {
-  if (devnet || webhookKey !== undefined) return []
-  return [
-    'WEBHOOK_KEY is unset: whoever reads the database can make the secrets of webhooks; set it before the first webhook, ' +
-      'such as to what openssl rand -hex 32 gives.',
-  ]
 }
 
 /** Reads settings and keys. Throws one `ConfigError` with the problems of both. */

@@ -1,67 +1,25 @@
-/** The variables that the service reads, in the order of `.env.example`. */
-export const variableNames = [
-  'MAINNET_RPC_URLS',
-  'TESTNET_RPC_URLS',
+import { type Settings, settings } from './settings.js'
+
+/** The variables with keys, and what names them; `secrets.ts` reads these. */
+const secretNames = [
   'RELAYER_PRIVATE_KEYS',
   'RELAYER_PRIVATE_KEYS_FILE',
   'RELAYER_KMS_KEY_IDS',
   'RELAYER_SIGNER_URL',
   'RELAYER_SIGNER_ADDRESSES',
-  'RELAYER_MULTICALL_WALLETS',
-  'MAINNET_ASSETS',
-  'TESTNET_ASSETS',
-  'MAINNET_ASSET',
-  'TESTNET_ASSET',
-  'MAINNET_PUBLIC_RPC_URLS',
-  'TESTNET_PUBLIC_RPC_URLS',
-  'HOST',
-  'PORT',
-  'BASE_URL',
-  'DIRECTORY_URL',
-  'DATABASE_URL',
-  'DATABASE_POOL_SIZE',
-  'MIN_FREE_DISK_MB',
-  'JOURNAL_RETENTION_DAYS',
-  'ARCHIVE_FOLDER',
-  'MIN_AMOUNT',
-  'MAX_FEE_PER_GAS_GWEI',
-  'DAILY_GAS_LIMIT_USD',
-  'FAILED_GAS_BUDGET_USD',
-  'WASTED_GAS_LIMIT_USD',
-  'MAX_BATCH',
-  'SETTLE_WAIT_SECONDS',
-  'DRAIN_DELAY_SECONDS',
-  'RATE_LIMIT_MAX',
-  'RATE_LIMIT_WINDOW_SECONDS',
-  'TRUST_PROXY',
-  'BODY_LIMIT_BYTES',
-  'BUYBACK_ADDRESS',
-  'IDENTITY_REGISTRY',
-  'REPUTATION_REGISTRY',
-  'MCP_ALLOWED_ORIGINS',
-  'PROBE_ALLOW_PRIVATE_HOSTS',
-  'TRY_IT',
-  'ACTIVITY_RETENTION_DAYS',
-  'NEW_OWNERS_PER_HOUR',
-  'HOSTED_ENDPOINTS',
   'HOSTED_PRIVATE_KEY',
-  'HOSTED_CLAIM_SECONDS',
   'ATTESTATION_PRIVATE_KEY',
   'ATTESTATION_PRIVATE_KEY_FILE',
   'WEBHOOK_KEY',
   'OPERATOR_WEBHOOK_URL',
   'OPERATOR_WEBHOOK_SECRET',
-  'LOG_LEVEL',
-  'METRICS',
   'CANARY_PRIVATE_KEYS',
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_SERVICE_NAME',
-  'OTEL_TRACES_SAMPLER_ARG',
-  'DEVNET',
 ] as const
 
-type VariableName = (typeof variableNames)[number]
+type VariableName = keyof Settings | (typeof secretNames)[number]
+
+/** The variables that the service reads. */
+export const variableNames = [...Object.keys(settings.shape), ...secretNames] as VariableName[]
 
 /** The raw text of the variables that are set; only `config.ts` and `secrets.ts` interpret it. */
 export type Env = Partial<Record<VariableName | 'NODE_ENV', string>>

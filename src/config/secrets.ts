@@ -8,6 +8,9 @@ import { ConfigError, type Env, isHosting, readEnv } from './env.js'
 /** Order of the secp256k1 group: a private key is at least 1 and below it (SEC 2, section 2.4.1). */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
+/** The form of a private key, as complaints name it. */
+const KEY_FORM = 'expected 32 bytes of hex, 0x followed by 64 digits'
+
 /** The keys, apart from the settings, so that none can get into a log or a route with them. */
 export interface Secrets {
   /** One for each lane. 32 bytes, lower case, in the order given. */
@@ -45,9 +48,7 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   for (const { text, position } of written) {
     const key = parseKey(text)
     if (key === undefined) {
-      problems.push(
-        `${position} is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
-      )
+      problems.push(`${position} is not a private key: ${KEY_FORM}.`)
     } else if (!isInRange(key)) {
       problems.push(
         `${position} is not a private key: its value is zero or past the secp256k1 order.`,
@@ -118,21 +119,9 @@ function readHostedKey(
   relayers: ReadonlyMap<Hex, string>,
   problems: string[],
 ): Hex | undefined {
-  if (!isHosting(env) || env.HOSTED_PRIVATE_KEY === undefined) return undefined
-  const key = parseKey(env.HOSTED_PRIVATE_KEY)
-  if (key === undefined || !isInRange(key)) {
-    problems.push(
-      'HOSTED_PRIVATE_KEY is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.',
-    )
-    return undefined
-  }
-  const twin = relayers.get(key)
-  if (twin !== undefined) {
-    problems.push(
-      `HOSTED_PRIVATE_KEY repeats ${twin}: a relayer may not pay, so it could refund nobody.`,
-    )
-  }
-  return key
+  const text = isHosting(env) ? env.HOSTED_PRIVATE_KEY : undefined
+  const rule = 'a relayer may not pay, so it could refund nobody'
+  return readLoneKey('HOSTED_PRIVATE_KEY', text, { others: relayers, rule }, problems)
 }
 
 /** Reads the key of attestations, which no wallet may share: a leak of one must not be a leak of both. */
@@ -148,19 +137,23 @@ function readAttestationKey(
     )
     return undefined
   }
-  if (text === undefined && file === undefined) return undefined
   const name = file === undefined ? 'ATTESTATION_PRIVATE_KEY' : 'ATTESTATION_PRIVATE_KEY_FILE'
-  const key = parseKey((text ?? readKeyFile(name, file as string)).trim())
-  if (key === undefined || !isInRange(key)) {
-    problems.push(
-      `${name} is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
-    )
-    return undefined
-  }
-  const twin = wallets.get(key)
-  if (twin !== undefined) {
-    problems.push(`${name} repeats ${twin}: attestations need a key that holds no money.`)
-  }
+  const written = file === undefined ? text : readKeyFile(name, file).trim()
+  const rule = 'attestations need a key that holds no money'
+  return readLoneKey(name, written, { others: wallets, rule }, problems)
+}
+
+/** Reads a key that must be none of the others, as the rule says. */
+function readLoneKey(
+  name: string,
+  text: string | undefined,
+  { others, rule }: { others: ReadonlyMap<Hex, string>; rule: string },
+  problems: string[],
+): Hex | undefined {
+  if (text === undefined) return undefined
+  const key = parsePrivateKey(text)
+  if (key === undefined) problems.push(`${name} is not a private key: ${KEY_FORM}.`)
+  else if (others.has(key)) problems.push(`${name} repeats ${others.get(key)}: ${rule}.`)
   return key
 }
 
@@ -239,11 +232,9 @@ function keysOfFile(path: string): WrittenKey[] {
 
 /** Reads the key of a file that an option names. Throws one `ConfigError` that repeats neither key nor path. */
 export function readKeyOf(option: string, path: string): Hex {
-  const key = parseKey(readKeyFile(option, path).trim())
-  if (key !== undefined && isInRange(key)) return key
-  throw new ConfigError([
-    `${option} names a file without a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
-  ])
+  const key = parsePrivateKey(readKeyFile(option, path).trim())
+  if (key !== undefined) return key
+  throw new ConfigError([`${option} names a file without a private key: ${KEY_FORM}.`])
 }
 
 /** Reads the file. No message repeats the path: somebody may have pasted a key there. */
@@ -263,6 +254,11 @@ function parseKey(text: string): Hex | undefined {
   return digits === undefined ? undefined : `0x${digits.toLowerCase()}`
 }
 
+function parsePrivateKey(text: string): Hex | undefined {
+  const key = parseKey(text)
+  return key !== undefined && isInRange(key) ? key : undefined
+}
+
 function isInRange(key: Hex): boolean {
   const value = BigInt(key)
   return value > 0n && value < CURVE_ORDER
@@ -271,10 +267,9 @@ function isInRange(key: Hex): boolean {
 /** Reads the keys of the two wallets of `npm run canary`. Throws one `ConfigError` that repeats no value. */
 export function readCanaryKeys(source: NodeJS.ProcessEnv): readonly [Hex, Hex] {
   const written = (readEnv(source).CANARY_PRIVATE_KEYS ?? '').split(',')
-  const keys = written.map((text) => parseKey(text.trim()))
-  const [first, second] = keys
-  if (keys.length === 2 && first !== undefined && second !== undefined && first !== second) {
-    if (isInRange(first) && isInRange(second)) return concealed([first, second]) as [Hex, Hex]
+  const [first, second, ...more] = written.map((text) => parsePrivateKey(text.trim()))
+  if (first !== undefined && second !== undefined && first !== second && more.length === 0) {
+    return concealed([first, second]) as [Hex, Hex]
   }
   throw new ConfigError([
     'CANARY_PRIVATE_KEYS must be the private keys of two wallets, separated by a comma: 0x followed by 64 digits each.',

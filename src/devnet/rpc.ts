@@ -2,7 +2,8 @@ export type RpcRequest = readonly [method: string, params?: readonly unknown[]]
 
 type RpcAnswer = { id: number; result?: unknown; error?: { code: number; message: string } }
 
-const timeoutMs = 10_000
+// A node that mines a thousand blocks on a busy machine takes its time.
+const timeoutMs = 60_000
 
 /** Makes one JSON-RPC call and returns its result. Rejects with the node's message. */
 export async function call<T = unknown>(

@@ -163,7 +163,7 @@ async function failure(name: string, exited: Promise<ChildExit>): Promise<Devnet
   )
 }
 
-const readyTimeoutMs = 30_000
+const readyTimeoutMs = 90_000
 const pollMs = 50
 // Long enough for a settlement that waits for its block.
 const arcusStopGraceMs = 5_000

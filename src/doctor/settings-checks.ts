@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Config, SETTLE_COST } from '../config/config.js'
+import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import type { DatabaseInspection, ServerFacts } from '../store/stores.js'
 import { formatNative } from '../x402/amounts.js'
@@ -17,15 +17,27 @@ export function checkSettings(
     ...config.warnings.map((text) => warn('settings', text, 'Correct the setting.')),
     ...checkAddresses(config, isMainnet),
     ...checkKeys(secrets, env),
-    secrets.webhookKey === undefined
-      ? warn(
-          'WEBHOOK_KEY',
-          'unset: whoever reads the database can make the secrets of webhooks',
-          'Set it before the first webhook, such as to what openssl rand -hex 32 gives.',
-        )
-      : ok('WEBHOOK_KEY', 'set'),
+    checkWebhookKey(secrets),
     ...(isMainnet ? checkGuards(config, env) : []),
   ]
+}
+
+/** Returns what every start warns of: gas and webhooks that nothing guards, on a chain that is no local one. */
+export function startWarnings(config: Config, secrets: Pick<Secrets, 'webhookKey'>): Finding[] {
+  if (config.devnet) return []
+  const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
+  const guards = isMainnet ? [checkGasLimit(config), checkMinAmount(config)] : []
+  return [...guards, checkWebhookKey(secrets)].filter(({ state }) => state === 'warn')
+}
+
+function checkWebhookKey({ webhookKey }: Pick<Secrets, 'webhookKey'>): Finding {
+  const name = 'WEBHOOK_KEY'
+  if (webhookKey !== undefined) return ok(name, 'set')
+  return warn(
+    name,
+    'unset: whoever reads the database can make the secrets of webhooks',
+    'Set it before the first webhook, such as to what openssl rand -hex 32 gives.',
+  )
 }
 
 function checkAddresses(config: Config, isMainnet: boolean): Finding[] {
@@ -85,16 +97,30 @@ function checkKeys(
   return findings
 }
 
+/** The gas of a settlement alone in its transaction, at Arc's floor of 20 gwei, 6-decimal units. */
+const SETTLE_COST = 2_300n
+
+function checkGasLimit({ dailyGasLimit }: Config): Finding {
+  const name = 'DAILY_GAS_LIMIT_USD'
+  if (dailyGasLimit !== undefined) return ok(name, 'set')
+  const detail = 'unset: nothing bounds what gas costs in a day'
+  return warn(name, detail, 'Set it to what a day may cost, such as 25.')
+}
+
+function checkMinAmount({ minAmount: { least } }: Config): Finding {
+  const name = 'MIN_AMOUNT'
+  if (least >= SETTLE_COST) return ok(name, `${least}`)
+  return warn(
+    name,
+    `${least}: payments below ${SETTLE_COST} cost more gas than they move`,
+    `Set it to ${SETTLE_COST} or more, unless you mean to subsidise them.`,
+  )
+}
+
 function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
-  const { dailyGasLimit, failedGasBudget, wastedGasLimit, minAmount, buybackAddress } = config
+  const { failedGasBudget, wastedGasLimit, buybackAddress } = config
   return [
-    dailyGasLimit === undefined
-      ? warn(
-          'DAILY_GAS_LIMIT_USD',
-          'unset: nothing bounds what gas costs in a day',
-          'Set it to what a day may cost, such as 25.',
-        )
-      : ok('DAILY_GAS_LIMIT_USD', 'set'),
+    checkGasLimit(config),
     wastedGasLimit < failedGasBudget
       ? warn(
           'WASTED_GAS_LIMIT_USD',
@@ -102,13 +128,7 @@ function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
           'Set it to several times FAILED_GAS_BUDGET_USD.',
         )
       : ok('WASTED_GAS_LIMIT_USD', `${formatNative(wastedGasLimit)}`),
-    minAmount.least < SETTLE_COST
-      ? warn(
-          'MIN_AMOUNT',
-          `${minAmount.least}: payments below ${SETTLE_COST} cost more gas than they move`,
-          `Set it to ${SETTLE_COST} or more, unless you mean to subsidise them.`,
-        )
-      : ok('MIN_AMOUNT', `${minAmount.least}`),
+    checkMinAmount(config),
     buybackAddress === undefined
       ? ok('BUYBACK_ADDRESS', 'unset: no merchant can be marked official')
       : ok('BUYBACK_ADDRESS', buybackAddress),

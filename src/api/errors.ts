@@ -60,16 +60,8 @@ export const httpCodes = {
     status: 408,
     meaning: 'The request took too long to arrive.',
   },
-  bodyTooLarge: {
-    code: reasons.bodyTooLarge.code,
-    status: reasons.bodyTooLarge.status,
-    meaning: reasons.bodyTooLarge.meaning,
-  },
-  rateLimited: {
-    code: reasons.rateLimited.code,
-    status: reasons.rateLimited.status,
-    meaning: reasons.rateLimited.meaning,
-  },
+  bodyTooLarge: reasons.bodyTooLarge,
+  rateLimited: reasons.rateLimited,
   headersTooLarge: {
     code: 'headers_too_large',
     status: 431,

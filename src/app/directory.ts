@@ -404,16 +404,11 @@ function composeWrites(world: WritesWorld) {
   return { writes, check, checkSignature, quota }
 }
 
-interface ProbingWorld {
-  config: Pick<Config, 'baseUrl' | 'directoryUrl' | 'probeAllowPrivateHosts'>
-  ownCalls: OwnCalls
+interface ProbingWorld
+  extends Pick<DirectoryWorld, 'config' | 'ownCalls' | 'tokens' | 'now' | 'log'> {
   store: ListingStore
   /** CAIP-2. */
   network: string
-  tokens: readonly Token[]
-  /** Unix milliseconds. */
-  now: () => number
-  log: Logger
 }
 
 /** Builds everything that calls addresses of strangers, with one guard, one pace and one budget for all of it. */

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
 import { ConfigError } from '../config/env.js'
+import { inTime } from '../http/in-time.js'
 import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 
@@ -63,9 +64,14 @@ export function installDrain(options: DrainOptions): Drain {
     log.info({ reason, graceMs }, 'draining')
     const isIdle = await closeServer(app, graceMs)
     if (!isIdle) log.warn('grace is over; requests in flight were cut')
-    const isClosed = await settledWithin(onClose, CLOSE_TIMEOUT_MS, (err) =>
-      log.error({ err }, 'closing failed'),
-    )
+    let isClosed = false
+    try {
+      const closing = onClose().then(() => true)
+      isClosed = await inTime(closing, CLOSE_TIMEOUT_MS, false)
+      if (!isClosed) log.error({ timeoutMs: CLOSE_TIMEOUT_MS }, 'closing failed: it takes too long')
+    } catch (err) {
+      log.error({ err }, 'closing failed')
+    }
     log.info('drained')
     exit(isClosed ? worstExitCode : 1)
   }
@@ -115,36 +121,10 @@ async function closeServer(app: FastifyInstance, graceMs: number): Promise<boole
     () => true,
     () => false,
   )
-  let timer: NodeJS.Timeout | undefined
-  const grace = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), graceMs)
-  })
-  const isIdle = await Promise.race([closed, grace])
-  clearTimeout(timer)
+  const isIdle = await inTime(closed, graceMs, false)
   if (!isIdle) app.server.closeAllConnections()
   clearInterval(sweep)
   return isIdle
-}
-
-/** Resolves with whether `work` ended well in time. */
-async function settledWithin(
-  work: () => Promise<void>,
-  timeoutMs: number,
-  onError: (error: unknown) => void,
-): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not closed within ${timeoutMs} ms`)), timeoutMs)
-  })
-  try {
-    await Promise.race([work(), timeout])
-    return true
-  } catch (error) {
-    onError(error)
-    return false
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** The list of everything that was opened and must be closed again, also after a start that failed. */

@@ -82,6 +82,8 @@ const chainFailures: Partial<Record<RouteFamily, string>> = {
     'The chain could not be read; settle the same payment again in a moment, it is paid once at most.',
 }
 
+const CLOSING = 'The service is stopping and did nothing with this request; try again.'
+
 interface ErrorHandlingOptions {
   /** Returns whether an error means that the database cannot be reached or waits. */
   isStoreGone?: (error: unknown) => boolean
@@ -102,7 +104,8 @@ export function installErrorHandling(
     isClosing = true
   })
   app.addHook('onRequest', (request, _reply, done) => {
-    done(isClosing ? closingFault(request.routeOptions.config.family ?? 'plain') : undefined)
+    const family = request.routeOptions.config.family ?? 'plain'
+    done(isClosing ? unavailableFault(family, CLOSING) : undefined)
   })
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (isAbortedUpload(error, request)) {
@@ -166,25 +169,17 @@ function unavailableCode(family: RouteFamily): string {
   return family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable'
 }
 
-function closingFault(family: RouteFamily): RequestFault {
-  return new RequestFault({
-    statusCode: 503,
-    code: unavailableCode(family),
-    message: 'The service is stopping and did nothing with this request; try again.',
-    headers: { 'retry-after': '1' },
-  })
+/** Returns a 503 after which the caller may try again at once. */
+function unavailableFault(family: RouteFamily, message: string): RequestFault {
+  const headers = { 'retry-after': '1' }
+  return new RequestFault({ statusCode: 503, code: unavailableCode(family), message, headers })
 }
 
 function storeFault(family: RouteFamily): RequestFault {
-  return new RequestFault({
-    statusCode: 503,
-    code: family === 'plain' ? 'unavailable' : failures[family].code,
-    message:
-      family === 'settle'
-        ? 'The database of this service does not answer in time; send the same payment again to learn its state.'
-        : 'The database of this service does not answer in time; try again in a moment.',
-    headers: { 'retry-after': '1' },
-  })
+  const next =
+    family === 'settle' ? 'send the same payment again to learn its state' : 'try again in a moment'
+  const problem = 'The database of this service does not answer in time'
+  return unavailableFault(family, `${problem}; ${next}.`)
 }
 
 function toRequestFault(

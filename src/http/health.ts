@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
 import { shareReads } from './cached-reply.js'
+import { inTime } from './in-time.js'
 import type { Operation } from './operation.js'
 
 const CHECK_TIMEOUT_MS = 3_000
@@ -112,19 +113,11 @@ async function runBounded(
   timeoutMs: number,
   log: ReadinessOptions['log'],
 ): Promise<ReadinessResult> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<ReadinessResult>((resolve) => {
-    timer = setTimeout(
-      () => resolve({ ok: false, detail: late ?? `No answer within ${timeoutMs} ms.` }),
-      timeoutMs,
-    )
-  })
+  const unanswered = { ok: false, detail: late ?? `No answer within ${timeoutMs} ms.` }
   try {
-    return await Promise.race([check(), timeout])
+    return await inTime(check(), timeoutMs, unanswered)
   } catch (err) {
     log.warn({ err, check: name }, 'readiness check failed')
     return { ok: false, detail: 'The check failed; the log has the cause.' }
-  } finally {
-    clearTimeout(timer)
   }
 }

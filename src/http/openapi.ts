@@ -29,9 +29,10 @@ export interface WrittenOperation {
   operationId: string
   tags: Tag[]
   summary: string
-  description?: string
+  description?: string | undefined
+  security?: object[] | undefined
   parameters: WrittenParameter[]
-  requestBody?: { required: boolean; content: Record<string, MediaType> }
+  requestBody?: { required: boolean; content: Record<string, MediaType> } | undefined
   responses: Record<string, WrittenResponse>
 }
 
@@ -59,7 +60,7 @@ interface WrittenExample {
   summary: string
   value: unknown
   /** The request that is refused with this answer, where it is not of the form that the document describes. */
-  'x-request'?: Pick<Example, 'params' | 'query' | 'body'>
+  'x-request'?: { [Part in 'params' | 'query' | 'body']: Example[Part] }
 }
 
 /** A route of Fastify together with its operation. */
@@ -125,23 +126,17 @@ function writeOperation(route: DescribedRoute, schemas: JsonSchemas): WrittenOpe
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
-    ...(needsSession ? { security: [{ session: [] }] } : {}),
+    description,
+    security: needsSession ? [{ session: [] }] : undefined,
     parameters: [
       ...writeParameters('path', operation, schemas),
       ...writeParameters('query', operation, schemas),
       ...writeParameters('header', operation, schemas),
     ],
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: !isBodyOptional,
-            content: {
-              'application/json': { schema: schemas.write(body), ...bodyExamples(operation) },
-            },
-          },
-        }),
+    requestBody: body && {
+      required: !isBodyOptional,
+      content: { 'application/json': { schema: schemas.write(body), ...bodyExamples(operation) } },
+    },
     responses: writeResponses(route, schemas),
   }
 }
@@ -176,25 +171,32 @@ function parameterExamples(
   place: keyof typeof fields,
   name: string,
   type: unknown,
-  { examples = {} }: Operation,
+  { examples }: Operation,
 ) {
   if (place === 'header') return {}
-  const given = Object.entries(examples).flatMap(([title, example]) => {
+  return writeExamples(examples, (example) => {
     const text = example[place === 'path' ? 'params' : 'query']?.[name]
-    if (text === undefined || isMalformed(example)) return []
-    const value = type === 'integer' || type === 'boolean' ? JSON.parse(text) : text
-    return [[title, { summary: example.summary, value }]]
+    if (text === undefined || isMalformed(example)) return undefined
+    return { value: type === 'integer' || type === 'boolean' ? JSON.parse(text) : text }
   })
-  return given.length === 0 ? {} : { examples: Object.fromEntries(given) }
 }
 
-function bodyExamples({ examples = {} }: Operation) {
-  const given = Object.entries(examples).filter(
-    ([, example]) => example.body !== undefined && !isMalformed(example),
+function bodyExamples({ examples }: Operation) {
+  return writeExamples(examples, (example) =>
+    example.body === undefined || isMalformed(example) ? undefined : { value: example.body },
   )
-  if (given.length === 0) return {}
-  const written = given.map(([name, { summary, body }]) => [name, { summary, value: body }])
-  return { examples: Object.fromEntries(written) }
+}
+
+/** Writes the examples that a part has, each under its name with its summary. */
+function writeExamples(
+  examples: Operation['examples'] = {},
+  read: (example: Example) => Omit<WrittenExample, 'summary'> | undefined,
+): { examples?: Record<string, WrittenExample> } {
+  const written = Object.entries(examples).flatMap(([name, example]) => {
+    const shown = read(example)
+    return shown === undefined ? [] : [[name, { summary: example.summary, ...shown }] as const]
+  })
+  return written.length === 0 ? {} : { examples: Object.fromEntries(written) }
 }
 
 const RETRY_AFTER = { 'Retry-After': 'Seconds until it is worth trying again.' }
@@ -257,20 +259,13 @@ function groupByStatus(codes: readonly DescribedCode[]): [number, DescribedCode[
   return [...byStatus].sort(([a], [b]) => a - b)
 }
 
-function answerExamples({ examples = {} }: Operation, status: number) {
-  const answered = Object.entries(examples).filter(
-    ([, example]) => example.status === status && example.answer !== undefined,
-  )
-  if (answered.length === 0) return {}
-  const written = answered.map(([name, example]) => {
-    const { summary, answer, params, query, body } = example
+function answerExamples({ examples }: Operation, status: number) {
+  return writeExamples(examples, (example) => {
+    const { answer, params, query, body } = example
+    if (example.status !== status || answer === undefined) return undefined
     const request = { params, query, body }
-    return [
-      name,
-      { summary, value: answer, ...(isMalformed(example) ? { 'x-request': request } : {}) },
-    ]
+    return { value: answer, ...(isMalformed(example) ? { 'x-request': request } : {}) }
   })
-  return { examples: Object.fromEntries(written) }
 }
 
 function writeHeaders(headers: Readonly<Record<string, string>>) {

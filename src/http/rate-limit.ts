@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { rateLimitFault } from './errors.js'
 import './operation.js'
 
@@ -137,7 +138,7 @@ interface Caller {
 /** The longest time for which one process does not know of requests at another. */
 const EXCHANGE_MS = 1_000
 const FORGET_EVERY = 60
-/** Callers remembered at once. Past this the one that was idle for longest is forgotten. */
+/** Callers remembered at once; the one that was idle for longest is forgotten first. */
 const MAX_CALLERS = 100_000
 
 /**
@@ -149,7 +150,7 @@ const MAX_CALLERS = 100_000
 function createRequestCounter(options: RequestCounterOptions): RateLimiter & { stop(): void } {
   const { max, now, onError } = options
   const windowMs = options.windowSeconds * 1_000
-  const callers = new Map<string, Caller>()
+  const callers = new LRUCache<string, Caller>({ max: MAX_CALLERS })
   /** From this count on other processes learn of a caller that has not come to them yet. */
   const busy = Math.ceil(max / 2)
   let exchanges = 0
@@ -163,22 +164,15 @@ function createRequestCounter(options: RequestCounterOptions): RateLimiter & { s
       ? { total: 0, sending: 0, unsent: 0, endsAt: now() + windowMs, isTouched: true }
       : known
     caller.isTouched = true
-    remember(name, caller)
+    if (isOver) callers.set(name, caller)
     return caller
-  }
-
-  function remember(name: string, caller: Caller): void {
-    // The entry is written anew, so that the map stays in order of use.
-    callers.delete(name)
-    callers.set(name, caller)
-    if (callers.size > MAX_CALLERS) callers.delete(callers.keys().next().value as string)
   }
 
   /** Takes over the count of a caller that may not have come here at all. */
   function learn({ caller: name, count, endsAt }: Total): void {
     const known = callers.get(name)
     if (known !== undefined) Object.assign(known, { total: count, endsAt })
-    else remember(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
+    else callers.set(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
   }
 
   function stateOf({ endsAt }: Caller, limited: boolean): RateLimitState {

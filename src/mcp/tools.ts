@@ -1,4 +1,5 @@
 import { RequestFault } from '../http/errors.js'
+import { parameterFault } from '../http/query.js'
 import type { CatalogEntry, Endpoint, ListingReader } from '../store/listings.js'
 import { formatAtomic } from '../x402/amounts.js'
 import { type CallExample, type CallMethod, parametersIn } from '../x402/calls.js'
@@ -143,10 +144,11 @@ function exampleOf(
   { queryParams, body, arguments: args }: TermsRequest,
 ): CallExample | undefined {
   const main = parametersIn(method)
-  if (body !== undefined && main !== 'body') throw invalid('body goes with POST, PUT and PATCH.')
-  if (args !== undefined && main !== 'arguments') throw invalid('arguments go with a tool.')
+  if (body !== undefined && main !== 'body')
+    throw parameterFault('body goes with POST, PUT and PATCH.')
+  if (args !== undefined && main !== 'arguments') throw parameterFault('arguments go with a tool.')
   if (queryParams !== undefined && main === 'arguments') {
-    throw invalid('queryParams go with an endpoint of HTTP, arguments with a tool.')
+    throw parameterFault('queryParams go with an endpoint of HTTP, arguments with a tool.')
   }
   if (queryParams === undefined && body === undefined && args === undefined) return undefined
   return {
@@ -155,10 +157,6 @@ function exampleOf(
     ...(body === undefined ? {} : { body }),
     ...(args === undefined ? {} : { arguments: args }),
   }
-}
-
-function invalid(message: string): RequestFault {
-  return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
 }
 
 const MAX_DESCRIPTION_CHARS = 300

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { RpcObserver } from '../chain/rpc.js'
 import { shareReads } from '../http/cached-reply.js'
+import { inTime } from '../http/in-time.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
@@ -120,12 +121,12 @@ export function createMetrics(now: () => number): Metrics {
     },
     watch(network) {
       answers.begin(network.network)
-      refreshes.push(() => inTime(settling.show(network, now()), undefined))
+      refreshes.push(() => soon(settling.show(network, now()), undefined))
     },
     watchDatabase({ store, isWritable, sizeBytes }) {
       const readSize = shareReads(SIZE_CACHE_MS, now, sizeBytes)
-      const isUp = () => inTime(isWritable().then(Number), 0)
-      const size = () => inTime(readSize(), undefined)
+      const isUp = () => soon(isWritable().then(Number), 0)
+      const size = () => soon(readSize(), undefined)
       const labels = { store }
       addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
       const bytes = 'Size of the database, its log included on SQLite.'
@@ -183,16 +184,12 @@ export function createMetrics(now: () => number): Metrics {
 }
 
 /** Resolves with the value, or with the substitute if it fails or takes too long. */
-async function inTime<Value>(value: Promise<Value>, substitute: Value): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Value>((resolve) => {
-    timer = setTimeout(() => resolve(substitute), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([value.catch(() => substitute), late])
-  } finally {
-    clearTimeout(timer)
-  }
+function soon<Value>(value: Promise<Value>, substitute: Value): Promise<Value> {
+  return inTime(
+    value.catch(() => substitute),
+    PATIENCE_MS,
+    substitute,
+  )
 }
 
 /** Bounds from the round trip to a node in the same rack up to the timeout of a send, in seconds. */

@@ -16,7 +16,7 @@ const head = `/*
 
 /**
  * Returns the types of the document. Refusals are left out, because they are all of one form and become an \`ArcusError\`;
- * so are headers, and members that the generator writes to say that there is nothing.
+ * so are headers, members that the generator writes to say that there is nothing, and tags that repeat the type.
  */
 export async function writeClientTypes(document: OpenApiDocument): Promise<string> {
   const paths = Object.entries(document.paths).map(([path, item]) => {
@@ -42,6 +42,9 @@ export async function writeClientTypes(document: OpenApiDocument): Promise<strin
     .replace(/^export type (webhooks|\$defs) = .*\n/gm, '')
     .replace(/^ +\w+\?: never;\n/gm, '')
     .replace(/^ +headers: \{\n +\[name: string\]: unknown;\n +\};\n/gm, '')
+    .replace(/^ +(?:\/\*\*|\*) (?:@constant|@enum).*\n/gm, '')
+    .replace(/\/\*\*\n +\* (.*)\n +\*\//g, '/** $1 */')
+    .replace(/\{\n +\[key: string\]: (.+);\n +\}/g, 'Record<string, $1>')
     .replace(/^( +(?:Address|Hash)): string;$/gm, `$1: \`0x\${string}\`;`)
     .replaceAll('    ', '  ')
   return head + types

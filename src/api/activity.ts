@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { type AnswerOf, address, amount, hash, seconds, time } from './fields.js'
+import { type AnswerOf, address, amount, currency, hash, latency, seconds, time } from './fields.js'
 import { payToProof } from './listings.js'
 
 const money = z.object({ amount, usd: z.string() })
-const percentiles = { p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }
 const refunds = money
   .extend({ count: z.int() })
   .describe(
@@ -56,7 +55,7 @@ export type PublicTotals = AnswerOf<typeof statsAnswer>
 
 const kind = z.enum(['verify', 'settle'])
 const byReason = z.object({ kind: z.string(), reason: z.string(), count: z.int() })
-const counts = { count: z.int(), ...percentiles }
+const counts = { count: z.int(), ...latency }
 const point = money.extend({
   at: seconds.describe('Start of the hour or day.'),
   verifies: z.int(),
@@ -148,7 +147,7 @@ const activityRow = z.object({
   usd: z.string().nullable().describe('`null` for a payment in another money than dollars.'),
   asset: address.nullable().describe('`null` in rows from before several tokens were settled.'),
   symbol: z.string().nullable(),
-  currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
+  currency,
   id: z.int(),
   at: time,
   kind,

@@ -33,6 +33,9 @@ export const currency = z
   .nullable()
   .describe('Currency of the token, ISO 4217; `null` if not known.')
 
+/** Half of what was measured took no longer than the first, 95 % no longer than the second. */
+export const latency = { p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }
+
 /** A price with the token it is in. */
 export const listedPrice = {
   price: amount.describe('As listed, in atomic units of the asset.'),

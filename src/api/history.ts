@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AnswerOf, amount, endpointStatus, seconds } from './fields.js'
+import { type AnswerOf, amount, currency, endpointStatus, latency, seconds } from './fields.js'
 
 const uptime = z.object({
   probes: z.int(),
@@ -14,9 +14,7 @@ export const healthAnswer = z.object({
   endpoint: z.int(),
   status: endpointStatus,
   uptime: z.object({ '24h': uptime, '7d': uptime, '30d': uptime, '90d': uptime }),
-  latency: z
-    .object({ p50Ms: z.number().nullable(), p95Ms: z.number().nullable() })
-    .describe('Of live probes within 90 days, by the mean of each hour.'),
+  latency: z.object(latency).describe('Of live probes within 90 days, by the mean of each hour.'),
   history: z.array(
     z.object({
       at: seconds.describe('Start of the hour. Hours without a probe are left out.'),
@@ -42,7 +40,7 @@ export const pricesAnswer = z.object({
         at: seconds,
         amount,
         symbol: z.string(),
-        currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
+        currency,
         sentence: z.string().nullable().describe('The change; `null` for the first price.'),
       }),
     )

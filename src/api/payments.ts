@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
-import { type AnswerOf, address, amount, anyObject, hash, network, time, usd } from './fields.js'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  anyObject,
+  currency,
+  hash,
+  network,
+  time,
+  usd,
+} from './fields.js'
 
 /** Reasons that only a settle can give. */
 const settleOnly: readonly ReasonKey[] = [
@@ -35,7 +45,7 @@ export const takenAsset = z
     decimals: z.int(),
     name: z.string().describe('Quoted in `extra.name`: the name of the EIP-712 domain.'),
     version: z.string().describe('Quoted in `extra.version`.'),
-    currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
+    currency,
     minAmount: amount.describe('The least payment, in atomic units.'),
   })
   .meta({ id: 'TakenAsset', description: 'A token in which payments are settled.' })
@@ -113,26 +123,31 @@ export const settleAnswer = z
   ])
   .meta({ id: 'SettleAnswer' })
 
+/** The facts of a payment. */
+const payment = {
+  network,
+  asset: address,
+  payer: address,
+  payTo: address,
+  nonce: hash,
+  amount,
+  explorerUrl: z.url().nullable(),
+  blockNumber: z.int().nullable(),
+}
+
 /** A payment, for anybody who knows its nonce. */
 export const paymentStatus = z
   .object({
+    ...payment,
     settlementId: z.string().describe('The id in the log lines of this service.'),
-    network,
-    asset: address,
     symbol: z.string().nullable().describe('Of the asset; `null` for one that is no longer taken.'),
-    currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
-    payer: address,
-    payTo: address,
-    nonce: hash,
-    amount,
+    currency,
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed'])
       .describe(
         '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
       ),
     transaction: hash.nullable(),
-    explorerUrl: z.url().nullable(),
-    blockNumber: z.int().nullable(),
     errorReason: z.string().nullable(),
     errorMessage: z.string().nullable(),
     delivered: z.boolean().describe('Whether a caller of settle received the success.'),
@@ -178,6 +193,7 @@ export const attestationAnswer = z
 /** A receipt that a person can keep. */
 export const receiptAnswer = z
   .object({
+    ...payment,
     merchant: z
       .string()
       .nullable()
@@ -187,17 +203,9 @@ export const receiptAnswer = z
       .string()
       .nullable()
       .describe('As the payer stated it, unsigned; `null` if it is not kept.'),
-    amount,
     price: z.string().describe('The amount in whole units of the token.'),
     symbol: z.string().describe('Of the token.'),
-    network,
-    asset: address,
-    payer: address,
-    payTo: address,
-    nonce: hash,
     transaction: hash,
-    explorerUrl: z.url().nullable(),
-    blockNumber: z.int().nullable(),
     acceptedAt: time,
     confirmedAt: time,
     attestation: attestationAnswer.nullable(),

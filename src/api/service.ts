@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AnswerOf, address, amount, network, seconds, time, usd } from './fields.js'
+import { type AnswerOf, address, amount, latency, network, seconds, time, usd } from './fields.js'
 import { supportedAnswer, takenAsset } from './payments.js'
 
 export const healthAnswer = z.object({ status: z.literal('ok') })
@@ -20,8 +20,6 @@ export const readinessAnswer = z
 
 export type ReadinessAnswer = AnswerOf<typeof readinessAnswer>
 
-const milliseconds = z.number().nullable()
-
 const settling = z
   .object({
     since: time,
@@ -33,11 +31,10 @@ const settling = z
       ),
     refunds: z.int(),
     successRate: z.number().nullable(),
-    p50Ms: milliseconds,
-    p95Ms: milliseconds,
+    ...latency,
     verifies: z.int().describe('Payments found valid.'),
-    verifyP50Ms: milliseconds,
-    verifyP95Ms: milliseconds,
+    verifyP50Ms: latency.p50Ms,
+    verifyP95Ms: latency.p95Ms,
   })
   .meta({ id: 'Settling', description: 'Settles since a full hour.' })
 
@@ -95,8 +92,7 @@ export const statusHistoryAnswer = z.object({
         degraded: minutes.describe('Payments settled, and something needed attention.'),
         down: minutes,
         unknown: minutes.describe('Nothing was noted: the service was stopped, for example.'),
-        p50Ms: milliseconds,
-        p95Ms: milliseconds,
+        ...latency,
       }),
     )
     .describe('Minutes by state and settle times, for 90 days, oldest first.'),

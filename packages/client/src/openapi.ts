@@ -77,7 +77,6 @@ export interface components {
     /** @description Atomic units of a stablecoin (6 decimals): 10000 is a cent, of a dollar or a euro. */
     Amount: string;
     Attestation: {
-      /** @constant */
       format: "eip712";
       payload: {
         amount: components["schemas"]["Amount"];
@@ -90,24 +89,18 @@ export interface components {
         payee: components["schemas"]["Address"];
         payer: components["schemas"]["Address"];
         transaction: components["schemas"]["Hash"];
-        /** @constant */
         version: 1;
       };
       /** @description EIP-712: domain `x402 receipt`, version `1`, chain 1. */
       signature: string;
     };
-    /**
-     * @description A method of HTTP, or `MCP` for a tool of an MCP server.
-     * @enum {string}
-     */
+    /** @description A method of HTTP, or `MCP` for a tool of an MCP server. */
     CallMethod: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
     DiscoveryItem: {
       /** @description A live 402 takes precedence over this. */
       accepts: components["schemas"]["QuotedRequirement"][];
       description?: string;
-      extensions?: {
-        [key: string]: unknown;
-      };
+      extensions?: Record<string, unknown>;
       iconUrl?: string;
       lastUpdated: components["schemas"]["UnixSeconds"];
       metadata: {
@@ -121,15 +114,10 @@ export interface components {
         input: {
           method?: string;
           toolName?: string;
-          /** @enum {string} */
           type: "http" | "mcp";
-        } & {
-          [key: string]: unknown;
-        };
+        } & Record<string, unknown>;
         /** @description JSON Schema of the parameters. */
-        inputSchema: {
-          [key: string]: unknown;
-        };
+        inputSchema: Record<string, unknown>;
         merchant: {
           id: string;
           /** @description The ERC-8004 agent of the merchant. */
@@ -142,14 +130,11 @@ export interface components {
         };
         output: {
           type: string;
-        } & {
-          [key: string]: unknown;
-        };
+        } & Record<string, unknown>;
         /** @description As listed, in atomic units of the asset. */
         price: components["schemas"]["Amount"];
         /** @description Absent where the price is not in dollars. */
         priceUsd?: components["schemas"]["Usd"];
-        /** @enum {string} */
         pricing: "fixed" | "metered";
         provider: string;
         rating?: components["schemas"]["Rating"];
@@ -162,18 +147,11 @@ export interface components {
       /** @description The URL to call, or that of the MCP server. */
       resource: string;
       serviceName?: string;
-      /**
-       * @description Absent for a live endpoint. `failing` after repeated failed probes, `unverified` before the first good one.
-       * @enum {string}
-       */
+      /** @description Absent for a live endpoint. `failing` after repeated failed probes, `unverified` before the first good one. */
       status?: "unverified" | "failing";
       tags?: string[];
-      /**
-       * @description With `mcp` the item is one tool: `metadata.input.toolName`.
-       * @enum {string}
-       */
+      /** @description With `mcp` the item is one tool: `metadata.input.toolName`. */
       type: "http" | "mcp";
-      /** @constant */
       x402Version: 2;
     };
     EndpointCard: {
@@ -211,7 +189,6 @@ export interface components {
       price: components["schemas"]["Amount"];
       /** @description Absent where the price is not in dollars. */
       priceUsd?: components["schemas"]["Usd"];
-      /** @enum {string} */
       pricing: "fixed" | "metered";
       probe: {
         checkedAt: components["schemas"]["UnixSeconds"];
@@ -219,7 +196,6 @@ export interface components {
         /** @description What is odd though it is live: `price_drift`. */
         warnings: string[];
       } | null;
-      /** @enum {string} */
       status: "live" | "unverified" | "failing";
       /** @description Symbol of the token, such as `EURC`. */
       symbol: string;
@@ -241,9 +217,7 @@ export interface components {
       /** @description `since` for what comes after it. */
       cursor: number;
       /** @description By type; docs/webhooks.md describes each. */
-      data: {
-        [key: string]: unknown;
-      };
+      data: Record<string, unknown>;
       /** @description The same wherever the event is told: ignore one you know. */
       id: string;
       timestamp: components["schemas"]["Time"];
@@ -254,7 +228,6 @@ export interface components {
       /** @description The key that signs attestations now; `null` where none are signed. */
       attestation: {
         facilitator: components["schemas"]["Address"];
-        /** @constant */
         format: "eip712";
       } | null;
       extensions: string[];
@@ -273,7 +246,6 @@ export interface components {
         };
         network: components["schemas"]["Network"];
         scheme: string;
-        /** @constant */
         x402Version: 2;
       }[];
       networks: {
@@ -297,10 +269,7 @@ export interface components {
         supported: string;
       };
       /** @description Relayer wallets by family of chains. */
-      signers: {
-        [key: string]: components["schemas"]["Address"][];
-      };
-      /** @constant */
+      signers: Record<string, components["schemas"]["Address"][]>;
       x402Version: 2;
     };
     /** @description The feedback file of ERC-8004. */
@@ -319,11 +288,8 @@ export interface components {
         txHash: components["schemas"]["Hash"];
       };
       value: number;
-      /** @constant */
       valueDecimals: 0;
-    } & {
-      [key: string]: unknown;
-    };
+    } & Record<string, unknown>;
     /** @description 32 bytes in lower-case hex. */
     Hash: `0x${string}`;
     /** @description A rating, backed by a payment that settled here. */
@@ -357,43 +323,27 @@ export interface components {
       description: string;
       example: {
         /** @description Of an MCP tool. */
-        arguments?: {
-          [key: string]: unknown;
-        };
+        arguments?: Record<string, unknown>;
         body?: unknown;
-        /**
-         * @description `json` unless said.
-         * @enum {string}
-         */
+        /** @description `json` unless said. */
         bodyType?: "json" | "form-data" | "text";
         /** @description For buyers; Arcus never sends them. */
-        headers?: {
-          [key: string]: unknown;
-        };
-        queryParams?: {
-          [key: string]: unknown;
-        };
+        headers?: Record<string, unknown>;
+        queryParams?: Record<string, unknown>;
       };
-      inputSchema: {
-        [key: string]: unknown;
-      } | null;
+      inputSchema: Record<string, unknown> | null;
       method: components["schemas"]["CallMethod"];
       output: {
         example?: unknown;
         type: string;
       } | null;
       price: components["schemas"]["Amount"];
-      /** @enum {string} */
       pricing: "fixed" | "metered";
       state: {
         /** @description The requirements of its 402 at the last probe. */
-        accepts: {
-          [key: string]: unknown;
-        }[];
+        accepts: Record<string, unknown>[];
         createdAt: components["schemas"]["UnixSeconds"];
-        extras: {
-          [key: string]: unknown;
-        };
+        extras: Record<string, unknown>;
         /** @description Failed probes in a row. */
         failures: number;
         hosted: boolean;
@@ -408,7 +358,6 @@ export interface components {
         priceUsd?: components["schemas"]["Usd"];
         probe: components["schemas"]["Probe"] | null;
         rating: components["schemas"]["Rating"] | null;
-        /** @enum {string} */
         status: "live" | "unverified" | "failing";
         /** @description Symbol of the token, such as `EURC`. */
         symbol: string;
@@ -418,7 +367,6 @@ export interface components {
       title: string;
       /** @description Of an MCP tool: its name at the server. */
       toolName?: string;
-      /** @enum {string} */
       transport?: "streamable-http" | "sse";
       url: string;
     };
@@ -437,10 +385,8 @@ export interface components {
         example?: unknown;
         /** @default null */
         inputSchema?: {
-          /** @constant */
           type: "object";
         } | null;
-        /** @enum {string} */
         method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
         /** @description `{ type: "json" }` unless given, of a tool `{ type: "text" }`. */
         output?: {
@@ -449,19 +395,13 @@ export interface components {
         } | null;
         /** @description 6-decimal units; with `metered` a ceiling. */
         price: string;
-        /**
-         * @default fixed
-         * @enum {string}
-         */
+        /** @default fixed */
         pricing?: "fixed" | "metered";
         tags?: string[];
         title: string;
         /** @description Only with `MCP`: the tool of the MCP server at `url`. */
         toolName?: string;
-        /**
-         * @description Of the MCP server; `streamable-http` unless given.
-         * @enum {string}
-         */
+        /** @description Of the MCP server; `streamable-http` unless given. */
         transport?: "streamable-http" | "sse";
         /** Format: uri */
         url: string;
@@ -559,7 +499,7 @@ export interface components {
       blockNumber: number | null;
       /** @description When it was found valid and accepted. */
       createdAt: components["schemas"]["Time"];
-      /** @description ISO 4217; `null` if not known. */
+      /** @description Currency of the token, ISO 4217; `null` if not known. */
       currency: string | null;
       /** @description Whether a caller of settle received the success. */
       delivered: boolean;
@@ -578,10 +518,7 @@ export interface components {
       sentAt: components["schemas"]["Time"] | null;
       /** @description The id in the log lines of this service. */
       settlementId: string;
-      /**
-       * @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.
-       * @enum {string}
-       */
+      /** @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain. */
       state: "queued" | "submitted" | "confirmed" | "failed";
       /** @description Of the asset; `null` for one that is no longer taken. */
       symbol: string | null;
@@ -598,9 +535,7 @@ export interface components {
       message: string;
       /** @description Time until the answer. */
       ms?: number;
-      seen: {
-        [key: string]: string | number | null;
-      };
+      seen: Record<string, string | number | null>;
       /** @description `live`, or what was wrong. */
       verdict: string;
       /** @description Oddities of an endpoint that is live all the same. */
@@ -610,16 +545,12 @@ export interface components {
     QuotedRequirement: {
       amount: components["schemas"]["Amount"];
       asset: components["schemas"]["Address"];
-      extra?: {
-        [key: string]: unknown;
-      };
+      extra?: Record<string, unknown>;
       maxTimeoutSeconds?: number;
       network: components["schemas"]["Network"];
       payTo: components["schemas"]["Address"];
       scheme: string;
-    } & {
-      [key: string]: unknown;
-    };
+    } & Record<string, unknown>;
     /** @description Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner. */
     Rating: {
       /** @description Mean score, 0 to 100, with one decimal. */
@@ -653,13 +584,9 @@ export interface components {
         detail: string;
         name: string;
         ok: boolean;
-        /**
-         * @description Payments settle, and the operator should look at it.
-         * @constant
-         */
+        /** @description Payments settle, and the operator should look at it. */
         warning?: true;
       }[];
-      /** @enum {string} */
       status: "ready" | "not_ready";
     };
     Receipt: {
@@ -695,26 +622,19 @@ export interface components {
       /** @description What moved on chain, for `upto` and `batch-settlement`. */
       amount?: components["schemas"]["Amount"];
       /** @description `facilitator-attestation`: the signed statement, where settlements are attested. */
-      extensions?: {
-        [key: string]: unknown;
-      };
+      extensions?: Record<string, unknown>;
       /** @description State of the payment channel, for `batch-settlement`. */
-      extra?: {
-        [key: string]: unknown;
-      };
+      extra?: Record<string, unknown>;
       network: components["schemas"]["Network"];
       payer?: components["schemas"]["Address"];
-      /** @constant */
       success: true;
       transaction: components["schemas"]["Hash"] | "";
     } | {
       /** @description One sentence with the expected and the actual value. */
       errorMessage: string;
-      /** @enum {string} */
       errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
       network: string;
       payer?: components["schemas"]["Address"];
-      /** @constant */
       success: false;
       /** @description Empty until there is a transaction; every later answer names it. */
       transaction: components["schemas"]["Hash"] | "";
@@ -769,9 +689,7 @@ export interface components {
       /** @description A link of the payer, never opened by us; may be empty. */
       link: string;
       /** @description The message as the payer signed it; `GET /api/signing` has its types. */
-      message: {
-        [key: string]: unknown;
-      };
+      message: Record<string, unknown>;
       network: components["schemas"]["Network"];
       payer: components["schemas"]["Address"];
       payTo: components["schemas"]["Address"];
@@ -789,7 +707,7 @@ export interface components {
     /** @description A token in which payments are settled. */
     TakenAsset: {
       address: components["schemas"]["Address"];
-      /** @description ISO 4217; `null` if not known. */
+      /** @description Currency of the token, ISO 4217; `null` if not known. */
       currency: string | null;
       decimals: number;
       /** @description The least payment, in atomic units. */
@@ -836,16 +754,12 @@ export interface components {
       /** @description Base64. Of a tool the JSON-RPC message. */
       body: string;
       /** @description Lower-case: the type of the body, the terms and the outcome of a payment. */
-      headers: {
-        [key: string]: string;
-      };
-      /** @constant */
+      headers: Record<string, string>;
       outcome: "answered";
       status: number;
     } | {
       /** @description One sentence. */
       message: string;
-      /** @constant */
       outcome: "unanswered";
       /** @description Whether the server may have received the call. */
       wasSent: boolean;
@@ -877,31 +791,23 @@ export interface components {
     Usd: string;
     ValidateRequest: {
       body?: unknown;
-      /** @enum {string} */
       method: "GET" | "HEAD" | "DELETE";
       /** @description Sent as the query. */
-      queryParams?: {
-        [key: string]: string | number | boolean;
-      };
+      queryParams?: Record<string, string | number | boolean>;
       /** @description What to call. */
       url: string;
     } | {
       /** @description Sent as JSON unless bodyType says otherwise; {} if absent. */
       body?: unknown;
-      /** @enum {string} */
       bodyType?: "json" | "form-data" | "text";
-      /** @enum {string} */
       method: "POST" | "PUT" | "PATCH";
       /** @description Sent as the query beside the body. */
-      queryParams?: {
-        [key: string]: string | number | boolean;
-      };
+      queryParams?: Record<string, string | number | boolean>;
       /** @description What to call. */
       url: string;
     } | {
       /** @description Arguments of the call; {} if absent. */
       arguments?: unknown;
-      /** @constant */
       method: "MCP";
       /** @description Without it the tools of the server are listed. */
       toolName?: string;
@@ -910,22 +816,15 @@ export interface components {
     };
     VerifyAnswer: {
       /** @description State of the payment channel, for `batch-settlement`. */
-      extra?: {
-        [key: string]: unknown;
-      };
-      /** @constant */
+      extra?: Record<string, unknown>;
       isValid: true;
       payer: components["schemas"]["Address"];
     } | {
       /** @description State of the payment channel, for `batch-settlement`. */
-      extra?: {
-        [key: string]: unknown;
-      };
+      extra?: Record<string, unknown>;
       /** @description One sentence with the expected and the actual value. */
       invalidMessage: string;
-      /** @enum {string} */
       invalidReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
-      /** @constant */
       isValid: false;
       payer?: components["schemas"]["Address"];
     };
@@ -1124,9 +1023,7 @@ export interface operations {
                 price: components["schemas"]["Amount"];
                 /** @description Absent where the price is not in dollars. */
                 priceUsd?: number;
-                /** @enum {string} */
                 pricing: "fixed" | "metered";
-                /** @enum {string} */
                 status: "live" | "unverified" | "failing";
                 /** @description Symbol of the token, such as `EURC`. */
                 symbol: string;
@@ -1266,7 +1163,6 @@ export interface operations {
               successRate: number | null;
               until: components["schemas"]["UnixSeconds"];
             } | null;
-            /** @enum {string} */
             range: "24h" | "7d" | "30d" | "all" | "custom";
             series: {
               amount: components["schemas"]["Amount"];
@@ -1414,7 +1310,6 @@ export interface operations {
               successRate: number | null;
             }[];
             merchant: string;
-            /** @enum {string} */
             range: "24h" | "7d" | "30d" | "all" | "custom";
             since: components["schemas"]["UnixSeconds"];
             /** @description The ten who paid most, net of refunds. */
@@ -1482,20 +1377,18 @@ export interface operations {
               /** @description `null` in rows from before several tokens were settled. */
               asset: components["schemas"]["Address"] | null;
               at: components["schemas"]["Time"];
-              /** @description ISO 4217; `null` if not known. */
+              /** @description Currency of the token, ISO 4217; `null` if not known. */
               currency: string | null;
               endpointId: number | null;
               gasUsd: string | null;
               id: number;
               isSelf: boolean;
-              /** @enum {string} */
               kind: "verify" | "settle";
               latencyMs: number;
               payer: components["schemas"]["Address"];
               payTo: components["schemas"]["Address"];
               reason: string | null;
               resource: string | null;
-              /** @enum {string} */
               state: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
               symbol: string | null;
               /** @description The tool of an MCP server that the payment names. */
@@ -1582,9 +1475,7 @@ export interface operations {
               ms: number | null;
               probes: number;
               /** @description Number of probes by result. */
-              verdicts: {
-                [key: string]: number;
-              };
+              verdicts: Record<string, number>;
             }[];
             /** @description Of live probes within 90 days, by the mean of each hour. */
             latency: {
@@ -1592,7 +1483,6 @@ export interface operations {
               p95Ms: number | null;
             };
             merchant: string;
-            /** @enum {string} */
             status: "live" | "unverified" | "failing";
             uptime: {
               "7d": {
@@ -1641,14 +1531,11 @@ export interface operations {
             prices: {
               amount: components["schemas"]["Amount"];
               at: components["schemas"]["UnixSeconds"];
-              /** @description ISO 4217; `null` if not known. */
+              /** @description Currency of the token, ISO 4217; `null` if not known. */
               currency: string | null;
               /** @description The change; `null` for the first price. */
               sentence: string | null;
-              /**
-               * @description `listed` in a signed revision, `asked` by a live 402.
-               * @enum {string}
-               */
+              /** @description `listed` in a signed revision, `asked` by a live 402. */
               source: "listed" | "asked";
               symbol: string;
             }[];
@@ -1713,10 +1600,7 @@ export interface operations {
             merchant: string;
             /** @description `since` for the next page, now or later. */
             next: number;
-            /**
-             * @description `owner`: all events, for a session of the owner. `public`: without payments.
-             * @enum {string}
-             */
+            /** @description `owner`: all events, for a session of the owner. `public`: without payments. */
             scope: "owner" | "public";
           };
         };
@@ -1744,19 +1628,14 @@ export interface operations {
             /** @description The EIP-712 domain of the signatures; `GET /api/signing` has the types. */
             domain: {
               chainId: number;
-              /** @constant */
               name: "Arcus";
-              /** @constant */
               version: "1";
             };
             entries: {
               acceptedAt: components["schemas"]["UnixSeconds"];
-              /** @enum {string} */
               action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm" | "hook.set" | "hook.delete" | "rating.answer";
               body: unknown;
-              message: {
-                [key: string]: unknown;
-              };
+              message: Record<string, unknown>;
               owner: components["schemas"]["Address"];
               revision: number;
               signature: string;
@@ -1796,10 +1675,7 @@ export interface operations {
               lastError: string | null;
               /** @description When a failed delivery is tried again. */
               nextAt: components["schemas"]["Time"] | null;
-              /**
-               * @description `parked` after three days of failures, or when the receiver answered 410.
-               * @enum {string}
-               */
+              /** @description `parked` after three days of failures, or when the receiver answered 410. */
               state: "active" | "retrying" | "parked";
               types: string[];
               url: string;
@@ -1902,16 +1778,10 @@ export interface operations {
       200: {
         content: {
           "application/json": {
-            info: {
-              [key: string]: unknown;
-            };
+            info: Record<string, unknown>;
             openapi: string;
-            paths: {
-              [key: string]: unknown;
-            };
-          } & {
-            [key: string]: unknown;
-          };
+            paths: Record<string, unknown>;
+          } & Record<string, unknown>;
         };
       };
     };
@@ -2027,7 +1897,6 @@ export interface operations {
               probe: components["schemas"]["Probe"] | null;
               /** @description `probed`, or why it was not probed now. */
               state: string;
-              /** @enum {string} */
               status: "live" | "unverified" | "failing";
               /** @description Of an MCP tool: its name at the server. */
               toolName?: string;
@@ -2111,10 +1980,7 @@ export interface operations {
           "application/json": {
             calls: {
               [key: string]: {
-                /**
-                 * @description Where the arguments go; `arguments` are those of a `tools/call` by MCP.
-                 * @enum {string}
-                 */
+                /** @description Where the arguments go; `arguments` are those of a `tools/call` by MCP. */
                 arguments: "query" | "body" | "body.body" | "arguments";
                 /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
@@ -2130,9 +1996,7 @@ export interface operations {
                 price: components["schemas"]["Amount"];
                 /** @description Absent where the price is not in dollars. */
                 priceUsd?: number;
-                /** @enum {string} */
                 pricing: "fixed" | "metered";
-                /** @enum {string} */
                 status: "live" | "unverified" | "failing";
                 /** @description Symbol of the token, such as `EURC`. */
                 symbol: string;
@@ -2141,9 +2005,7 @@ export interface operations {
                 url: string;
               };
             };
-            tools: {
-              [key: string]: unknown;
-            }[];
+            tools: Record<string, unknown>[];
           };
         };
       };
@@ -2176,10 +2038,7 @@ export interface operations {
               } | null;
               payTo: components["schemas"]["Address"];
               revision: number;
-              /**
-               * @description `payTo` may claim what was found in payments to it.
-               * @enum {string}
-               */
+              /** @description `payTo` may claim what was found in payments to it. */
               role: "owner" | "offered" | "payTo";
               updatedAt: components["schemas"]["UnixSeconds"];
             }[];
@@ -2196,10 +2055,7 @@ export interface operations {
       content: {
         "application/json": {
           message: components["schemas"]["RatingMessage"];
-          /**
-           * @description Tells two payments of one nonce in one token apart.
-           * @enum {string}
-           */
+          /** @description Tells two payments of one nonce in one token apart. */
           method?: "eip3009" | "permit2";
           signature: string;
         };
@@ -2255,7 +2111,6 @@ export interface operations {
             sender: components["schemas"]["Address"];
             /** @description The reputation registry. */
             to: components["schemas"]["Address"];
-            /** @constant */
             value: "0";
           };
         };
@@ -2337,7 +2192,6 @@ export interface operations {
             nonce: string;
             statement: string;
             uri: string;
-            /** @constant */
             version: "1";
           };
         };
@@ -2384,26 +2238,18 @@ export interface operations {
             bodyHash: string;
             domain: {
               chainId: number;
-              /** @constant */
               name: "Arcus";
-              /** @constant */
               version: "1";
             };
             /** @description Every limit of what owners write. */
-            limits: {
-              [key: string]: unknown;
-            };
+            limits: Record<string, unknown>;
             network: components["schemas"]["Network"];
-            /** @constant */
             primaryType: "ListingWrite";
             /** @description How a payer rates what a payment bought, in the same domain and time. */
             rating: {
-              limits: {
-                [key: string]: unknown;
-              };
+              limits: Record<string, unknown>;
               method: string;
               path: string;
-              /** @constant */
               primaryType: "Rating";
               request: string;
               signer: string;
@@ -2467,10 +2313,7 @@ export interface operations {
               detail: string;
               name: string;
               ok: boolean;
-              /**
-               * @description Payments settle, and the operator should look at it.
-               * @constant
-               */
+              /** @description Payments settle, and the operator should look at it. */
               warning?: true;
             }[];
             networks: {
@@ -2486,7 +2329,6 @@ export interface operations {
                 inFlight: number;
                 oldestPendingSeconds: number;
                 reason: string | null;
-                /** @enum {string} */
                 state: "open" | "closed" | "unfunded";
               }[];
               name: string;
@@ -2501,7 +2343,6 @@ export interface operations {
               hour: components["schemas"]["Settling"];
             };
             startedAt: components["schemas"]["Time"];
-            /** @enum {string} */
             status: "ready" | "not_ready";
             version: string;
           };
@@ -2534,7 +2375,6 @@ export interface operations {
             incidents: {
               /** @description `null` while it lasts. */
               endedAt: components["schemas"]["UnixSeconds"] | null;
-              /** @enum {string} */
               kind: "degraded" | "down" | "silent";
               reason: string;
               startedAt: components["schemas"]["UnixSeconds"];
@@ -2559,22 +2399,14 @@ export interface operations {
           /** @description What stands in the place of the example of the listing. */
           input: {
             /** @description Of a tool. */
-            arguments?: {
-              [key: string]: unknown;
-            };
+            arguments?: Record<string, unknown>;
             /** @description Sent in the `bodyType` of the listing. */
             body?: unknown;
             /** @description Of those that the listing names, `Accept`, `Accept-Language` and `X-…`. */
-            headers?: {
-              [key: string]: string;
-            };
+            headers?: Record<string, string>;
             /** @description For the places of the path, such as `:id`. */
-            pathParams?: {
-              [key: string]: string;
-            };
-            queryParams?: {
-              [key: string]: unknown;
-            };
+            pathParams?: Record<string, string>;
+            queryParams?: Record<string, unknown>;
           };
           /** @description Merchant id. */
           merchantId: string;
@@ -2637,7 +2469,6 @@ export interface operations {
             hasMore: boolean;
             /** @description `since` for the next page, and for the next time you ask. */
             next: number;
-            /** @constant */
             x402Version: 2;
           };
         };
@@ -2699,7 +2530,6 @@ export interface operations {
             };
             /** @description Filters of the query that this route knows and does not apply. */
             unappliedFilters?: string[];
-            /** @constant */
             x402Version: 2;
           };
         };
@@ -2763,7 +2593,6 @@ export interface operations {
             resources: components["schemas"]["DiscoveryItem"][];
             /** @description Filters of the query that this route knows and does not apply. */
             unappliedFilters?: string[];
-            /** @constant */
             x402Version: 2;
           };
         };
@@ -2803,11 +2632,9 @@ export interface operations {
                 verdict: string;
               } | null;
               reason: string;
-              /** @enum {string} */
               status: "live" | "unverified" | "failing" | "hidden";
               /** @description Of an MCP tool: its name at the server. */
               toolName?: string;
-              /** @enum {string} */
               type: "http" | "mcp";
               url: string;
             }[];
@@ -2847,51 +2674,34 @@ export interface operations {
               description?: string;
               example?: {
                 /** @description Of an MCP tool. */
-                arguments?: {
-                  [key: string]: unknown;
-                };
+                arguments?: Record<string, unknown>;
                 body?: unknown;
-                /**
-                 * @description `json` unless said.
-                 * @enum {string}
-                 */
+                /** @description `json` unless said. */
                 bodyType?: "json" | "form-data" | "text";
                 /** @description For buyers; Arcus never sends them. */
-                headers?: {
-                  [key: string]: unknown;
-                };
-                queryParams?: {
-                  [key: string]: unknown;
-                };
+                headers?: Record<string, unknown>;
+                queryParams?: Record<string, unknown>;
               };
-              inputSchema?: {
-                [key: string]: unknown;
-              };
+              inputSchema?: Record<string, unknown>;
               method: components["schemas"]["CallMethod"];
               network: string;
               payTo: string;
               price: string;
-              /** @enum {string} */
               pricing: "fixed" | "metered";
               symbol: string;
               tags?: string[];
               title?: string;
               /** @description Of an MCP tool: its name at the server. */
               toolName?: string;
-              /** @enum {string} */
               transport?: "streamable-http" | "sse";
               url: string;
             } | null;
             message: string;
-            seen: {
-              [key: string]: string | number | null;
-            };
+            seen: Record<string, string | number | null>;
             /** @description The tools of an MCP server, if none was named. */
             tools?: {
               description?: string;
-              inputSchema?: {
-                [key: string]: unknown;
-              };
+              inputSchema?: Record<string, unknown>;
               name: string;
             }[];
             /** @description `live`, or what is wrong. */
@@ -2922,7 +2732,6 @@ export interface operations {
       200: {
         content: {
           "application/json": {
-            /** @constant */
             status: "ok";
           };
         };
@@ -2949,11 +2758,8 @@ export interface operations {
       200: {
         content: {
           "application/json": {
-            /** @constant */
             openapi: "3.1.0";
-          } & {
-            [key: string]: unknown;
-          };
+          } & Record<string, unknown>;
         };
       };
     };
@@ -3095,7 +2901,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3104,19 +2909,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "exact";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3145,7 +2946,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3154,19 +2954,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "exact";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3196,7 +2992,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3205,19 +3000,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "upto";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3226,19 +3017,13 @@ export interface operations {
               scheme: string;
             };
             extensions?: unknown;
-            payload: {
-              [key: string]: unknown;
-            };
+            payload: Record<string, unknown>;
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
             scheme: string;
-          } & {
-            [key: string]: unknown;
-          };
-          /** @constant */
+          } & Record<string, unknown>;
           x402Version: 2;
         };
       };
@@ -3359,13 +3144,10 @@ export interface operations {
               };
               network: components["schemas"]["Network"];
               scheme: string;
-              /** @constant */
               x402Version: 2;
             }[];
             /** @description Relayer wallets by family of chains. */
-            signers: {
-              [key: string]: components["schemas"]["Address"][];
-            };
+            signers: Record<string, components["schemas"]["Address"][]>;
           };
         };
       };
@@ -3395,7 +3177,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3404,19 +3185,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "exact";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3445,7 +3222,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3454,19 +3230,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "exact";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3496,7 +3268,6 @@ export interface operations {
               signature: string;
             };
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
@@ -3505,19 +3276,15 @@ export interface operations {
             /** @description The stablecoin. */
             asset: string;
             /** @description The token's EIP-712 `name` and `version`. */
-            extra?: {
-              [key: string]: unknown;
-            } | null;
+            extra?: Record<string, unknown> | null;
             /** @description The longest a settle waits, if it is below the limit of this service. */
             maxTimeoutSeconds: number;
             /** @description CAIP-2. */
             network: string;
             /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
             payTo: string;
-            /** @constant */
             scheme: "upto";
           };
-          /** @constant */
           x402Version: 2;
         } | {
           paymentPayload: {
@@ -3526,19 +3293,13 @@ export interface operations {
               scheme: string;
             };
             extensions?: unknown;
-            payload: {
-              [key: string]: unknown;
-            };
+            payload: Record<string, unknown>;
             resource?: unknown;
-            /** @constant */
             x402Version: 2;
           };
           paymentRequirements: {
             scheme: string;
-          } & {
-            [key: string]: unknown;
-          };
-          /** @constant */
+          } & Record<string, unknown>;
           x402Version: 2;
         };
       };

@@ -15,6 +15,7 @@ afterEach(() => edges?.app.close())
 async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async () => {} } = {}) {
   let isLeaving = false
   const gate = withResolvers()
+  const entered = withResolvers()
   const events: string[] = []
   edges = await anEdgesServer({
     routes: (app) => {
@@ -26,6 +27,7 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
       // The order is that of the server, because a client learns of an answer later.
       app.addHook('onResponse', async () => void events.push('answered'))
       app.get('/slow', async () => {
+        entered.resolve(undefined)
         await gate.promise
         return { done: true }
       })
@@ -66,6 +68,8 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
     exits,
     exited: exited.promise,
     logLines,
+    /** Resolves once a request waits in `/slow`. */
+    entered: entered.promise,
     release: () => gate.resolve(undefined),
   }
 }
@@ -92,10 +96,10 @@ function get(url: string, agent: Agent): Promise<number> {
 
 describe('the drain', () => {
   it('finishes requests in flight, refuses new ones, closes the resources last and exits 0', async () => {
-    const { url, source, events, exited, release } = await aDrainingServer()
+    const { url, entered, source, events, exited, release } = await aDrainingServer()
     const agent = new Agent({ keepAlive: true })
     const inFlight = get(`${url}/slow`, agent)
-    await wait(100)
+    await entered
     source.emit('SIGTERM', 'SIGTERM')
     await wait(100)
     await expect(fetch(`${url}/health`)).rejects.toThrow()
@@ -167,10 +171,10 @@ describe('the drain', () => {
   })
 
   it('ignores the other signal while it drains, and exits 1 at once on the same one', async () => {
-    const { url, source, exits, events, release } = await aDrainingServer()
+    const { url, entered, source, exits, events, release } = await aDrainingServer()
     const agent = new Agent()
     const inFlight = get(`${url}/slow`, agent)
-    await wait(50)
+    await entered
     source.emit('SIGINT', 'SIGINT')
     source.emit('SIGTERM', 'SIGTERM')
     expect(exits).toEqual([])

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Hex, toHex } from 'viem'
 import {
   type Child,
@@ -130,7 +131,7 @@ async function answers(url: string, { isGone }: Child, timeoutMs: number): Promi
       await call(url, 'eth_chainId')
       return true
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 25))
+      await setTimeout(25)
     }
   }
   return false
@@ -186,7 +187,7 @@ async function produce(url: string, intervalMs: number, first: Head, signal: Abo
     head = await mineBlock(url, head).catch(() => undefined)
     // After a slow block the pace starts again, so that no burst of blocks makes up for it.
     due = Math.max(due + intervalMs, Date.now())
-    await pause(due - Date.now(), signal)
+    await setTimeout(due - Date.now(), undefined, { signal }).catch(() => {})
   }
 }
 
@@ -226,17 +227,4 @@ function headOf(block: unknown): Head {
     gasLimit: BigInt(gasLimit),
     timestamp: BigInt(timestamp),
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const finish = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, ms)
-    signal.addEventListener('abort', finish)
-  })
 }

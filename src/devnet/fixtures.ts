@@ -22,7 +22,7 @@ export const devnetContracts = {
   uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
 } as const satisfies Record<string, Address>
 
-const placements: readonly (readonly [Address, ContractName])[] = [
+const placements: readonly (readonly [Address, name: string])[] = [
   [devnetContracts.multicall, 'Multicall'],
   [devnetContracts.usdc, 'MockUsdc'],
   [devnetContracts.eurc, 'MockEurc'],
@@ -86,22 +86,15 @@ export function mintUsdc(url: string, address: Address, atomic: bigint): Promise
 }
 
 /** Mints a mock stablecoin as `mintUsdc` does. */
-export function mintToken(
+export async function mintToken(
   url: string,
   token: Address,
   address: Address,
   atomic: bigint,
 ): Promise<void> {
-  return inTurn(() => mint(url, token, address, atomic))
-}
-
-async function mint(url: string, token: Address, address: Address, atomic: bigint): Promise<void> {
-  const data = encodeFunctionData({
-    abi: readArtifact('MockUsdc').abi,
-    functionName: 'mint',
-    args: [address, atomic],
-  })
-  const { status } = await sendFromMinter(url, token, data)
+  const { abi } = readArtifact('MockUsdc')
+  const data = encodeFunctionData({ abi, functionName: 'mint', args: [address, atomic] })
+  const { status } = await inTurn(() => sendFromMinter(url, token, data))
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
 }
 
@@ -176,21 +169,8 @@ async function mineAtSameFee(url: string): Promise<void> {
 
 export type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployedBytecode: Hex }
 
-export type ContractName =
-  | 'Multicall'
-  | 'MockUsdc'
-  | 'MockEurc'
-  | 'NativeTransferLog'
-  | 'MockIdentityRegistry'
-  | 'MockReputationRegistry'
-  | 'BatchSettlement'
-  | 'Erc3009Collector'
-  | 'Permit2'
-  | 'ExactPermit2Proxy'
-  | 'UptoPermit2Proxy'
-
 /** Reads a compiled contract from `contracts/artifacts`, written by `npm run contracts`. */
-export function readArtifact(name: ContractName | (string & {})): Artifact {
+export function readArtifact(name: string): Artifact {
   const file = new URL(`../../contracts/artifacts/${name}.json`, import.meta.url)
   return JSON.parse(readFileSync(file, 'utf8')) as Artifact
 }

@@ -207,25 +207,21 @@ export async function exportToFile(stores: OperatorStores, path: string): Promis
   }
 }
 
+/** Returns a merchant as the file has it; JSON leaves out what is undefined. */
 function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
   const { id, owner, name, description, network, asset, payTo } = merchant
-  const { isOfficial, isPartner, hiddenReason } = merchant
+  const { confirmation, agentId, isOfficial, isPartner, hiddenReason } = merchant
+  const listing = { id, owner, name, description, network, asset, payTo, confirmation, agentId }
   const marks = { isOfficial, isPartner, hiddenReason }
-  const { confirmation, agentId } = merchant
-  const signed = { confirmation, agentId }
-  const listing = { id, owner, name, description, network, asset, payTo, ...signed, ...marks }
-  return { ...listing, endpoints: endpoints.map(toFiledEndpoint) }
+  return { ...listing, ...marks, endpoints: endpoints.map(toFiledEndpoint) }
 }
 
 function toFiledEndpoint(endpoint: Endpoint) {
   const { url, method, toolName, transport, title, description, pricing, tags } = endpoint
-  const { price, asset, symbol } = endpoint
-  const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
-  const { status, failures, probe } = endpoint
-  const tool = toolName === undefined ? {} : { toolName }
-  const spoken = transport === undefined ? {} : { transport }
-  const money = { price: price.toString(), asset, symbol }
-  const listed = { url, method, ...tool, ...spoken, title, description, pricing, ...money, tags }
+  const { price, asset, symbol, example, inputSchema, output } = endpoint
+  const { isHosted, extras, accepts, status, failures, probe } = endpoint
+  const called = { url, method, toolName, transport, title, description, pricing }
+  const listed = { ...called, price: price.toString(), asset, symbol, tags }
   const health = { status, failures, probe }
   return { ...listed, example, inputSchema, output, isHosted, extras, accepts, ...health }
 }

@@ -3,6 +3,7 @@ import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.j
 import { dearestAsked } from '../store/live-price.js'
 import { speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { currencyOf } from '../x402/currencies.js'
+import { isObject } from '../x402/json.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 
@@ -275,8 +276,4 @@ function quotesOf({ accepts }: IndexedEndpoint, before: readonly Quote[] = []): 
   const isSame = (quote: Quote, i: number) =>
     names.every((name) => before[i]?.[name] === quote[name])
   return quotes.length === before.length && quotes.every(isSame) ? before : quotes
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

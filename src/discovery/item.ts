@@ -12,6 +12,7 @@ import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
 import type { Trend } from '../store/trends.js'
 import { isBodyMethod, parametersIn } from '../x402/calls.js'
+import { isObject } from '../x402/json.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry): JsonText {
@@ -220,8 +221,4 @@ const NO_EXTRAS: Endpoint['extras'] = {}
 
 function extrasOf({ extras }: PublishedEndpoint): Endpoint['extras'] {
   return extras === '{}' ? NO_EXTRAS : JSON.parse(extras)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

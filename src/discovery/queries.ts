@@ -12,8 +12,13 @@ import { callMethods } from '../x402/calls.js'
 import type { ChangesQuery } from './changes.js'
 import type { CatalogFilter } from './filters.js'
 import { wordsOf } from './fold.js'
-import { type ListQuery, MAX_QUERY_CHARS, type RankedPlace, type RankedQuery } from './search.js'
-import { sorts } from './sorting.js'
+import {
+  type ListQuery,
+  MAX_QUERY_CHARS,
+  type RankedPlace,
+  type RankedQuery,
+  sorts,
+} from './search.js'
 
 const MAX_LIMIT = 100
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { TOP_LEVEL } from '../store/evidence.js'
+import { byPrice, evidenceKeys, inOrderOf, TOP_LEVEL } from '../store/evidence.js'
 import {
   type CatalogList,
   type ListedEndpoint,
@@ -8,8 +8,10 @@ import {
 } from './catalog-list.js'
 import { type CatalogFilter, type EndpointTest, isAddressed, testOf } from './filters.js'
 import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
-import { type Sort, sortedIds } from './sorting.js'
 import { findCorrections, rewrite } from './spelling.js'
+
+export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
+type Sort = (typeof sorts)[number]
 
 export interface ListQuery {
   filter: CatalogFilter
@@ -173,12 +175,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
         }
         const found: ListedEndpoint[] = []
         eachMatch(words, options, (endpoint) => found.push(endpoint))
-        return [
-          sortedIds(
-            found.sort((a, b) => a.id - b.id),
-            sort,
-          ),
-        ]
+        return [sortedIds(found, sort)]
       })
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
@@ -194,6 +191,16 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
 
 function rankKey(filter: CatalogFilter, words: readonly string[]): string {
   return JSON.stringify(['rank', filter, words])
+}
+
+/** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
+function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
+  const byAge = endpoints.sort((a, b) => a.id - b.id)
+  const inOrder =
+    sort === 'price'
+      ? byPrice(byAge)
+      : inOrderOf(byAge, ({ id, evidence }) => evidenceKeys[sort]({ evidence, since: id }))
+  return inOrder.map(({ id }) => id)
 }
 
 /** Puts ids in order, which they mostly are already. */

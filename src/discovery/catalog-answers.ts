@@ -98,21 +98,15 @@ function createAnswerCache(
 
 function bodyOf(answer: Answer): CachedBody {
   if (answer.state === 'made') return answer.body
-  throw answer.state === 'loading' ? loadingFault() : overloadFault()
+  throw answer.state === 'loading'
+    ? unavailable('The catalog is being read after a start; try again.', LOADING_RETRY_SECONDS)
+    : unavailable('Too many searches at once; try again.', OVERLOAD_RETRY_SECONDS)
 }
 
 /** Refuses a number of another database, or of one that was restored from a backup since. */
 function aheadFault(last: number): RequestFault {
   const message = `since must be an integer from 0 to ${last}, the last change there is; a later one is not of this catalog: begin again with 0.`
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
-}
-
-function loadingFault(): RequestFault {
-  return unavailable('The catalog is being read after a start; try again.', LOADING_RETRY_SECONDS)
-}
-
-function overloadFault(): RequestFault {
-  return unavailable('Too many searches at once; try again.', OVERLOAD_RETRY_SECONDS)
 }
 
 function unavailable(message: string, retryAfterSeconds: number): RequestFault {

@@ -151,8 +151,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   async function catchUp(behind: CatalogList): Promise<void> {
     for (let before = -1; before !== behind.sequence && !isStopped; ) {
       before = behind.sequence
-      await stepOnce(behind)
-      await pace.rest()
+      await pace.share(() => stepOnce(behind))
     }
   }
 

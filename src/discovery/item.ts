@@ -17,7 +17,8 @@ import { isObject } from '../x402/json.js'
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
-  const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
+  const extras: Endpoint['extras'] = JSON.parse(endpoint.extras)
+  const { mimeType, serviceName, iconUrl, extensions } = extras
   return object<DiscoveryItem>({
     resource: text(endpoint.url),
     type: endpoint.method === 'MCP' ? '"mcp"' : '"http"',
@@ -215,10 +216,4 @@ function schemaOfExample({ method, example }: PublishedEndpoint): JsonText {
   const values = parsed[parametersIn(method)]
   const names = isObject(values) ? Object.keys(values) : []
   return JSON.stringify({ properties: Object.fromEntries(names.map((name) => [name, {}])) })
-}
-
-const NO_EXTRAS: Endpoint['extras'] = {}
-
-function extrasOf({ extras }: PublishedEndpoint): Endpoint['extras'] {
-  return extras === '{}' ? NO_EXTRAS : JSON.parse(extras)
 }

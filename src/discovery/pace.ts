@@ -10,8 +10,6 @@ export interface Pace {
   search<Found>(search: () => Found): Promise<Found>
   /** Does a piece of longer work, and lets others go on before it resolves. */
   share<Done>(work: () => Promise<Done>): Promise<Done>
-  /** Lets others go on. */
-  rest(): Promise<void>
 }
 
 /** Thrown when too many searches wait for their turn. */
@@ -45,11 +43,9 @@ export function createPace({ isRaised }: Urgency): Pace {
   let turn: Promise<void> = Promise.resolve()
   let waiting = 0
 
-  const rest = () => new Promise<void>((resolve) => setImmediate(resolve))
-
   /** Lets others go on, for longer while payments are being made. */
   function pauseAfter(ms: number, share: number): Promise<void> {
-    if (!isRaised()) return rest()
+    if (!isRaised()) return new Promise((resolve) => setImmediate(resolve))
     return new Promise((resolve) => setTimeout(resolve, Math.min(ms * share, MAX_PAUSE_MS)))
   }
 
@@ -77,6 +73,5 @@ export function createPace({ isRaised }: Urgency): Pace {
       await pauseAfter(performance.now() - startedAt, 1)
       return done
     },
-    rest,
   }
 }

@@ -15,7 +15,8 @@ import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { RESTORED_KEY } from '../deliveries.js'
 import { CopyError } from '../errors.js'
-import { makeFolder, schemaVersion } from '../sqlite/database.js'
+import { schemaVersion } from '../migrations.js'
+import { makeFolder } from '../sqlite/database.js'
 import { DatabaseInUseError, lockForService } from '../sqlite/service-lock.js'
 
 export interface Snapshot {
@@ -166,9 +167,10 @@ function inspect(
     if (integrity !== 'ok') throw new CopyError(`The database is damaged: ${String(integrity)}.`)
     const version = Number(database.pragma('user_version', { simple: true }))
     if (version < 1) throw new CopyError('The file is not a database of Arcus.')
-    if (version > schemaVersion()) {
+    const known = schemaVersion('sqlite')
+    if (version > known) {
       throw new CopyError(
-        `The file has schema version ${version}, this version of Arcus knows ${schemaVersion()}: use the newer version.`,
+        `The file has schema version ${version}, this version of Arcus knows ${known}: use the newer version.`,
       )
     }
     change(database)

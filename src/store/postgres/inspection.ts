@@ -1,7 +1,7 @@
+import { schemaVersion } from '../migrations.js'
 import type { DatabaseInspection } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { type Database, openDatabase } from './database.js'
-import { schemaVersion } from './migrations.js'
 
 /** The facts that one query reads. */
 interface Facts {
@@ -20,7 +20,7 @@ interface Facts {
 
 /** Reads whether the server takes writes, which schema it has and how it is set. Never rejects. */
 export async function inspectPostgres(url: string): Promise<DatabaseInspection> {
-  const wantedVersion = schemaVersion()
+  const wantedVersion = schemaVersion('postgres')
   let close = async () => {}
   try {
     const database = openDatabase({ url, poolSize: 1, patienceMs: 0 })

@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { MigrationError, StoreUnavailableError } from '../errors.js'
+import { migrationsAfter } from '../migrations.js'
 import { connectionTo, toStoreError } from './database.js'
 
-const folder = new URL('../../../migrations/postgres/', import.meta.url)
 /** The number of the lock on migrations, the same in every process and version. */
 const MIGRATION_LOCK = 5_042_402
 
@@ -14,7 +13,6 @@ const CONNECT_TIMEOUT_MS = 5_000
  * or with `StoreUnavailableError` when the database cannot be reached.
  */
 export async function migrate(url: string): Promise<void> {
-  const files = migrationFiles()
   const client = new pg.Client({
     ...connectionTo(url),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -24,7 +22,7 @@ export async function migrate(url: string): Promise<void> {
   try {
     await client.connect()
     // The lock belongs to a transaction: behind a pooler a session may outlive this connection, and keep what it locked.
-    while (await inTurn(client, () => applyNext(client, files))) {}
+    while (await inTurn(client, () => applyNext(client))) {}
   } catch (error) {
     throw toStoreError(error)
   } finally {
@@ -49,47 +47,25 @@ async function inTurn<Result>(client: pg.Client, work: () => Promise<Result>): P
 }
 
 /** Applies the first migration that is missing. Resolves with whether there was one. */
-async function applyNext(client: pg.Client, files: readonly string[]): Promise<boolean> {
+async function applyNext(client: pg.Client): Promise<boolean> {
   await client.query(
     'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, file TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
   )
   const found = await client.query(
     'SELECT coalesce(max(version), 0) AS version FROM schema_migrations',
   )
-  const present = Number(found.rows[0].version)
-  if (present > files.length) {
-    throw new MigrationError(
-      `the database has schema version ${present}, this version of Arcus knows ${files.length}: start the newer version`,
-    )
-  }
-  const next = files[present]
+  const [next] = migrationsAfter('postgres', Number(found.rows[0].version))
   if (next === undefined) return false
-  await apply(client, present + 1, next)
-  return true
-}
-
-/** Returns the schema version that this version of Arcus knows. */
-export function schemaVersion(): number {
-  return migrationFiles().length
-}
-
-function migrationFiles(): string[] {
-  return readdirSync(folder)
-    .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
-    .sort()
-}
-
-async function apply(client: pg.Client, version: number, file: string): Promise<void> {
+  const { version, file, sql } = next
   try {
-    await client.query(readFileSync(new URL(file, folder), 'utf8'))
+    await client.query(sql)
   } catch (error) {
     const cause = toStoreError(error)
     if (cause instanceof StoreUnavailableError) throw cause
     const reason = error instanceof Error ? error.message : String(error)
     throw new MigrationError(`migration ${file} could not be applied: ${reason}`, { cause: error })
   }
-  await client.query('INSERT INTO schema_migrations (version, file) VALUES ($1, $2)', [
-    version,
-    file,
-  ])
+  const noted = 'INSERT INTO schema_migrations (version, file) VALUES ($1, $2)'
+  await client.query(noted, [version, file])
+  return true
 }

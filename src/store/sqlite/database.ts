@@ -1,11 +1,10 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { MigrationError } from '../errors.js'
+import { migrationsAfter } from '../migrations.js'
 
 export type Database = Sqlite.Database
 
-const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
 /** The longest wait of a start or a read while another process holds the file. Writes wait in the group commit. */
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -62,30 +61,12 @@ export function openReader(path: string): Database {
   return database
 }
 
-function migrationFiles(): string[] {
-  return readdirSync(migrationsFolder)
-    .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
-    .sort()
-}
-
-/** Returns the schema version that this version of Arcus knows. */
-export function schemaVersion(): number {
-  return migrationFiles().length
-}
-
 function migrate(database: Database): void {
-  const files = migrationFiles()
   const present = Number(database.pragma('user_version', { simple: true }))
-  if (present > files.length) {
-    throw new MigrationError(
-      `the database has schema version ${present}, this version of Arcus knows ${files.length}: start the newer version`,
-    )
-  }
-  files.slice(present).forEach((file, i) => {
-    const sql = readFileSync(new URL(file, migrationsFolder), 'utf8')
+  for (const { version, sql } of migrationsAfter('sqlite', present)) {
     database.transaction(() => {
       database.exec(sql)
-      database.pragma(`user_version = ${present + i + 1}`)
+      database.pragma(`user_version = ${version}`)
     })()
-  })
+  }
 }

@@ -1,16 +1,16 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { schemaVersion } from '../migrations.js'
 import type { DatabaseInspection } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
-import { schemaVersion } from './database.js'
 
 /** Long enough to get between two commits of a service that runs on the file. */
 const BUSY_TIMEOUT_MS = 2_000
 
 /** Opens the file of a database, takes the right to write and gives it back. Never throws. */
 export function inspectSqlite(path: string): DatabaseInspection {
-  const wantedVersion = schemaVersion()
+  const wantedVersion = schemaVersion('sqlite')
   const disk = path === ':memory:' ? {} : inspectDisk(path)
   const nothing = { version: 0, wantedVersion, ...disk, async close() {} }
   if (path === ':memory:') return { ...nothing, state: 'absent' }

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../../src/devnet/process.js'
+import { schemaVersion } from '../../../src/store/migrations.js'
 import { inspectPostgres } from '../../../src/store/postgres/inspection.js'
-import { schemaVersion } from '../../../src/store/postgres/migrations.js'
 import type { DatabaseInspection } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
@@ -34,7 +34,7 @@ describe('the inspection of a PostgreSQL', () => {
 
   it('finds the schema, and the gas that was booked', async () => {
     const inspection = await inspectPostgres(await server.createDatabase())
-    const version = schemaVersion()
+    const version = schemaVersion('postgres')
     expect(inspection).toMatchObject({ state: 'writable', version, wantedVersion: version })
     expect(inspection.sizeBytes).toBeGreaterThan(1_000_000)
     expect(await inspection.budgets?.spentOn('eip155:5042', '2026-11-21')).toBe(0n)

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { migrate, schemaVersion } from '../../../src/store/postgres/migrations.js'
+import { schemaVersion } from '../../../src/store/migrations.js'
+import { migrate } from '../../../src/store/postgres/migrations.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer
@@ -27,6 +28,6 @@ it('a migration is not ended by the limits of time that its role has for payment
   await other.query('COMMIT')
   await migrating
   const { rows } = await other.query('SELECT max(version)::int AS version FROM schema_migrations')
-  expect(rows[0].version).toBe(schemaVersion())
+  expect(rows[0].version).toBe(schemaVersion('postgres'))
   await other.end()
 })

@@ -15,79 +15,47 @@ export function describeCodes(codes: readonly DescribedCode[]): string {
   return codes.map(({ code, meaning }) => `- \`${code}\`: ${meaning}`).join('\n')
 }
 
+/** Codes on the wire by HTTP status, each with its meaning in one sentence for the documentation. */
+type Meanings = Readonly<Record<number, Readonly<Record<string, string>>>>
+type CodeOf<Table extends Meanings> = { [Status in keyof Table]: keyof Table[Status] }[keyof Table]
+
+/** Describes every code of a table, by its name. */
+export function codesByStatus<Table extends Meanings>(table: Table) {
+  const codes = Object.entries(table).flatMap(([status, meanings]) =>
+    Object.entries(meanings).map(([code, meaning]) => ({ code, status: Number(status), meaning })),
+  )
+  const byCode = Object.fromEntries(codes.map((it) => [it.code, it]))
+  return byCode as Readonly<Record<CodeOf<Table>, DescribedCode>>
+}
+
 /** The codes of answers that are not about a payment. Writes of listings have more codes of their own. */
-export const httpCodes = {
-  invalidRequest: {
-    code: 'invalid_request',
-    status: 400,
-    meaning: 'A parameter, the body or the URL is malformed; the message names it.',
+export const httpCodes = codesByStatus({
+  400: { invalid_request: 'A parameter, the body or the URL is malformed; the message names it.' },
+  401: { not_signed_in: 'There is no session, or it has ended, or the sign-in was refused.' },
+  404: {
+    not_found: 'There is nothing under this name.',
+    endpoint_not_found: 'The merchant has no endpoint with this id.',
   },
-  notSignedIn: {
-    code: 'not_signed_in',
-    status: 401,
-    meaning: 'There is no session, or it has ended, or the sign-in was refused.',
-  },
-  notFound: { code: 'not_found', status: 404, meaning: 'There is nothing under this name.' },
-  notConfirmed: {
-    code: 'payment_not_confirmed',
-    status: 409,
-    meaning: 'The payment is not on chain yet, or it failed; the message says which.',
-  },
-  ambiguousNonce: {
-    code: 'ambiguous_nonce',
-    status: 409,
-    meaning:
+  405: { method_not_allowed: 'The path answers only the methods that `Allow` names.' },
+  408: { request_timeout: 'The request took too long to arrive.' },
+  409: {
+    payment_not_confirmed: 'The payment is not on chain yet, or it failed; the message says which.',
+    ambiguous_nonce:
       'The payer used one nonce for several payments; the message names what to add to the URL.',
-  },
-  endpointNotFound: {
-    code: 'endpoint_not_found',
-    status: 404,
-    meaning: 'The merchant has no endpoint with this id.',
-  },
-  notCallable: {
-    code: 'not_callable',
-    status: 409,
-    meaning:
+    not_callable:
       'Arcus never calls this endpoint, because of its method or transport; the message says why.',
   },
-  methodNotAllowed: {
-    code: 'method_not_allowed',
-    status: 405,
-    meaning: 'The path answers only the methods that `Allow` names.',
+  413: { body_too_large: reasons.bodyTooLarge.meaning },
+  429: { rate_limited: reasons.rateLimited.meaning },
+  431: { headers_too_large: 'The headers are too large.' },
+  500: { internal_error: 'The service failed; the operator finds the cause in the log.' },
+  503: {
+    unavailable:
+      'The service is starting, stopping or overloaded; Retry-After says when to come back.',
+    busy: 'Too many requests of this kind are being served already.',
+    chain_unavailable: 'The chain could not be asked about a contract wallet.',
   },
-  requestTimeout: {
-    code: 'request_timeout',
-    status: 408,
-    meaning: 'The request took too long to arrive.',
-  },
-  bodyTooLarge: reasons.bodyTooLarge,
-  rateLimited: reasons.rateLimited,
-  headersTooLarge: {
-    code: 'headers_too_large',
-    status: 431,
-    meaning: 'The headers are too large.',
-  },
-  internalError: {
-    code: 'internal_error',
-    status: 500,
-    meaning: 'The service failed; the operator finds the cause in the log.',
-  },
-  unavailable: {
-    code: 'unavailable',
-    status: 503,
-    meaning: 'The service is starting, stopping or overloaded; Retry-After says when to come back.',
-  },
-  busy: {
-    code: 'busy',
-    status: 503,
-    meaning: 'Too many requests of this kind are being served already.',
-  },
-  chainUnavailable: {
-    code: 'chain_unavailable',
-    status: 503,
-    meaning: 'The chain could not be asked about a contract wallet.',
-  },
-} as const satisfies Record<string, DescribedCode>
+})
 
 /** The shape of an error of a route. `plain` is `{ error, message }`; the others follow their protocols. */
 export type RouteFamily = 'verify' | 'settle' | 'mcp' | 'plain'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedBody } from '../http/cached-reply.js'
-import { RequestFault } from '../http/errors.js'
+import { httpFault, type RequestFault } from '../http/errors.js'
 import type { RawQuery } from '../http/query.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
@@ -106,14 +106,9 @@ function bodyOf(answer: Answer): CachedBody {
 /** Refuses a number of another database, or of one that was restored from a backup since. */
 function aheadFault(last: number): RequestFault {
   const message = `since must be an integer from 0 to ${last}, the last change there is; a later one is not of this catalog: begin again with 0.`
-  return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
+  return httpFault('invalid_request', message)
 }
 
 function unavailable(message: string, retryAfterSeconds: number): RequestFault {
-  return new RequestFault({
-    statusCode: 503,
-    code: 'unavailable',
-    message,
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  })
+  return httpFault('unavailable', message, retryAfterSeconds)
 }

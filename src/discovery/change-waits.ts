@@ -1,4 +1,4 @@
-import { RequestFault } from '../http/errors.js'
+import { httpFault } from '../http/errors.js'
 import { blockOf, callerOf } from '../http/rate-limit.js'
 import type { ListingReader } from '../store/listings.js'
 
@@ -42,12 +42,8 @@ export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChang
       of('caller', caller) >= MAX_WAITS.caller ||
       of('block', block) >= MAX_WAITS.block
     if (!isFull) return
-    throw new RequestFault({
-      statusCode: 503,
-      code: 'busy',
-      message: `Too many requests wait already; at most ${MAX_WAITS.caller} may from one address.`,
-      headers: { 'retry-after': '5' },
-    })
+    const text = `Too many requests wait already; at most ${MAX_WAITS.caller} may from one address.`
+    throw httpFault('busy', text, 5)
   }
 
   return {

@@ -355,7 +355,7 @@ export const paymentOperation: Operation = {
   params: paymentParams,
   query: whichQuery,
   answers: { 200: { description: 'The payment.', schema: paymentStatus } },
-  codes: [httpCodes.notFound, httpCodes.ambiguousNonce],
+  codes: [httpCodes.not_found, httpCodes.ambiguous_nonce],
   examples: {
     settled: {
       summary: 'The payment above, once it is settled',
@@ -376,7 +376,7 @@ export const attestationOperation: Operation = {
   params: paymentParams,
   query: whichQuery,
   answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
-  codes: [httpCodes.notFound, httpCodes.notConfirmed, httpCodes.ambiguousNonce],
+  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
   examples: { unknown: unknownPayment },
 }
 
@@ -389,7 +389,7 @@ export const receiptOperation: Operation = {
   params: paymentParams,
   query: whichQuery,
   answers: { 200: { description: 'The receipt.', schema: receiptAnswer } },
-  codes: [httpCodes.notFound, httpCodes.notConfirmed, httpCodes.ambiguousNonce],
+  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
   examples: { unknown: unknownPayment },
 }
 
@@ -412,7 +412,7 @@ export const transactionOperation: Operation = {
       schema: transactionAnswer,
     },
   },
-  codes: [httpCodes.notFound],
+  codes: [httpCodes.not_found],
   examples: {
     unknown: {
       summary: 'A transaction that settled nothing here',

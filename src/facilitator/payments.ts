@@ -258,14 +258,14 @@ function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
 }
 
 function ambiguous(reply: FastifyReply, { queries }: Ambiguous): FastifyReply {
-  const { code, status } = httpCodes.ambiguousNonce
+  const { code, status } = httpCodes.ambiguous_nonce
   const message = `This payer used the nonce for ${queries.length} payments; add one of: ${queries.map((it) => `?${it}`).join(', ')}.`
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })
 }
 
 /** Answers that a payment has no proof because it is under way, or has failed. */
 function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatus): FastifyReply {
-  const { code, status } = httpCodes.notConfirmed
+  const { code, status } = httpCodes.payment_not_confirmed
   const message =
     state === 'failed'
       ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import type { ErrorAnswer, RouteFamily } from '../api/errors.js'
+import { type ErrorAnswer, httpCodes, type RouteFamily } from '../api/errors.js'
 import { readNetwork, readPayer } from '../x402/parse-request.js'
 import { reasons } from '../x402/reasons.js'
 import './operation.js'
@@ -12,6 +12,8 @@ interface RequestFaultOptions {
   /** One sentence that may be shown to anybody. */
   message: string
   headers?: Readonly<Record<string, string>>
+  /** The same for programs, where there is more to say; only routes of the plain family answer it. */
+  details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A request that cannot be served as it was made. Routes and hooks throw it; it is answered and not logged. */
@@ -20,23 +22,35 @@ export class RequestFault extends Error {
   readonly statusCode: number
   readonly code: string
   readonly headers: Readonly<Record<string, string>>
+  readonly details: RequestFaultOptions['details']
 
-  constructor({ statusCode, code, message, headers = {} }: RequestFaultOptions) {
+  constructor({ statusCode, code, message, headers = {}, details }: RequestFaultOptions) {
     super(message)
     this.statusCode = statusCode
     this.code = code
     this.headers = headers
+    this.details = details
   }
 }
 
-/** Returns a 429 with `Retry-After`. */
+/** Returns a fault with a code of `httpCodes` and its status. */
+export function httpFault(
+  code: keyof typeof httpCodes,
+  message: string,
+  retryAfterSeconds?: number,
+): RequestFault {
+  const headers = retryAfter(retryAfterSeconds)
+  return new RequestFault({ statusCode: httpCodes[code].status, code, message, headers })
+}
+
+/** Returns the header `Retry-After`; none where no time is given. */
+export function retryAfter(seconds: number | undefined): Record<string, string> {
+  return seconds === undefined ? {} : { 'retry-after': String(seconds) }
+}
+
 export function rateLimitFault(retryAfterSeconds: number): RequestFault {
-  return new RequestFault({
-    statusCode: reasons.rateLimited.status,
-    code: reasons.rateLimited.code,
-    message: `Too many requests from this address; try again in ${retryAfterSeconds} seconds.`,
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  })
+  const text = `Too many requests from this address; try again in ${retryAfterSeconds} seconds.`
+  return httpFault('rate_limited', text, retryAfterSeconds)
 }
 
 /** An error before it has the shape of a route family. */
@@ -44,6 +58,7 @@ interface Problem {
   code: string
   /** One sentence that may be shown to anybody. */
   message: string
+  details?: RequestFaultOptions['details']
 }
 
 /** Fastify's errors about bodies, with messages for the caller. Its other 4xx get the fallback. */
@@ -135,8 +150,8 @@ export function installErrorHandling(
  * echoed from it if they can be read (x402 v2 clients demand `network` of a settle).
  */
 function errorAnswer(family: RouteFamily, problem: Problem, body: unknown): ErrorAnswer {
-  const { code, message } = problem
-  if (family === 'plain') return { error: code, message }
+  const { code, message, details } = problem
+  if (family === 'plain') return { error: code, message, ...(details && { details }) }
   if (family === 'mcp') {
     // JSON-RPC has numbers. Those from -32000 on are for servers to choose.
     const number = code === 'invalid_request' ? -32600 : -32000

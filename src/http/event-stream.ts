@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { RequestFault } from './errors.js'
+import { httpFault } from './errors.js'
 
 /** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
@@ -101,10 +101,5 @@ function refuseCrowd<Member extends string>(
   )
   if (full === undefined && open.length < inAll) return
   const what = full === undefined ? `${inAll} pages` : `${full.most} pages ${full.label}`
-  throw new RequestFault({
-    statusCode: 503,
-    code: 'busy',
-    message: `At most ${what} may ${verb} at once.`,
-    headers: { 'retry-after': '5' },
-  })
+  throw httpFault('busy', `At most ${what} may ${verb} at once.`, 5)
 }

@@ -239,10 +239,9 @@ function codesOf(
   { family, limit }: Omit<DescribedRoute, 'operation'>,
 ) {
   if (family === 'verify' || family === 'settle') return [...codes, stopping(family)]
-  const { invalidRequest, bodyTooLarge, rateLimited, internalError, unavailable } = httpCodes
-  const common: DescribedCode[] = [invalidRequest, internalError, unavailable]
-  if (limit === 'counted') common.push(rateLimited)
-  if (body !== undefined) common.push(bodyTooLarge)
+  const common = [httpCodes.invalid_request, httpCodes.internal_error, httpCodes.unavailable]
+  if (limit === 'counted') common.push(httpCodes.rate_limited)
+  if (body !== undefined) common.push(httpCodes.body_too_large)
   const own = new Set(codes.map(({ code }) => code))
   return [...codes, ...common.filter(({ code }) => !own.has(code))]
 }

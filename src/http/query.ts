@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RequestFault } from './errors.js'
+import { httpFault, type RequestFault } from './errors.js'
 
 /** The query of a URL as Fastify parses it: a parameter that is there twice is a list. */
 export type RawQuery = Readonly<Record<string, unknown>>
@@ -91,5 +91,5 @@ function withLists(query: RawQuery, shape: Readonly<Record<string, unknown>>): R
 
 /** Returns a 400 about parameters. */
 export function parameterFault(message: string): RequestFault {
-  return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
+  return httpFault('invalid_request', message)
 }

@@ -1,6 +1,6 @@
 import '../http/operation.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { RequestFault } from '../http/errors.js'
+import { httpFault, RequestFault } from '../http/errors.js'
 import { callerOf } from '../http/rate-limit.js'
 import type { CatalogTools } from './tools.js'
 
@@ -51,11 +51,8 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
     async (request, reply) => {
       const text = request.body ?? ''
       if (/^\s*\[/.test(text)) {
-        throw new RequestFault({
-          statusCode: 400,
-          code: 'invalid_request',
-          message: 'Send one message a request: MCP has no batches since 2025-06-18.',
-        })
+        const text = 'Send one message a request: MCP has no batches since 2025-06-18.'
+        throw httpFault('invalid_request', text)
       }
       // Loaded at the first call: a facilitator without agents need not hold these 25 MB.
       const { answerMessage } = await import('./server.js')

@@ -1,4 +1,4 @@
-import { RequestFault } from '../http/errors.js'
+import { httpFault } from '../http/errors.js'
 import { parameterFault } from '../http/query.js'
 import type { CatalogEntry, Endpoint, ListingReader } from '../store/listings.js'
 import { formatAtomic } from '../x402/amounts.js'
@@ -63,11 +63,8 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
       if (shown.length > 0) return shown
     }
     const what = toolName === undefined ? (method ?? 'resource') : `tool ${toolName}`
-    throw new RequestFault({
-      statusCode: 404,
-      code: 'not_found',
-      message: `The catalog has no ${what} at this URL; take one that search_resources gave.`,
-    })
+    const text = `The catalog has no ${what} at this URL; take one that search_resources gave.`
+    throw httpFault('not_found', text)
   }
 
   return {

@@ -10,7 +10,7 @@ export const schemasByName: ReadonlySet<string> = new Set([
 ])
 
 /** Keywords whose value is data, even if it looks like a schema. */
-const dataKeywords: ReadonlySet<string> = new Set([
+export const dataKeywords: ReadonlySet<string> = new Set([
   'const',
   'enum',
   'default',

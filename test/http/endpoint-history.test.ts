@@ -1,6 +1,5 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answerWithDetails } from '../../src/directory/listings/faults.js'
 import { historyRoutes } from '../../src/directory/probe/endpoint-history.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
@@ -27,7 +26,6 @@ let merchant: string
 beforeAll(async () => {
   installErrorHandling(app)
   await app.register(async (scope) => {
-    answerWithDetails(scope)
     await historyRoutes(scope, {
       store,
       history: createEndpointHistory(sql),

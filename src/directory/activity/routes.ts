@@ -24,13 +24,7 @@ import {
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { formatAtomic, formatNative } from '../../x402/amounts.js'
-import {
-  answerWithDetails,
-  ofMerchant,
-  presentInPublic,
-  refusals,
-  unknownMerchant,
-} from '../listings/faults.js'
+import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
@@ -78,7 +72,7 @@ const tableQuery = z.strictObject({
 const tag = 'Activity'
 
 export const ownerCodes = [
-  httpCodes.notSignedIn,
+  httpCodes.not_signed_in,
   ...refusals('not_owner', 'pay_to_unproven', 'merchant_not_found', 'merchant_deleted'),
 ]
 
@@ -179,8 +173,6 @@ export async function activityRoutes(
 ): Promise<void> {
   const { store, tokens, readTotals, checksum, retentionDays, now } = options
   const render: Rendering = { tokens, checksum }
-  answerWithDetails(app)
-
   app.get<WithId>(
     '/api/merchants/:id/activity',
     describedAs(activityOperation),

@@ -4,7 +4,6 @@ import { createEventStreams } from '../../http/event-stream.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
-import { answerWithDetails } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { ActivityFeed } from './feed.js'
 import { ofOwner, ownerCodes } from './routes.js'
@@ -48,7 +47,6 @@ export async function activityStreamRoutes(
   app: FastifyInstance,
   options: ActivityStreamOptions,
 ): Promise<void> {
-  answerWithDetails(app)
   const { feed, heartbeatMs } = options
   const openStream = createEventStreams(app, { ...crowd, heartbeatMs })
 

@@ -8,7 +8,7 @@ import { merchantEventTypes } from '../../store/events.js'
 import type { Hook, HookResult, HookStore, HookWrite } from '../../store/hooks.js'
 import type { Merchant } from '../../store/listings.js'
 import { ofOwner } from '../activity/routes.js'
-import { answerWithDetails, listingFault, missingFault, WriteFault } from '../listings/faults.js'
+import { listingFault, missingFault, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { writeOperation } from '../listings/routes.js'
 import {
@@ -86,7 +86,6 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
   const { hooks, check, secrets, now } = options
   const path = '/api/merchants/:id/hooks'
   const bodyLimit = listingLimits.request.maxBytes
-  answerWithDetails(app)
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })

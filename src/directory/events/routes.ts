@@ -7,13 +7,7 @@ import { describedAs } from '../../http/operation.js'
 import { integerParameter, readQuery } from '../../http/query.js'
 import { type EventStore, merchantEventTypes, publicEventTypes } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
-import {
-  answerWithDetails,
-  ofMerchant,
-  presentInPublic,
-  refusals,
-  unknownMerchant,
-} from '../listings/faults.js'
+import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import { toNotice } from './notice.js'
 
@@ -50,7 +44,6 @@ export async function eventRoutes(
   app: FastifyInstance,
   options: EventRoutesOptions,
 ): Promise<void> {
-  answerWithDetails(app)
   app.get<WithId>(
     '/api/merchants/:id/events',
     describedAs(eventsOperation),

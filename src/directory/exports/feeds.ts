@@ -1,6 +1,6 @@
 import { stripUnwelcome } from 'arcus-client/text'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isKnown, toCachedBody } from '../../http/cached-reply.js'
+import { sendCached, toCachedBody } from '../../http/cached-reply.js'
 import { escapeHtml } from '../../http/html.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
@@ -102,9 +102,7 @@ const titles: Partial<Record<EventType, string>> = {
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, xml: string): FastifyReply {
-  const { etag } = toCachedBody(xml)
-  const isSent = isKnown(request, reply.type('application/atom+xml; charset=utf-8'), etag)
-  return isSent ? reply : reply.send(xml)
+  return sendCached(request, reply.type('application/atom+xml; charset=utf-8'), toCachedBody(xml))
 }
 
 function writeFeed(feed: { self: string; title: string; entries: readonly Entry[] }): string {

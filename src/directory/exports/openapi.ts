@@ -5,7 +5,7 @@ import { formatAtomic } from '../../x402/amounts.js'
 import { isBodyMethod } from '../../x402/calls.js'
 import { moneyOf } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
-import { schemaKeywords, schemasByName } from '../../x402/json-schema.js'
+import { dataKeywords, schemaKeywords, schemasByName } from '../../x402/json-schema.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { createPause } from '../listings/pause.js'
 import { propertiesOf, publishedIdentity } from '../listings/published.js'
@@ -244,24 +244,6 @@ function typeOf(value: unknown): Record<string, unknown> {
 /** Deeper than any schema that is let in. */
 const MAX_DEPTH = 64
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12). */
-const nested = new Set([
-  'items',
-  'contains',
-  'additionalProperties',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-  'contentSchema',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'prefixItems',
-])
 /** Keywords that hold for a whole document, which the schema no longer is. */
 const ofDocument = new Set([
   '$id',
@@ -278,9 +260,12 @@ const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
  * adjusted; others are left out, so that no reader fetches an address of a stranger.
  */
 export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown {
-  if (!isObject(schema)) return typeof schema === 'boolean' ? schema : {}
-  if (depth > MAX_DEPTH) return {}
-  const deeper = (value: unknown) => rebaseSchema(value, base, depth + 1)
+  if (typeof schema === 'boolean') return schema
+  if (!isObject(schema) || depth > MAX_DEPTH) return {}
+  const deeper = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(deeper)
+    return isObject(value) ? rebaseSchema(value, base, depth + 1) : value
+  }
   const members: [string, unknown][] = []
   for (const [key, value] of Object.entries(schema)) {
     if (ofDocument.has(key)) continue
@@ -290,10 +275,8 @@ export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown 
     } else if (schemasByName.has(key) && isObject(value)) {
       const entries = Object.entries(value)
       members.push([key, Object.fromEntries(entries.map(([name, it]) => [name, deeper(it)]))])
-    } else if (nested.has(key)) {
-      members.push([key, Array.isArray(value) ? value.map(deeper) : deeper(value)])
     } else {
-      members.push([key, value])
+      members.push([key, dataKeywords.has(key) ? value : deeper(value)])
     }
   }
   return Object.fromEntries(members)

@@ -29,7 +29,7 @@ export type Place =
   /** An owner lists it, paid at the same address. */
   | { state: 'listed'; endpoint: Endpoint }
   /** `rival` is the entry that stands against it. */
-  | { state: 'taken'; rejectedReason: string; rival?: Endpoint }
+  | { state: 'taken'; rejectedReason: string; rival: Endpoint | undefined }
 
 type Reader = Pick<ListingReader, 'findByUrl' | 'merchantsPaidTo' | 'endpointsOf' | 'findMerchant'>
 
@@ -97,11 +97,7 @@ function count(endpoints: readonly Endpoint[], is: (endpoint: Endpoint) => boole
 }
 
 function taken(reason: string, rival?: Endpoint): Place {
-  return {
-    state: 'taken',
-    rejectedReason: `${reason}.`,
-    ...(rival === undefined ? {} : { rival }),
-  }
+  return { state: 'taken', rejectedReason: `${reason}.`, rival }
 }
 
 /** A payment repeats no probe that is younger than this. */
@@ -118,12 +114,7 @@ export function healthOfFound(
 ): Omit<EndpointHealth, 'extras'> {
   const waiting = { accepts, status: 'unverified', probe: null, failures: 0 } as const
   if (uncalled === undefined) return { ...waiting, nextProbeAt: nowSeconds }
-  const probe = {
-    ...uncalled,
-    warnings: [],
-    seen: {},
-    checkedAt: nowSeconds,
-  }
+  const probe = { ...uncalled, warnings: [], seen: {}, checkedAt: nowSeconds }
   return { ...waiting, probe, nextProbeAt: null }
 }
 

@@ -7,7 +7,7 @@ import { address } from '../../api/fields.js'
 import { type OwnedMerchant, ownedAnswer } from '../../api/listings.js'
 import { catalogAnswer } from '../../api/merchants.js'
 import { isKnown } from '../../http/cached-reply.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
@@ -73,40 +73,14 @@ const ownerOperation: Operation = {
   },
 }
 
-interface CatalogRoutesOptions extends OwnerRoutesOptions {
+interface CatalogRoutesOptions {
   catalog: Catalog
-  /** `BASE_URL`. */
-  facilitator: string
-}
-
-/** Serves `GET /api/merchants`, the directory catalog, and the merchants of a wallet. */
-export async function catalogRoutes(
-  app: FastifyInstance,
-  { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
-): Promise<void> {
-  // Change numbers of another database begin at 1 again, so the tag differs with each start.
-  const boot = randomBytes(6).toString('base64url')
-  ownerRoutes(app, { store, checksum, now })
-
-  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
-    const { sort, limit } = readQuery(catalogQuery, request.query)
-    const whole = await catalog.read()
-    reply.type('application/json; charset=utf-8')
-    const tag = [boot, whole.sequence, whole.usageVersion, sort, limit].join('-')
-    if (isKnown(request, reply, `W/"${tag}"`)) return reply
-    const isWhole = sort === undefined && limit === undefined
-    const snapshot = isWhole ? whole : firstOf(whole, sort, limit ?? USUAL_FIRST)
-    const bytes = catalogBytes(snapshot, facilitator)
-    if (bytes !== undefined) reply.header('content-length', bytes)
-    return reply.send(streamCatalog(snapshot, facilitator))
-  })
-}
-
-interface OwnerRoutesOptions {
   store: Pick<
     ListingReader,
     'merchantsOwnedBy' | 'merchantsOfferedTo' | 'merchantsPaidTo' | 'endpointStates'
   >
+  /** `BASE_URL`. */
+  facilitator: string
   checksum: (address: Address) => Address
   /** Unix milliseconds. */
   now: () => number
@@ -117,13 +91,17 @@ type Role = OwnedMerchant['role']
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
 
-/** Tells whether a merchant can be claimed; the service's own entries cannot. */
-function isClaimable({ id, owner }: Merchant): boolean {
-  return owner === null && merchantIdKind(id) !== 'reserved'
-}
+/**
+ * Serves `GET /api/merchants`, the directory catalog, and `GET /api/owners/{address}/merchants`: the merchants that a
+ * wallet owns, is offered, and may claim. Nothing is secret.
+ */
+export async function catalogRoutes(
+  app: FastifyInstance,
+  { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
+): Promise<void> {
+  // Change numbers of another database begin at 1 again, so the tag differs with each start.
+  const boot = randomBytes(6).toString('base64url')
 
-/** Serves `GET /api/owners/{address}/merchants`: the merchants that a wallet owns, is offered, and may claim. Nothing is secret. */
-function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutesOptions): void {
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
       store.merchantsOwnedBy(address, MAX_OWNED),
@@ -131,7 +109,10 @@ function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutes
       store.merchantsPaidTo(address),
     ])
     const as = (role: Role) => (merchant: Merchant) => [role, merchant] as [Role, Merchant]
-    const unclaimed = paid.filter(isClaimable)
+    // The service's own entries cannot be claimed.
+    const unclaimed = paid.filter(
+      ({ id, owner }) => owner === null && merchantIdKind(id) !== 'reserved',
+    )
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 
@@ -150,17 +131,26 @@ function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutes
     }
   }
 
+  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
+    const { sort, limit } = readQuery(catalogQuery, request.query)
+    const whole = await catalog.read()
+    reply.type('application/json; charset=utf-8')
+    const tag = [boot, whole.sequence, whole.usageVersion, sort, limit].join('-')
+    if (isKnown(request, reply, `W/"${tag}"`)) return reply
+    const isWhole = sort === undefined && limit === undefined
+    const snapshot = isWhole ? whole : firstOf(whole, sort, limit ?? USUAL_FIRST)
+    const bytes = catalogBytes(snapshot, facilitator)
+    if (bytes !== undefined) reply.header('content-length', bytes)
+    return reply.send(streamCatalog(snapshot, facilitator))
+  })
+
   app.get<{ Params: { address: string } }>(
     '/api/owners/:address/merchants',
     describedAs(ownerOperation),
     async (request, reply) => {
       const address = request.params.address.toLowerCase()
       if (!/^0x[0-9a-f]{40}$/.test(address)) {
-        throw new RequestFault({
-          statusCode: 400,
-          code: 'invalid_request',
-          message: 'address must be a 20-byte hex address with 0x prefix.',
-        })
+        throw httpFault('invalid_request', 'address must be a 20-byte hex address with 0x prefix.')
       }
       const pause = createPause()
       const merchants = []

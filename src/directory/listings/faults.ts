@@ -1,28 +1,15 @@
 import { describeIssue, formatPath } from 'arcus-client/listing'
 import { asSentence } from 'arcus-client/text'
-import type { FastifyInstance } from 'fastify'
 import { getAddress } from 'viem'
 import { z } from 'zod'
-import type { DescribedCode } from '../../api/errors.js'
-import { RequestFault } from '../../http/errors.js'
+import { codesByStatus, type DescribedCode } from '../../api/errors.js'
+import { RequestFault, retryAfter } from '../../http/errors.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import type { Merchant } from '../../store/listings.js'
 
-/** Codes on the wire by HTTP status, each with its meaning in one sentence for the documentation. */
-type Meanings = Readonly<Record<number, Readonly<Record<string, string>>>>
-type CodeOf<Table extends Meanings> = { [Status in keyof Table]: keyof Table[Status] }[keyof Table]
-
-function describeRefusals<Table extends Meanings>(table: Table) {
-  const codes = Object.entries(table).flatMap(([status, meanings]) =>
-    Object.entries(meanings).map(([code, meaning]) => ({ code, status: Number(status), meaning })),
-  )
-  const byCode = Object.fromEntries(codes.map((it) => [it.code, it]))
-  return byCode as Readonly<Record<CodeOf<Table>, DescribedCode>>
-}
-
 /** Every reason to refuse a request about a listing. */
-export const writeCodes = describeRefusals({
+export const writeCodes = codesByStatus({
   400: {
     invalid_write:
       'The request is not { message, signature, body }, or a member has the wrong form.',
@@ -63,12 +50,8 @@ export const writeCodes = describeRefusals({
       'The owner used this nonce before; `details.revision` is what the message became, where it is that very one.',
     stale_revision: 'The revision is not the next one; `details.revision` is the present one.',
   },
-  410: {
-    merchant_deleted: 'The merchant was deleted; its id stays with its owner.',
-  },
-  413: {
-    body_too_large: 'The request is larger than the published limit.',
-  },
+  410: { merchant_deleted: 'The merchant was deleted; its id stays with its owner.' },
+  413: { body_too_large: 'The request is larger than the published limit.' },
   422: {
     endpoint_refused:
       'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
@@ -89,10 +72,8 @@ export const writeCodes = describeRefusals({
 })
 
 /** The further reasons to refuse a request about a rating. */
-export const ratingCodes = describeRefusals({
-  400: {
-    invalid_rating: 'The rating breaks a rule or a limit; the sentence names the field.',
-  },
+export const ratingCodes = codesByStatus({
+  400: { invalid_rating: 'The rating breaks a rule or a limit; the sentence names the field.' },
   403: {
     payment_elsewhere: 'The payment was for another endpoint than the rating is about.',
     self_rating:
@@ -126,26 +107,28 @@ export function refusals(...given: readonly RefusalCode[]): DescribedCode[] {
 
 /** A refused request about a listing, answered as `{ error, message, details? }`. */
 export class WriteFault extends RequestFault {
-  readonly details: Readonly<Record<string, unknown>> | undefined
-
   constructor(
     code: RefusalCode,
     message: string,
     details?: Readonly<Record<string, unknown>>,
-    headers: Readonly<Record<string, string>> = {},
+    retryAfterSeconds?: number,
   ) {
-    super({ statusCode: codes[code].status, code, message, headers })
-    this.details = details
+    const headers = retryAfter(retryAfterSeconds)
+    super({ statusCode: codes[code].status, code, message, headers, details })
   }
 }
 
-/** Answers faults that carry details; the error handler of the server answers all others. */
-export function answerWithDetails(app: FastifyInstance): void {
-  app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof WriteFault) || error.details === undefined) throw error
-    const { statusCode, headers, code, message, details } = error
-    return reply.code(statusCode).headers(headers).send({ error: code, message, details })
-  })
+/** Parses a request by its schema. Throws a `WriteFault` with this code, which names the first problem. */
+export function parseRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  request: unknown,
+  code: RefusalCode,
+): z.output<Schema> {
+  const parsed = schema.safeParse(request, { error: describeIssue })
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = formatPath(issue?.path ?? []) || 'The request'
+  throw new WriteFault(code, `${path} ${issue?.message ?? 'is malformed'}.`)
 }
 
 /** Problems of a body that one answer lists; the rest is counted. */

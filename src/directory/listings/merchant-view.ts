@@ -153,28 +153,22 @@ function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[
   return probe.warnings.map((code) => ({ path, code, message }))
 }
 
-type Paid = Pick<Merchant, 'id' | 'owner' | 'payTo'>
-
 /** Explains why payments to an unproven address do not count for a listing, and what mends it. */
-export function unprovenMessage({ id, payTo }: Paid): string {
+export function unprovenMessage({ id, payTo }: Merchant): string {
   return `Payments to ${getAddress(payTo)} do not count for ${id} yet: the owner is another key, and anybody can list an address. Have the key of that address sign payto.confirm for the owner once (POST /api/merchants/${id}/payto-confirmation).`
-}
-
-/** Returns the same for programs: the write that proves the address, its signer and its body. */
-export function unprovenDetails({ id, owner, payTo }: Paid) {
-  return {
-    action: 'payto.confirm',
-    method: 'POST',
-    path: `/api/merchants/${id}/payto-confirmation`,
-    signer: getAddress(payTo),
-    body: { owner: owner === null ? null : getAddress(owner) },
-  }
 }
 
 /** Throws a `WriteFault` unless the address stands behind the owner: payments to a stranger are not for all who list them. */
 export function requireProof(merchant: Merchant | undefined): void {
   if (merchant === undefined || payToProofOf(merchant) !== null) return
-  throw new WriteFault('pay_to_unproven', unprovenMessage(merchant), unprovenDetails(merchant))
+  const { id, owner, payTo } = merchant
+  throw new WriteFault('pay_to_unproven', unprovenMessage(merchant), {
+    action: 'payto.confirm',
+    method: 'POST',
+    path: `/api/merchants/${id}/payto-confirmation`,
+    signer: getAddress(payTo),
+    body: { owner: owner === null ? null : getAddress(owner) },
+  })
 }
 
 /** Letters of other scripts that look like Latin ones. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { sendCached, toCachedBody } from '../../http/cached-reply.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault } from '../../http/errors.js'
 import { escapeHtml } from '../../http/html.js'
 import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
@@ -86,8 +86,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     const total = blocks.reduce((sum, { pieces }) => sum + pieces.length, FIXED_PAGES.length)
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
-      const message = `The sitemap has ${pages} pages.`
-      throw new RequestFault({ statusCode: 404, code: 'not_found', message })
+      throw httpFault('not_found', `The sitemap has ${pages} pages.`)
     }
     const parts =
       page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, blocks, page)

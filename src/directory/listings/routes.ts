@@ -14,7 +14,6 @@ import { describedAs } from '../../http/operation.js'
 import { integerParameter, readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import {
-  answerWithDetails,
   missingFault,
   ofMerchant,
   present,
@@ -173,7 +172,6 @@ export async function writeRoutes(
   const { writes, listings, view, chainId, signingTerms } = options
   const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
 
-  answerWithDetails(app)
   app.addHook('onSend', async (_request, reply) => {
     // Owners must see what they saved, and the clock must be current.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')

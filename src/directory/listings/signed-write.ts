@@ -1,11 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  addressField,
-  agentId,
-  describeIssue,
-  formatPath,
-  listingLimits as limits,
-} from 'arcus-client/listing'
+import { addressField, agentId, listingLimits as limits } from 'arcus-client/listing'
 import {
   canonicalJson,
   type ListingAction,
@@ -32,7 +26,7 @@ import { walkJson } from '../../x402/json.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
-import { missingFault, parseBody, WriteFault } from './faults.js'
+import { missingFault, parseBody, parseRequest, WriteFault } from './faults.js'
 
 /** Long enough for any origin and any id; a text that does not match is refused with a code of its own. */
 const MAX_TEXT_CHARS = 300
@@ -110,13 +104,7 @@ export const writeEnvelope = z.strictObject({
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 function parseEnvelope(request: unknown) {
-  const parsed = writeEnvelope.safeParse(request, { error: describeIssue })
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const path = formatPath(issue?.path ?? []) || 'The request'
-    throw new WriteFault('invalid_write', `${path} ${issue?.message ?? 'is malformed'}.`)
-  }
-  const { message, body, ...rest } = parsed.data
+  const { message, body, ...rest } = parseRequest(writeEnvelope, request, 'invalid_write')
   if (body === undefined) throw new WriteFault('invalid_write', 'body is required.')
   const { maxDepth } = limits.request
   if (isDeeperThan(maxDepth, body)) {
@@ -394,7 +382,7 @@ export function createSignatureCheck(options: SignatureCheckOptions): SignatureC
     const isAccepted = await isContractSignature(claim).catch((error: unknown) => {
       if (!(error instanceof RpcUnavailableError)) throw error
       const text = `The signature is not by the key of message.${member}, and the chain could not be asked whether it is by a contract; try again.`
-      throw new WriteFault('chain_unavailable', text, undefined, { 'retry-after': '5' })
+      throw new WriteFault('chain_unavailable', text, undefined, 5)
     })
     if (isAccepted) return
     const others = Object.values(networks).filter((network) => network.chainId !== chainId)

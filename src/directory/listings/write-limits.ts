@@ -51,7 +51,7 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     const seconds = counts.secondsLeft()
     const minutes = Math.ceil(seconds / 60)
     const when = `try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
-    return new WriteFault(code, `${text}; ${when}.`, undefined, { 'retry-after': String(seconds) })
+    return new WriteFault(code, `${text}; ${when}.`, undefined, seconds)
   }
 
   return async ({ owner, bytes, ip, isSave }, make) => {
@@ -97,5 +97,5 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
 function storageFault(): WriteFault {
   const text =
     'The disk of this service is nearly full, so that listings are not saved; try again later.'
-  return new WriteFault('storage_low', text, undefined, { 'retry-after': '300' })
+  return new WriteFault('storage_low', text, undefined, 300)
 }

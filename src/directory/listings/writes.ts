@@ -181,7 +181,7 @@ function inTokens(
 
 function paceFault(waitSeconds: number): WriteFault {
   const text = `This owner had many endpoints checked just now; try again in ${waitSeconds} seconds.`
-  return new WriteFault('too_many_saves', text, undefined, { 'retry-after': String(waitSeconds) })
+  return new WriteFault('too_many_saves', text, undefined, waitSeconds)
 }
 
 /** The part of an endpoint that says how it is called. */
@@ -212,7 +212,7 @@ function schemaFault(
 ): WriteFault {
   if (fault === 'busy') {
     const text = 'Too many schemas wait to be checked; try again.'
-    return new WriteFault('busy', text, undefined, { 'retry-after': '2' })
+    return new WriteFault('busy', text, undefined, 2)
   }
   const member = parametersIn(endpoint.method)
   const issue =

@@ -1,7 +1,6 @@
-import { RequestFault, rateLimitFault } from '../../http/errors.js'
+import { httpFault, type RequestFault, rateLimitFault } from '../../http/errors.js'
 import { createTokenBuckets, type TokenBucketOptions } from '../../http/limiter.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { reasons } from '../../x402/reasons.js'
 
 export interface CallBudgetOptions {
   /** Unix milliseconds. */
@@ -71,12 +70,8 @@ export function createCallBudget(options: CallBudgetOptions) {
 
 /** Makes a 429 for a reason other than the caller's own pace. */
 function tooMany(what: string, retryAfterSeconds: number): RequestFault {
-  return new RequestFault({
-    statusCode: 429,
-    code: reasons.rateLimited.code,
-    message: `${what}; try again in ${retryAfterSeconds} seconds.`,
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  })
+  const text = `${what}; try again in ${retryAfterSeconds} seconds.`
+  return httpFault('rate_limited', text, retryAfterSeconds)
 }
 
 /** Least time between two calls of one host, from the end of the first. */

@@ -7,7 +7,7 @@ import {
   type PricesAnswer,
   pricesAnswer,
 } from '../../api/history.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault, type RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { integerParameter, readQuery } from '../../http/query.js'
@@ -43,7 +43,7 @@ const healthQuery = z.object({
 export const aboutEndpoint: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
   tag: 'Directory',
   params: ofEndpoint,
-  codes: [...aboutMerchant.codes, httpCodes.endpointNotFound],
+  codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found],
   examples: { unknown: { ...unknownMerchant, params: { id: 'nobody', endpoint: '1' } } },
 }
 
@@ -80,9 +80,7 @@ export async function findEndpoint(
 }
 
 export function missingEndpoint(): RequestFault {
-  const { code, status } = httpCodes.endpointNotFound
-  const message = 'The merchant has no endpoint with this id.'
-  return new RequestFault({ statusCode: status, code, message })
+  return httpFault('endpoint_not_found', 'The merchant has no endpoint with this id.')
 }
 
 /** Serves `GET /api/merchants/:id/endpoints/:endpoint/health` and `…/prices`. */

@@ -38,7 +38,7 @@ const probeOperation: Operation = {
   body: probeBody,
   isBodyOptional: true,
   answers: { 200: { description: 'The results.', schema: probeAnswer } },
-  codes: [...refusals('merchant_not_found', 'merchant_deleted'), httpCodes.endpointNotFound],
+  codes: [...refusals('merchant_not_found', 'merchant_deleted'), httpCodes.endpoint_not_found],
   examples: {
     unknown: { ...unknownMerchant, body: {} },
   },

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
 import { type TryAnswer, type TryInput, tryAnswer, tryBody } from '../../api/try.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
@@ -62,7 +62,7 @@ const tryOperation: Operation = {
   answers: {
     200: { description: 'What the endpoint answered, or why it did not.', schema: tryAnswer },
   },
-  codes: [...aboutMerchant.codes, httpCodes.endpointNotFound, httpCodes.notCallable],
+  codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found, httpCodes.not_callable],
   examples: {
     unknown: { ...unknownMerchant, body: { merchantId: 'nobody', endpointId: 1, input: {} } },
   },
@@ -84,7 +84,7 @@ export async function tryRoutes(
       const place = { id: merchantId, endpoint: String(endpointId) }
       const { endpoint } = await findEndpoint(store, place)
       const why = whyUncalled(endpoint)
-      if (why !== undefined) throw fault('notCallable', why)
+      if (why !== undefined) throw httpFault('not_callable', why)
       const call = endpoint.method === 'MCP' ? callListedTool : callListedUrl
       const answer = await budget.spend(
         callerOf(request.ip),
@@ -179,10 +179,5 @@ function openHeadersOf(
 }
 
 function tooLong(): RequestFault {
-  return fault('bodyTooLarge', `The call may send ${MAX_SENT_BYTES / 1024} KiB at most.`)
-}
-
-function fault(key: 'notCallable' | 'bodyTooLarge', message: string): RequestFault {
-  const { status, code } = httpCodes[key]
-  return new RequestFault({ statusCode: status, code, message })
+  return httpFault('body_too_large', `The call may send ${MAX_SENT_BYTES / 1024} KiB at most.`)
 }

@@ -111,7 +111,7 @@ const validateOperation: Operation = {
     'The endpoint is called once, without payment, through a guard that reaches public addresses only. PUT, PATCH and DELETE are never called. With method MCP the server is greeted, its tools are listed, and the tool is called as far as its 402.',
   body: validateBody,
   answers: { 200: { description: 'The verdict.', schema: validation } },
-  codes: [httpCodes.rateLimited],
+  codes: [httpCodes.rate_limited],
   examples: {
     blocked: {
       summary: 'An address that may not be called',

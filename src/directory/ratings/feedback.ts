@@ -9,6 +9,7 @@ import {
 } from '../../chain/reputation-registry.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { shareReads } from '../../http/cached-reply.js'
 import type { KeptRating } from '../../store/ratings.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { WriteFault } from '../listings/faults.js'
@@ -38,24 +39,18 @@ export type FeedbackMaker = ReturnType<typeof createFeedbackMaker>
 /** Makes what the ERC-8004 reputation registry takes of a rating. All throw a `WriteFault`. */
 export function createFeedbackMaker(options: FeedbackOptions) {
   const { ratings, rpc, checksum, now } = options
-  let known: { isServed: boolean; until: number } | undefined
-
   /** Tells whether the reputation registry is on the chain and about the agents of the identity registry that we read. */
-  async function isServed(): Promise<boolean> {
+  const isServed = shareReads(KNOWN_MS, now, async () => {
     if (rpc === undefined) return false
-    if (known === undefined || now() >= known.until) {
-      const found = await readIdentityRegistryOf(rpc, options.reputationRegistry)
-      const isServed = found === options.identityRegistry.toLowerCase()
-      known = { isServed, until: now() + KNOWN_MS }
-    }
-    return known.isServed
-  }
+    const found = await readIdentityRegistryOf(rpc, options.reputationRegistry)
+    return found === options.identityRegistry.toLowerCase()
+  })
 
   async function requireServed(): Promise<void> {
     const served = await isServed().catch((error: unknown) => {
       if (!(error instanceof RpcUnavailableError)) throw error
       const text = 'The chain could not be asked about its reputation registry; try again.'
-      throw new WriteFault('chain_unavailable', text, undefined, { 'retry-after': '5' })
+      throw new WriteFault('chain_unavailable', text, undefined, 5)
     })
     if (served) return
     const text = 'The chain has no ERC-8004 reputation registry for the agents that we know.'

@@ -1,22 +1,91 @@
-import { type RatingJson, ratingTypedData } from 'arcus-client/rating'
+import { listingLimits, text } from 'arcus-client/listing'
+import { type RatingJson, ratingLimits, ratingTypedData } from 'arcus-client/rating'
 import { asSentence, quote } from 'arcus-client/text'
 import { type Address, hashTypedData } from 'viem'
+import { z } from 'zod'
 import type { PaymentStatus } from '../../api/payments.js'
 import type { EndpointHistory } from '../../store/endpoint-history.js'
 import type { IndexedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatedEndpoint, RatingStore } from '../../store/ratings.js'
+import { TOOL_NAME } from '../../x402/calls.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
-import { WriteFault } from '../listings/faults.js'
+import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
 import {
   checkAudience,
   checkClock,
   type SignatureCheck,
+  signedFields,
   type WriteCheck,
 } from '../listings/signed-write.js'
 import type { WriteQuota } from '../listings/write-limits.js'
-import { answerBody, parseRating, type RatingRequest } from './rating-message.js'
+import { checkTarget } from '../probe/target-rules.js'
+
+const { address, bytes32, integer, signature } = signedFields
+
+const score = integer.refine((value) => value <= ratingLimits.score.max, {
+  error: `must be a whole number from 0 to ${ratingLimits.score.max}`,
+})
+
+const tag = z.string().regex(/^([!-~]([ -~]{0,30}[!-~])?)?$/, {
+  error: `must be at most ${ratingLimits.tag.maxChars} visible characters of ASCII, with inner blanks`,
+})
+
+const link = z
+  .string()
+  .max(ratingLimits.link.maxChars, {
+    error: `must be at most ${ratingLimits.link.maxChars} characters`,
+    abort: true,
+  })
+  .refine((url) => url === '' || isPublicLink(url), {
+    error: 'must be an https URL of a public host in plain ASCII, or empty',
+  })
+  .meta({ wire: { type: 'string', maxLength: ratingLimits.link.maxChars } })
+
+/** A link is only shown. It still keeps to the rules of what is called, so that it leads where it seems to lead. */
+function isPublicLink(url: string): boolean {
+  const rules = { allowPrivateHosts: false, ownOrigins: [] }
+  return /^https:\/\/[!-[\]-~]+$/.test(url) && checkTarget(url, rules).isAllowed
+}
+
+/** The request of a rating. */
+export const ratingBody = z.strictObject({
+  message: z
+    .strictObject({
+      audience: signedFields.text,
+      network: signedFields.text,
+      asset: address,
+      payer: address,
+      nonce: bytes32,
+      resource: z.string().max(listingLimits.url.maxChars),
+      toolName: z.union([z.literal(''), z.string().regex(TOOL_NAME)], {
+        error: 'must be the name of a tool, or empty',
+      }),
+      score,
+      tag,
+      link,
+      issuedAt: integer,
+      deadline: integer,
+    })
+    .meta({
+      id: 'RatingMessage',
+      description: 'The EIP-712 message `rating` of `GET /api/signing`, as the payer signed it.',
+    }),
+  signature,
+  method: z
+    .enum(['eip3009', 'permit2'])
+    .optional()
+    .describe('Tells two payments of one nonce in one token apart.'),
+})
+
+export type RatingRequest = z.output<typeof ratingBody>
+
+/** The body of the owner's answer: the id of the rating, and the text. */
+export const answerBody = z.strictObject({
+  rating: z.string().max(100),
+  text: text({ kind: 'multi-line', ...ratingLimits.answer }),
+})
 
 /** A payment as the journal knows it, with the URL and the tool that its payload named. */
 interface FoundPayment {
@@ -181,7 +250,7 @@ export function createRatings(options: RatingsOptions) {
     },
 
     async rate(request: unknown): Promise<KeptRating> {
-      const parsed = parseRating(request)
+      const parsed = parseRequest(ratingBody, request, 'invalid_rating')
       const { message, signature } = parsed
       checkAudience(message, options.audience)
       if (message.network !== network) {
@@ -192,7 +261,7 @@ export function createRatings(options: RatingsOptions) {
       if (options.isDiskLow()) {
         const text =
           'The disk of this service is nearly full, so that no rating is kept; try later.'
-        throw new WriteFault('storage_low', text, undefined, { 'retry-after': '300' })
+        throw new WriteFault('storage_low', text, undefined, 300)
       }
       const { payer, resource: url, toolName, score } = message
       if (options.isPayerBlocked(payer)) {

@@ -17,12 +17,11 @@ import { integerParameter, readQuery } from '../../http/query.js'
 import type { ListingReader } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatingStore } from '../../store/ratings.js'
-import { answerWithDetails, ratingCodes, refusals, writeCodes } from '../listings/faults.js'
+import { ratingCodes, refusals, writeCodes } from '../listings/faults.js'
 import { writeOperation } from '../listings/routes.js'
 import { aboutEndpoint, findEndpoint, type OfEndpoint } from '../probe/endpoint-history.js'
 import type { FeedbackMaker } from './feedback.js'
-import { answerBody, ratingBody } from './rating-message.js'
-import type { Ratings } from './ratings.js'
+import { answerBody, type Ratings, ratingBody } from './ratings.js'
 
 const MAX_RATINGS = 100
 /** A rating is small; the signature of a contract wallet may be 8 KiB in hex. */
@@ -154,8 +153,6 @@ export async function ratingRoutes(
   app: FastifyInstance,
   { ratings, feedback, store, listings, checksum }: RatingRoutesOptions,
 ): Promise<void> {
-  answerWithDetails(app)
-
   app.post(
     '/api/ratings',
     { bodyLimit: MAX_BYTES, ...describedAs(rateOperation) },

@@ -11,15 +11,14 @@ import {
   SIGNED_OUT_COOKIE,
   sessionAnswer,
 } from '../../api/session.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { payToProofOf } from '../../store/ownership.js'
 import type { Origin, Session } from '../../store/sessions.js'
 import { present, WriteFault } from '../listings/faults.js'
-import { unprovenDetails, unprovenMessage } from '../listings/merchant-view.js'
+import { requireProof } from '../listings/merchant-view.js'
 import { type createSignIn, SESSION_SECONDS, type Sessions } from './sign-in.js'
 
 const signInBody = z.strictObject({
@@ -56,7 +55,7 @@ const signInOperation: Operation = {
       headers: { 'Set-Cookie': 'The session; no script can read it.' },
     },
   },
-  codes: [httpCodes.notSignedIn, httpCodes.chainUnavailable],
+  codes: [httpCodes.not_signed_in, httpCodes.chain_unavailable],
   examples: {
     refused: {
       summary: 'A text that is no sign-in message',
@@ -76,7 +75,7 @@ const sessionOperation: Operation = {
   summary: 'The present session',
   needsSession: true,
   answers: { 200: { description: 'The session.', schema: sessionAnswer } },
-  codes: [httpCodes.notSignedIn],
+  codes: [httpCodes.not_signed_in],
   examples: {
     signedOut: {
       summary: 'Signed out',
@@ -142,14 +141,11 @@ export async function sessionRoutes(
   app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
     const body = signInBody.safeParse(request.body)
     if (!body.success) {
-      throw new RequestFault({
-        statusCode: 400,
-        code: 'invalid_request',
-        message: 'The body must be {"message": string, "signature": string} and nothing else.',
-      })
+      const text = 'The body must be {"message": string, "signature": string} and nothing else.'
+      throw httpFault('invalid_request', text)
     }
     const result = await signIn(body.data.message, body.data.signature)
-    if (!result.ok) throw notSignedIn(`Sign-in refused: ${result.message}.`)
+    if (!result.ok) throw httpFault('not_signed_in', `Sign-in refused: ${result.message}.`)
     const before = request.cookies[SESSION_COOKIE]
     if (before !== undefined) await sessions.close(before)
     const { id, session } = await sessions.open(result.address, originOf(request.ip))
@@ -196,16 +192,13 @@ async function requireSession(request: FastifyRequest, sessions: Sessions): Prom
   const { [SESSION_COOKIE]: id, [SIGNED_OUT_COOKIE]: signedOut } = request.cookies
   if (id !== undefined && signedOut !== undefined) await sessions.close(id)
   const session = signedOut === undefined ? await sessions.find(id) : undefined
-  if (session === undefined) throw notSignedIn('Sign in with the wallet that owns the listing.')
+  if (session === undefined)
+    throw httpFault('not_signed_in', 'Sign in with the wallet that owns the listing.')
   return session
 }
 
 function originOf(ip: string): Origin {
   return { caller: callerOf(ip), block: blockOf(ip) }
-}
-
-function notSignedIn(message: string): RequestFault {
-  return new RequestFault({ statusCode: 401, code: 'not_signed_in', message })
 }
 
 function secondsOf(milliseconds: number): number {
@@ -233,6 +226,6 @@ export async function requireOwner(
   if (merchant.owner !== session.address) {
     throw new WriteFault('not_owner', 'Only the owner of this listing may read its activity.')
   }
-  if (payToProofOf(merchant) !== null) return merchant
-  throw new WriteFault('pay_to_unproven', unprovenMessage(merchant), unprovenDetails(merchant))
+  requireProof(merchant)
+  return merchant
 }

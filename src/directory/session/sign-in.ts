@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import { RequestFault } from '../../http/errors.js'
+import { httpFault } from '../../http/errors.js'
 import type { Origin, Session, SessionStore } from '../../store/sessions.js'
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -123,13 +123,11 @@ async function isSignedByContract(
     return await isContractSignature(claim)
   } catch (error) {
     if (!(error instanceof RpcUnavailableError)) throw error
-    throw new RequestFault({
-      statusCode: 503,
-      code: 'chain_unavailable',
-      message:
-        'The signature is not by the key of the address, and the chain could not be asked whether it is by a contract; sign in again.',
-      headers: { 'retry-after': '5' },
-    })
+    throw httpFault(
+      'chain_unavailable',
+      'The signature is not by the key of the address, and the chain could not be asked whether it is by a contract; sign in again.',
+      5,
+    )
   }
 }
 

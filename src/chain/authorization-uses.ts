@@ -72,17 +72,25 @@ export function findOwnTransfer(
   logs: readonly Log[],
   expected: ExpectedTransfer,
 ): number | undefined {
-  const { asset, payer, payTo, value } = expected
+  const { asset } = expected
   const ofAsset = logs.filter((log) => log.address === asset).sort((a, b) => a.index - b.index)
   const use = ofAsset.findIndex((log) => isUse(log, expected))
   const next = use < 0 ? undefined : ofAsset[use + 1]
-  if (next === undefined) return undefined
-  const isOwn =
-    next.topics[0] === topics.transfer &&
-    addressOf(next.topics[1] ?? '') === payer &&
-    addressOf(next.topics[2] ?? '') === payTo &&
-    next.data === `0x${wordOf(value)}`
-  return isOwn ? next.index : undefined
+  return next !== undefined && isExpectedTransfer(next, expected) ? next.index : undefined
+}
+
+/** Tells whether a log is the transfer of the expected amount between the expected accounts. */
+export function isExpectedTransfer(
+  { address, topics: [topic, from, to], data }: Log,
+  { asset, payer, payTo, value }: ExpectedTransfer,
+): boolean {
+  return (
+    address === asset &&
+    topic === topics.transfer &&
+    addressOf(from ?? '') === payer &&
+    addressOf(to ?? '') === payTo &&
+    data === `0x${wordOf(value)}`
+  )
 }
 
 function isUse(log: Log, { asset, payer, nonce }: ExpectedTransfer): boolean {
@@ -185,18 +193,42 @@ async function findInRange(
   return undefined
 }
 
-async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
+async function readUse(
+  rpc: Rpc,
+  expected: ExpectedTransfer,
+  log: FoundLog,
+): Promise<AuthorizationUse> {
   const transaction = log.transactionHash.toLowerCase() as Hex
-  if (log.topics[0] === topics.authorizationCanceled) {
-    return { state: 'cancelled', transaction } as const
-  }
+  if (log.topics[0] === topics.authorizationCanceled) return { state: 'cancelled', transaction }
+  const use = await readPaidUse(rpc, transaction, {
+    isOfUse: (it) => isUse(it, expected),
+    findTransfer: (logs) => findOwnTransfer(logs, expected),
+  })
+  return use ?? { state: 'otherTransfer', transaction }
+}
+
+/**
+ * Reads the payment in a transaction whose logs led to it; `undefined` when its receipt has no transfer that belongs to
+ * it. Throws `RpcUnavailableError`.
+ */
+export async function readPaidUse(
+  rpc: Rpc,
+  transaction: Hex,
+  {
+    isOfUse,
+    findTransfer,
+  }: {
+    isOfUse(log: Log): boolean
+    findTransfer(logs: readonly Log[]): number | undefined
+  },
+): Promise<Extract<AuthorizationUse, { state: 'paid' | 'unread' }> | undefined> {
   // A receipt without the log that led to it belongs to another transaction.
-  const isOfUse = ({ logs }: Receipt) => logs.some((it) => isUse(it, expected))
-  const receipt = await findReceiptAnywhere(rpc, transaction, isOfUse)
-  if (receipt === undefined) return { state: 'unread', transaction } as const
-  const transferLog = findOwnTransfer(receipt.logs, expected)
-  if (transferLog === undefined) return { state: 'otherTransfer', transaction } as const
+  const isCredible = ({ logs }: Receipt) => logs.some(isOfUse)
+  const receipt = await findReceiptAnywhere(rpc, transaction, isCredible)
+  if (receipt === undefined) return { state: 'unread', transaction }
+  const transferLog = findTransfer(receipt.logs)
+  if (transferLog === undefined) return undefined
   const block = await readBlock(rpc, receipt.blockNumber)
-  if (block === undefined) return { state: 'unread', transaction } as const
-  return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
+  if (block === undefined) return { state: 'unread', transaction }
+  return { state: 'paid', receipt, transferLog, minedAt: block.timestamp }
 }

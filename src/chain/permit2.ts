@@ -15,11 +15,11 @@ import {
   type ExpectedTransfer,
   type FindAuthorizationUse,
   type FoundUse,
+  isExpectedTransfer,
+  readPaidUse,
 } from './authorization-uses.js'
-import { readBlock } from './blocks.js'
-import { type BlockRange, findReceiptAnywhere, type Log, readLogs } from './receipts.js'
+import { type BlockRange, type Log, readLogs, readTransactions } from './receipts.js'
 import type { Rpc } from './rpc.js'
-import { RpcUnavailableError } from './rpc-errors.js'
 
 const { permit2, exactProxy, uptoProxy } = permit2Contracts
 
@@ -122,19 +122,6 @@ export function findPermit2Transfer(
   return found.find(({ call }) => call === hash)?.index
 }
 
-function isExpectedTransfer(
-  { address, topics: [topic, from, to], data }: Log,
-  { asset, payer, payTo, value }: ExpectedTransfer,
-): boolean {
-  return (
-    address === asset &&
-    topic === topics.transfer &&
-    addressOf(from ?? '') === payer &&
-    addressOf(to ?? '') === payTo &&
-    data === `0x${wordOf(value)}`
-  )
-}
-
 /** Makes the search for settlements and cancellations of Permit2 authorizations; `now` is monotonic, for tests. */
 export function createPermit2Uses(
   rpc: Rpc,
@@ -204,28 +191,19 @@ async function findSettlement(
   const hashes = [...candidates.keys()]
   for (let i = 0; i < hashes.length; i += TRANSACTIONS_AT_ONCE) {
     const part = hashes.slice(i, i + TRANSACTIONS_AT_ONCE)
-    const inputs = await readInputs(rpc, part)
-    for (const [j, transaction] of part.entries()) {
-      const place = placeAmongTwins(inputs[j] ?? '', expected)
+    for (const { hash, input } of await readTransactions(rpc, part)) {
+      const place = placeAmongTwins(input, expected)
       if (place === undefined) continue
-      const call = settleCallIn(inputs[j] as string, expected)
-      const use = await readUse(rpc, expected, transaction, { call, place })
-      if (use !== undefined) return { blockNumber: candidates.get(transaction) as number, use }
+      const call = settleCallIn(input, expected)
+      // Without a use the call failed, and the transfer belongs to something else in the transaction.
+      const use = await readPaidUse(rpc, hash, {
+        isOfUse: (log) => isExpectedTransfer(log, expected),
+        findTransfer: (logs) => findPermit2Transfer(logs, expected, call, place),
+      })
+      if (use !== undefined) return { blockNumber: candidates.get(hash) as number, use }
     }
   }
   return undefined
-}
-
-async function readInputs(rpc: Rpc, hashes: readonly Hex[]): Promise<string[]> {
-  const answers = await rpc.batch(
-    hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
-  )
-  return answers.map((answer) => {
-    if (!answer.ok) throw answer.error
-    const input = (answer.value as { input?: unknown } | null)?.input
-    if (typeof input === 'string') return input.toLowerCase()
-    throw new RpcUnavailableError('the chain node shows a log, and not its transaction')
-  })
 }
 
 /**
@@ -256,25 +234,6 @@ function settleCallIn(input: string, expected: Permit2Transfer): Hex {
   // In a multicall the length of the call, in bytes, stands before it.
   const length = start > 64 ? Number(`0x${input.slice(start - 64, start)}`) : Number.MAX_VALUE
   return `0x${input.slice(start, start + length * 2)}`
-}
-
-async function readUse(
-  rpc: Rpc,
-  expected: Permit2Transfer,
-  transaction: Hex,
-  { call, place }: { call: Hex; place: number },
-) {
-  // A receipt without the log that led to it belongs to another transaction.
-  const receipt = await findReceiptAnywhere(rpc, transaction, ({ logs }) =>
-    logs.some((log) => isExpectedTransfer(log, expected)),
-  )
-  if (receipt === undefined) return { state: 'unread', transaction } as const
-  const transferLog = findPermit2Transfer(receipt.logs, expected, call, place)
-  // The call failed, and the transfer belongs to something else in the transaction.
-  if (transferLog === undefined) return undefined
-  const block = await readBlock(rpc, receipt.blockNumber)
-  if (block === undefined) return { state: 'unread', transaction } as const
-  return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
 }
 
 /** The errors of Permit2 and the proxies, which nodes show as their selectors. */

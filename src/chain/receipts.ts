@@ -103,6 +103,34 @@ function parseLog(log: Record<string, unknown>): Log {
   }
 }
 
+/** A transaction as nodes show it; everything is in lower case. */
+export interface Transaction {
+  hash: Hex
+  from: Address
+  to: Address
+  input: Hex
+}
+
+/** Reads transactions whose logs were seen, in the order of their hashes. Throws `RpcUnavailableError`. */
+export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promise<Transaction[]> {
+  const answers = await rpc.batch(
+    hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
+  )
+  return answers.map((answer, i) => {
+    if (!answer.ok) throw answer.error
+    const { from, to, input } = (answer.value ?? {}) as Record<string, unknown>
+    if (typeof from !== 'string' || typeof input !== 'string') {
+      throw new RpcUnavailableError('the chain node shows a log, and not its transaction')
+    }
+    return {
+      hash: hashes[i] as Hex,
+      from: from.toLowerCase() as Address,
+      to: String(to).toLowerCase() as Address,
+      input: input.toLowerCase() as Hex,
+    }
+  })
+}
+
 /** A log as a query returns it. */
 export interface FoundLog {
   transactionHash: Hex

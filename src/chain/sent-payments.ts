@@ -5,7 +5,13 @@ import { selectors, topics, wordOf } from './abi.js'
 import { findOwnTransfer } from './authorization-uses.js'
 import { readBlocks } from './blocks.js'
 import { findPermit2Transfer, transferOfPayment } from './permit2.js'
-import { type BlockRange, type Receipt, readLogs, readReceipts } from './receipts.js'
+import {
+  type BlockRange,
+  type Receipt,
+  readLogs,
+  readReceipts,
+  readTransactions,
+} from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
@@ -105,32 +111,6 @@ function findTransfer({ payment }: CalledPayment, { data }: Call, { logs }: Rece
   const { asset, payTo, authorization } = payment
   const { from: payer, value, nonce } = authorization
   return findOwnTransfer(logs, { asset, payer, payTo, value, nonce })
-}
-
-interface Transaction {
-  hash: Hex
-  from: Address
-  to: Address
-  input: Hex
-}
-
-async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promise<Transaction[]> {
-  const answers = await rpc.batch(
-    hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
-  )
-  return answers.map((answer, i) => {
-    if (!answer.ok) throw answer.error
-    const { from, to, input } = (answer.value ?? {}) as Record<string, unknown>
-    if (typeof from !== 'string' || typeof input !== 'string') {
-      throw new RpcUnavailableError('the chain node shows a log, and not its transaction')
-    }
-    return {
-      hash: hashes[i] as Hex,
-      from: from.toLowerCase() as Address,
-      to: String(to).toLowerCase() as Address,
-      input: input as Hex,
-    }
-  })
 }
 
 interface Call {

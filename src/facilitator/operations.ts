@@ -117,6 +117,11 @@ const version = {
   reason: 'invalid_x402_version',
   message: 'x402Version must be the number 2, got 1.',
 }
+const ofVersion1 = {
+  summary: 'A body of x402 version 1',
+  body: { x402Version: 1, paymentPayload: {}, paymentRequirements: {} },
+  status: 400,
+}
 
 export const supportedOperation: Operation = {
   id: 'getSupported',
@@ -194,9 +199,7 @@ export const verifyOperation: Operation = {
       },
     },
     version1: {
-      summary: 'A body of x402 version 1',
-      body: { x402Version: 1, paymentPayload: {}, paymentRequirements: {} },
-      status: 400,
+      ...ofVersion1,
       answer: { isValid: false, invalidReason: version.reason, invalidMessage: version.message },
     },
   },
@@ -257,9 +260,7 @@ export const settleOperation: Operation = {
       },
     },
     version1: {
-      summary: 'A body of x402 version 1',
-      body: { x402Version: 1, paymentPayload: {}, paymentRequirements: {} },
-      status: 400,
+      ...ofVersion1,
       answer: {
         success: false,
         errorReason: version.reason,

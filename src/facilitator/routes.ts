@@ -3,9 +3,10 @@ import type { Address } from 'viem'
 import type { SupportedAnswer, TakenAsset } from '../api/payments.js'
 import type { FacilitatorAnswer } from '../api/service.js'
 import { TOKEN_DECIMALS } from '../chain/token.js'
+import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
 import type { AnswerPage } from '../http/not-found.js'
+import { describedAs } from '../http/operation.js'
 import type { RateLimiter } from '../http/rate-limit.js'
-import '../http/operation.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
 import { readNonce, readPayer } from '../x402/parse-request.js'
 import type { PaymentAnswer } from '../x402/payment.js'
@@ -18,12 +19,16 @@ import {
 } from './answers.js'
 import type { Terms } from './checks.js'
 import type { Delivery } from './deliveries.js'
-import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
+import {
+  settleOperation,
+  supportedOperation,
+  verifyOperation,
+  wellKnownOperation,
+} from './operations.js'
 import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './payments.js'
 import { createSettlePace, type Leave, type SettlePace, type TakeVerified } from './settle-pace.js'
 import type { Settle, SettleRequest } from './settler.js'
 import type { Verify } from './verifier.js'
-import { wellKnownRoute } from './well-known.js'
 
 export interface FacilitatorRoutesOptions {
   /** Returns what is settled at present. */
@@ -158,6 +163,21 @@ export async function facilitatorRoutes(
 
   paymentRoutes(app, options.payments, options.findMerchant, options.answerPage)
   wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
+}
+
+/** Callers may keep the answer for as long. The wallet that `upto` names takes turns, and would change the tag each time. */
+const KEPT_MS = 60_000
+
+/** Serves `/.well-known/x402`: all that a stranger must know to use or to check this facilitator. */
+function wellKnownRoute(app: FastifyInstance, describe: () => FacilitatorAnswer): void {
+  let made: { body: CachedBody; at: number } | undefined
+  app.get('/.well-known/x402', describedAs(wellKnownOperation), (request, reply) => {
+    const now = performance.now()
+    if (made === undefined || now - made.at >= KEPT_MS) {
+      made = { body: toCachedBody(JSON.stringify(describe())), at: now }
+    }
+    return sendCached(request, reply, made.body)
+  })
 }
 
 /** Logs a refusal at debug, because anybody may ask verify about anything, as often as they like. */

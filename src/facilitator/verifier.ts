@@ -51,13 +51,9 @@ export function createVerifier(options: VerifierOptions): Verify {
     }
     const { payment } = parsed
     const payer = checksum(payment.authorization.from)
+    const about = { payment: toAnsweredPayment(payment) }
     const identified = readPaymentIdentifier(body)
-    if (!identified.ok) {
-      return {
-        ...verifyRejection(identified.rejection, payer),
-        payment: toAnsweredPayment(payment),
-      }
-    }
+    if (!identified.ok) return { ...verifyRejection(identified.rejection, payer), ...about }
     const result = await checkPayment(payment, purpose)
     const facilitator = payment.permit2?.facilitator
     if (result.state === 'valid' && !options.canSettle(payment.network, facilitator)) {
@@ -72,11 +68,8 @@ export function createVerifier(options: VerifierOptions): Verify {
       verified.note({ network: payment.network, digest, signature: payment.signature })
     }
     return rejection === undefined
-      ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
-      : {
-          ...verifyRejection(inCodesOf(payment, rejection), payer),
-          payment: toAnsweredPayment(payment),
-        }
+      ? { status: 200, body: { isValid: true, payer }, ...about }
+      : { ...verifyRejection(inCodesOf(payment, rejection), payer), ...about }
   }
 
   /** Answers "used" exactly when settle would: in progress, being delivered, or delivered. */

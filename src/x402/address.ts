@@ -48,14 +48,7 @@ export function createChecksum(
   function compute(address: Address): Address {
     const digits = address.slice(2).toLowerCase()
     const hash = keccak256(encoder.encode(digits))
-    let checksummed = '0x'
-    for (let i = 0; i < digits.length; i++) {
-      const byte = hash[i >> 1] ?? 0
-      const nibble = i % 2 === 0 ? byte >> 4 : byte & 15
-      const digit = digits[i] ?? ''
-      checksummed += nibble >= 8 ? digit.toUpperCase() : digit
-    }
-    return checksummed as Address
+    return `0x${spell(digits, (i) => at(hash, i))}`
   }
 }
 
@@ -81,7 +74,8 @@ export function hasWrongChecksum(text: string): boolean {
   if (digits === lower || digits === digits.toUpperCase()) return false
   const known = checkedSpellings.get(text)
   if (known !== undefined) return known
-  const isWrong = spell(lower) !== digits
+  const hash = hashDigits(lower)
+  const isWrong = spell(lower, (i) => (at(hash, i >> 2) >>> ((i & 3) << 3)) & 255) !== digits
   if (checkedSpellings.size >= MAX_CHECKED) checkedSpellings.clear()
   checkedSpellings.set(text, isWrong)
   return isWrong
@@ -93,15 +87,15 @@ export function addressProblem(text: unknown): string | undefined {
   return hasWrongChecksum(text) ? CHECKSUM_PROBLEM : undefined
 }
 
-/** Spells the 40 lower-case digits as EIP-55 does. */
-function spell(lower: string): string {
-  const hash = hashDigits(lower)
-  return [...lower]
-    .map((digit, i) => {
-      const nibble = (at(hash, i >> 3) >>> ((((i >> 1) & 3) << 3) + (i % 2 === 0 ? 4 : 0))) & 15
-      return nibble >= 8 ? digit.toUpperCase() : digit
-    })
-    .join('')
+/** Spells the 40 lower-case digits as EIP-55 does, by the bytes of their hash. */
+function spell(lower: string, hashByte: (index: number) => number): string {
+  let spelled = ''
+  for (let i = 0; i < lower.length; i++) {
+    const digit = lower[i] as string
+    const nibble = i % 2 === 0 ? hashByte(i >> 1) >> 4 : hashByte(i >> 1) & 15
+    spelled += nibble >= 8 ? digit.toUpperCase() : digit
+  }
+  return spelled
 }
 
 /*

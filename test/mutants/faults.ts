@@ -44,19 +44,23 @@ const attribution = faultsOf(
     ],
     [
       'the payer of a transfer is compared',
-      "addressOf(next.topics[1] ?? '') === payer &&",
+      "addressOf(from ?? '') === payer &&",
       'payer !== undefined &&',
     ],
     [
       'the recipient of a transfer is compared',
-      "addressOf(next.topics[2] ?? '') === payTo &&",
+      "addressOf(to ?? '') === payTo &&",
       'payTo !== undefined &&',
     ],
-    ['the value of a transfer is compared', 'next.data === `0x', 'next.data !== `1x'],
+    [
+      'the value of a transfer is compared',
+      "addressOf(to ?? '') === payTo && data === `0x",
+      "addressOf(to ?? '') === payTo && data !== `1x",
+    ],
     [
       'the log after the use must be a transfer',
-      'next.topics[0] === topics.transfer &&',
-      'next.topics[0] !== undefined &&',
+      'topic === topics.transfer &&',
+      'topic !== undefined &&',
     ],
     [
       'logs are read in the order of their indexes',
@@ -76,8 +80,8 @@ const attribution = faultsOf(
     ],
     [
       'a receipt without the log of the use is not believed',
-      'logs.some((it) => isUse(it, expected))',
-      'logs.length > 0',
+      'isOfUse: (it) => isUse(it, expected)',
+      'isOfUse: () => true',
     ],
   ],
 )

@@ -79,7 +79,7 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     if (!isSettled(asked.payload)) return refuse(asked, notSettled)
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refuse(asked, chain)
-    const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
+    const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const request = { ...asked, payload }
     const token = findToken(request.requirements.asset, chain.terms)
     if (isRejection(token)) return refuse(request, token)

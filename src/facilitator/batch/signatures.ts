@@ -1,9 +1,10 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi, recoverAddress } from 'viem'
 import { toQuantity } from '../../chain/abi.js'
+import type { ReadCoded } from '../../chain/accounts.js'
 import { batchContracts } from '../../chain/batch-settlement.js'
 import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import type { Rpc } from '../../chain/rpc.js'
-import { asUnasked, isRevert, RpcUnavailableError, revertText } from '../../chain/rpc-errors.js'
+import { asUnasked, isRevert, revertText } from '../../chain/rpc-errors.js'
 import type { Job } from '../../store/settlement-journal.js'
 import { zeroAddress } from '../../x402/address.js'
 import type { BatchPayload, ChannelConfig, ClaimRow, Voucher } from '../../x402/batch-schemas.js'
@@ -20,7 +21,7 @@ import { nameRevert, rowsGas } from './kinds.js'
  */
 export async function withCanonicalSignatures<Payload extends BatchPayload>(
   payload: Payload,
-  rpc: Rpc,
+  readCoded: ReadCoded,
 ): Promise<Payload> {
   const unsure = new Set<Address>()
   respell(payload, (signature, signer, isPlain) => {
@@ -28,7 +29,7 @@ export async function withCanonicalSignatures<Payload extends BatchPayload>(
     if (isBent && !isPlain) unsure.add(signer)
     return signature
   })
-  const withCode = await readWithCode(rpc, [...unsure])
+  const withCode = await readCoded([...unsure])
   return respell(payload, (signature, signer, isPlain) =>
     !isPlain && withCode.has(signer) ? signature : (canonicalSignature(signature) ?? signature),
   ) as Payload
@@ -71,22 +72,6 @@ function respell(payload: BatchPayload, spell: Spell): BatchPayload {
     refundAuthorizerSignature: ofAuthorizer(refundAuthorizerSignature, channelConfig),
     claimAuthorizerSignature: ofAuthorizer(claimAuthorizerSignature, claims[0]?.voucher.channel),
   }
-}
-
-async function readWithCode(rpc: Rpc, accounts: readonly Address[]): Promise<Set<Address>> {
-  if (accounts.length === 0) return new Set()
-  const codes = await rpc.batch(
-    accounts.map((account) => ({ method: 'eth_getCode', params: [account, 'latest'] })),
-  )
-  return new Set(
-    accounts.filter((_, i) => {
-      const code = codes[i]
-      if (!code?.ok || typeof code.value !== 'string') {
-        throw new RpcUnavailableError('the node did not give the code of an account')
-      }
-      return code.value.length > 2
-    }),
-  )
 }
 
 const CLAIM_CALL_TIMEOUT_MS = 3_000

@@ -86,7 +86,7 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     }
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refused(chain)
-    const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
+    const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const request = { ...asked, payload }
     if (payload.type === 'voucher') return askScheme(request, chain)
     const token = findToken(request.requirements.asset, chain.terms)

@@ -191,7 +191,10 @@ describe('the search for the use of a nonce', () => {
     batch: async (calls: RpcCall[]) =>
       calls.map(({ params }) => ({
         ok: true,
-        value: { input: params[0] === settledIn ? encodePermit2Settle(exact, signature) : '0x' },
+        value: {
+          from: exact.payer,
+          input: params[0] === settledIn ? encodePermit2Settle(exact, signature) : '0x',
+        },
       })),
     everywhere: async () => [{ ok: true, value: receipt }],
   } as unknown as Rpc

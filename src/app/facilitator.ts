@@ -114,48 +114,54 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
     settle: createBatchSettler({ ...settling, networks }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
-  const nextWallet = createWalletTurns(checksum)
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
-  function kinds(): SupportedKind[] {
-    return world.networks.flatMap(({ relayer, served }): SupportedKind[] => {
-      const { network } = relayer
-      const { isOffered } = served.permit2
-      const extra = { assets: describeAssets(served.terms, checksum) }
-      const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
-      if (isOffered('exact')) assetTransferMethods.push('permit2')
-      const kinds: SupportedKind[] = [
-        { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
-      ]
-      if (isOffered('upto')) {
-        const multicall = served.permit2.multicall()
-        const facilitatorAddress = multicall ? checksum(multicall.address) : nextWallet(relayer)
-        kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
-      }
-      if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
-      return kinds
-    })
-  }
-
-  function supported(): SupportedAnswer {
-    const wallets = new Set(world.networks.flatMap(({ relayer }) => relayer.addresses))
-    return {
-      kinds: kinds().map((kind) => ({ x402Version: 2, ...kind })),
-      extensions: [
-        'bazaar',
-        PAYMENT_IDENTIFIER,
-        ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
-        ...(world.networks.some(isPermit2Offered) ? [GAS_SPONSORING] : []),
-      ],
-      signers: { 'eip155:*': [...wallets].map(checksum) },
-    }
-  }
-
   return {
     verify: (body) => schemeOf(body).verify(body),
     settle: (request) => schemeOf(request.body).settle(request),
     takeVerified: (body) => schemeOf(body).takeVerified(body),
     payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
-    supported,
+    supported: createSupported(world),
+  }
+}
+
+/** Makes the answer of `/supported`: schemes and extensions come and go with their contracts. */
+function createSupported({
+  networks,
+  attestor,
+  checksum,
+}: Pick<FacilitatorWorld, 'networks' | 'attestor' | 'checksum'>): () => SupportedAnswer {
+  const nextWallet = createWalletTurns(checksum)
+
+  function kindsOf({ relayer, served }: ComposedNetwork): SupportedKind[] {
+    const { network } = relayer
+    const { isOffered, multicall } = served.permit2
+    const extra = { assets: describeAssets(served.terms, checksum) }
+    const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
+    if (isOffered('exact')) assetTransferMethods.push('permit2')
+    const kinds: SupportedKind[] = [
+      { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
+    ]
+    if (isOffered('upto')) {
+      const shared = multicall()
+      const facilitatorAddress = shared ? checksum(shared.address) : nextWallet(relayer)
+      kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
+    }
+    if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
+    return kinds
+  }
+
+  return () => {
+    const wallets = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
+    return {
+      kinds: networks.flatMap(kindsOf).map((kind) => ({ x402Version: 2, ...kind })),
+      extensions: [
+        'bazaar',
+        PAYMENT_IDENTIFIER,
+        ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
+        ...(networks.some(isPermit2Offered) ? [GAS_SPONSORING] : []),
+      ],
+      signers: { 'eip155:*': [...wallets].map(checksum) },
+    }
   }
 }
 

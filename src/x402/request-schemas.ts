@@ -139,43 +139,28 @@ export const gasSponsoringSchema = z.object({
 const version = z.literal(2)
 const otherScheme = z.string().regex(/^(?!(exact|upto)$)/)
 
+/** Describes a body with a payload of this scheme and kind. */
+function requestOf<Scheme extends 'exact' | 'upto', Payload extends z.ZodObject>(
+  scheme: Scheme,
+  payload: Payload,
+) {
+  return z.object({
+    x402Version: version,
+    paymentPayload: paymentPayloadSchema.extend({ x402Version: version, payload }),
+    paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal(scheme) }),
+  })
+}
+
 /**
  * Describes the whole body of `/verify` and `/settle` for the API document. `parseRequest` checks the same parts one
  * after the other, because each has a code of its own.
  */
 export const paymentRequestSchema = z.union([
-  z
-    .object({
-      x402Version: version,
-      paymentPayload: paymentPayloadSchema.extend({
-        x402Version: version,
-        payload: exactPayloadSchema,
-      }),
-      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('exact') }),
-    })
-    .describe('A payment of scheme `exact` by EIP-3009.'),
-  z
-    .object({
-      x402Version: version,
-      paymentPayload: paymentPayloadSchema.extend({
-        x402Version: version,
-        payload: permit2PayloadSchema,
-      }),
-      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('exact') }),
-    })
-    .describe('A payment of scheme `exact` by Permit2.'),
-  z
-    .object({
-      x402Version: version,
-      paymentPayload: paymentPayloadSchema.extend({
-        x402Version: version,
-        payload: uptoPayloadSchema,
-      }),
-      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('upto') }),
-    })
-    .describe(
-      'A payment of scheme `upto`: `amount` is the ceiling at verify and the charge at settle.',
-    ),
+  requestOf('exact', exactPayloadSchema).describe('A payment of scheme `exact` by EIP-3009.'),
+  requestOf('exact', permit2PayloadSchema).describe('A payment of scheme `exact` by Permit2.'),
+  requestOf('upto', uptoPayloadSchema).describe(
+    'A payment of scheme `upto`: `amount` is the ceiling at verify and the charge at settle.',
+  ),
   z
     .object({
       x402Version: version,

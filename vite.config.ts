@@ -19,5 +19,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Not in a folder that the service serves.
     license: { fileName: 'legal/licenses.md' },
+    // One file compresses better than the many that lazy pages would cut it into.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
+    },
   },
 })

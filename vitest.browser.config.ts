@@ -16,5 +16,7 @@ export default defineConfig({
     // Pages mostly wait for the network.
     maxWorkers: 2,
     pool: 'forks',
+    // A worker reads the service once. Each file starts a chain, a service and a browser of its own.
+    isolate: false,
   },
 })

@@ -197,6 +197,44 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await close()
   })
 
+  it('says that nothing was sent on where Arcus refuses to, and sends it when it may', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const before = await balance()
+    const refusal = { error: 'rate_limited', message: 'Too many requests. Try again in 9 seconds.' }
+    await page.route('**/api/try', (route) =>
+      route.request().postDataJSON().payment === undefined
+        ? route.continue()
+        : route.fulfill({ status: 429, headers: { 'retry-after': '9' }, json: refusal }),
+    )
+    await pay(page)
+    await page.getByText('The payment was not sent', { exact: true }).waitFor()
+    await page.getByText('Too many requests.', { exact: false }).waitFor()
+    await page.getByText('nothing that Arcus knows of').waitFor()
+    expect(await page.getByText('It is not known').count()).toBe(0)
+    expect(await page.evaluate(() => localStorage.getItem('arcus:open-payments'))).toBe('[]')
+    expect(shop.presented).toEqual([])
+    await page.unroute('**/api/try')
+
+    // Once the endpoint may have it, a later refusal does not unsay that.
+    shop.hangsUp = 1
+    await page.route('**/payments/**', (route) => route.abort())
+    await page.getByRole('button', { name: 'Send the same payment again' }).click()
+    await page.getByText('It is not known whether the payment went through').waitFor()
+    await page.route('**/api/try', (route) => route.fulfill({ status: 429, json: refusal }), {
+      times: 1,
+    })
+    await page.getByRole('button', { name: 'Send the same payment again' }).click()
+    await page.getByText('Too many requests.', { exact: false }).waitFor()
+    await page.getByText('It is not known whether the payment went through').waitFor()
+    await page.unroute('**/payments/**')
+    await page.getByRole('button', { name: 'Send the same payment again' }).click()
+    await page.getByText('Paid, and the endpoint answered with an error').waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(before - (await balance())).toBe(10_000n)
+    await close()
+  })
+
   it('does not take the word of a seller who says paid, and signs no other payment', async () => {
     const wallet = aWallet()
     const { page, close } = await openPanel(wallet)
@@ -419,12 +457,22 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await pay(page)
     await expect.poll(() => shop.presented.length).toBe(1)
     await page.getByText('Keep this tab open', { exact: false }).waitFor()
-    const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }))
     const { signature, authorization } = JSON.parse(
       Buffer.from(shop.presented[0] ?? '', 'base64').toString(),
     ).payload
     expect(kept).toContain(authorization.nonce)
     expect(kept).not.toContain(signature.slice(2, 60))
+
+    // Another tab knows of it, and signs no other one.
+    const tab = await page.context().newPage()
+    await tab.goto('/merchants/corner-shop')
+    const told = tab.getByRole('status').filter({ hasText: 'A payment was under way' })
+    await told.getByText('not settled so far: 0.01 USDC', { exact: false }).waitFor()
+    await tab.getByRole('button', { name: 'Try it', exact: true }).click()
+    const blocked = tab.getByRole('button', { name: /^Call and pay/ })
+    await blocked.waitFor()
+    expect(await blocked.getAttribute('title')).toContain('no other one is signed here')
 
     await page.reload()
     expect(asked).toEqual(['beforeunload'])
@@ -443,6 +491,7 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     expect(await link.getAttribute('href')).toContain(authorization.nonce)
     await notice.getByRole('button', { name: 'Close' }).click()
     await notice.waitFor({ state: 'detached' })
+    await told.waitFor({ state: 'detached' })
 
     // Nothing is under way now, so nothing is asked and nothing is told.
     await page.reload()

@@ -1,5 +1,4 @@
-import { Select } from '../../../components/choices.js'
-import { Field, TextArea, TextField } from '../../../components/field.js'
+import { Field, Select, TextArea, TextField } from '../../../components/field.js'
 import { oneLine } from '../../../format/untrusted-text.js'
 import { type FormField, keyOf, type Typed } from './form.js'
 import { words } from './words.js'

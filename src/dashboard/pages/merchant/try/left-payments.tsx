@@ -1,16 +1,15 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ConsoleSettings } from '../../../../api/service.js'
 import { paymentPath } from '../../../api/queries.js'
 import { Button, quietLink } from '../../../components/button.js'
-import { Notice } from '../../../components/notice.js'
+import { Notice } from '../../../components/card.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { forgetOpen, leftOpen, type OpenPayment } from './open-payments.js'
+import { forgetOpen, type OpenPayment, useOpenElsewhere } from './open-payments.js'
 import { endOf, useStanding } from './standing.js'
 import { words } from './words.js'
 
-/** Tells of the payments to a merchant that were under way when the page was closed or loaded again. */
+/** Tells of the payments to a merchant that are under way in another tab, or were before this page was loaded. */
 export function LeftPayments({
   merchantId,
   settings,
@@ -18,12 +17,7 @@ export function LeftPayments({
   merchantId: string
   settings: ConsoleSettings | undefined
 }) {
-  const [closed, setClosed] = useState<readonly string[]>([])
-  const left = leftOpen.filter((it) => it.merchantId === merchantId && !closed.includes(it.nonce))
-  const close = (nonce: string) => {
-    forgetOpen(nonce)
-    setClosed([...closed, nonce])
-  }
+  const left = useOpenElsewhere().filter((it) => it.merchantId === merchantId)
   return left.map((payment) => {
     const symbol = symbolOf(payment, settings)
     return (
@@ -31,7 +25,7 @@ export function LeftPayments({
         key={payment.nonce}
         payment={payment}
         symbol={symbol}
-        onClose={() => close(payment.nonce)}
+        onClose={() => forgetOpen(payment.nonce)}
       />
     )
   })

@@ -1,8 +1,10 @@
+import { useSyncExternalStore } from 'react'
 import type { SignedPayment } from './payment.js'
 
 /*
- * The payments that were signed in this tab and whose end was not seen, so that the page knows of them when it is loaded
- * again. The signature is not kept: whoever reads it could have the payment taken without any answer for the visitor.
+ * The payments that were signed in this browser and whose end was not seen, so that every tab knows of them, and a page that
+ * is loaded again. The signature is not kept: whoever reads it could have the payment taken without any answer for the
+ * visitor.
  */
 
 export interface OpenPayment extends Omit<SignedPayment, 'header'> {
@@ -10,12 +12,12 @@ export interface OpenPayment extends Omit<SignedPayment, 'header'> {
   endpointId: number
 }
 
-const KEY = 'open-payments'
+const KEY = 'arcus:open-payments'
 const MAX_KEPT = 16
 
 function read(): OpenPayment[] {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '[]')
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
     return Array.isArray(kept) ? kept.filter(isOpenPayment) : []
   } catch {
     return []
@@ -37,13 +39,32 @@ function isOpenPayment(it: Partial<OpenPayment> | null): it is OpenPayment {
 
 function write(kept: readonly OpenPayment[]): void {
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept.slice(-MAX_KEPT)))
+    localStorage.setItem(KEY, JSON.stringify(kept.slice(-MAX_KEPT)))
   } catch {
     // A browser that keeps nothing still has the page itself.
   }
+  readAgain()
+}
+
+/** The nonces of the payments that this page made, and shows where they were made. */
+const own = new Set<string>()
+let others: readonly OpenPayment[] = read()
+const listeners = new Set<() => void>()
+
+function readAgain(): void {
+  others = read().filter(({ nonce }) => !own.has(nonce))
+  for (const listener of listeners) listener()
+}
+// The browser tells of what other tabs have written.
+globalThis.addEventListener?.('storage', ({ key }) => key === KEY && readAgain())
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 export function keepOpen({ header: _, ...payment }: OpenPayment & { header?: string }): void {
+  own.add(payment.nonce)
   write([...read().filter(({ nonce }) => nonce !== payment.nonce), payment])
 }
 
@@ -53,5 +74,10 @@ export function forgetOpen(nonce: string): void {
   if (left.length < kept.length) write(left)
 }
 
-/** The payments that were open when this page was loaded, oldest first. */
-export const leftOpen: readonly OpenPayment[] = read()
+/** Returns the payments that other tabs made, or this one before it was loaded again, oldest first. */
+export const openElsewhere = (): readonly OpenPayment[] => others
+
+/** The same for a component, which follows what other tabs do. */
+export function useOpenElsewhere(): readonly OpenPayment[] {
+  return useSyncExternalStore(subscribe, openElsewhere)
+}

@@ -1,12 +1,12 @@
 import { type Address, type Hex, toHex } from 'viem'
 import { authorizationTypes } from '../../../../x402/authorization-types.js'
 import {
-  chainIdOf,
   type Payer,
   type Permit2Message,
   type Plan,
   permit2Message,
   signPermit,
+  tokenDomain,
 } from './permit2.js'
 import type { ShownTerms } from './terms.js'
 
@@ -66,7 +66,10 @@ export async function signPayment(
   const payload =
     way.by === 'eip3009'
       ? await signAuthorization(payer, shown, { ...times, nonce, amount: offer.amount })
-      : await signForPermit2(payer, shown, { way, nonce, validAfter: times.validAfter, deadline })
+      : await signForPermit2(payer, {
+          ...{ way, payer: payer.address, shown, nonce, deadline },
+          validAfter: times.validAfter,
+        })
   const { resource } = required
   const whole = {
     x402Version: 2,
@@ -99,15 +102,9 @@ async function signAuthorization(
   shown: ShownTerms,
   { nonce, validAfter, validBefore, amount }: Times & { amount: string },
 ) {
-  const { name, version, address } = shown.asset
   const parties = { from: payer.address, to: shown.payTo as Address }
   const signature = await payer.sign({
-    domain: {
-      name,
-      version,
-      chainId: chainIdOf(shown),
-      verifyingContract: address as Address,
-    },
+    domain: tokenDomain(shown),
     types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message: { ...parties, value: BigInt(amount), validAfter, validBefore, nonce },
@@ -123,16 +120,8 @@ async function signAuthorization(
 }
 
 /** Signs for Permit2. */
-async function signForPermit2(
-  payer: Payer,
-  shown: ShownTerms,
-  members: Pick<Permit2Message, 'way' | 'nonce' | 'validAfter' | 'deadline'>,
-) {
-  const { typedData, permit2Authorization } = permit2Message({
-    ...members,
-    payer: payer.address,
-    shown,
-  })
+async function signForPermit2(payer: Payer, message: Permit2Message) {
+  const { typedData, permit2Authorization } = permit2Message(message)
   return { signature: await payer.sign(typedData), permit2Authorization }
 }
 

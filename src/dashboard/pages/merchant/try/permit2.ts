@@ -169,14 +169,9 @@ export async function signPermit(
   { amount, nonce, deadline }: { amount: string; nonce: bigint; deadline: bigint },
   extensions: unknown,
 ): Promise<Record<string, unknown>> {
-  const { name, version, address: asset } = shown.asset
+  const asset = shown.asset.address
   const signature = await payer.sign({
-    domain: {
-      name,
-      version,
-      chainId: chainIdOf(shown),
-      verifyingContract: asset as Address,
-    },
+    domain: tokenDomain(shown),
     types: {
       Permit: [
         addressField('owner'),
@@ -205,6 +200,12 @@ export async function signPermit(
   return { ...declared, [GAS_SPONSORING]: { ...own, info: { ...declaredInfo, ...info } } }
 }
 
-export function chainIdOf({ network }: Pick<ShownTerms, 'network'>): number {
+function chainIdOf({ network }: Pick<ShownTerms, 'network'>): number {
   return Number(network.split(':')[1])
+}
+
+/** Returns the domain of the messages that the token itself checks. */
+export function tokenDomain(shown: ShownTerms): TypedDataDefinition['domain'] {
+  const { name, version, address } = shown.asset
+  return { name, version, chainId: chainIdOf(shown), verifyingContract: address as Address }
 }

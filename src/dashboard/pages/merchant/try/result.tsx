@@ -4,8 +4,8 @@ import type { PaymentStatus } from '../../../../api/payments.js'
 import { paymentPath } from '../../../api/queries.js'
 import { Badge } from '../../../components/badge.js'
 import { Button, CopyButton, quietLink } from '../../../components/button.js'
+import { Notice } from '../../../components/card.js'
 import { Fact } from '../../../components/figures.js'
-import { Notice } from '../../../components/notice.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { manyLines, oneLine } from '../../../format/untrusted-text.js'
@@ -90,6 +90,13 @@ function Outcome({
       </Notice>
     )
   }
+  if (state.isUnsent === true && !reply.ok) {
+    return (
+      <Notice tone="warn" title={words.notSent}>
+        {oneLine(reply.message, 300)} {words.notSentText}
+      </Notice>
+    )
+  }
   return (
     <Notice tone="warn" title={reply.ok ? words.notTaken : words.unknown}>
       {reply.ok ? words.notTakenText(until) : `${oneLine(reply.message, 300)} ${words.unknownText}`}
@@ -122,7 +129,9 @@ function Money({
   const transaction = payment?.transaction ?? settlement?.transaction
   // The journal knows better than a seller who says that nothing was charged.
   const isFree =
-    standing === 'failed' || standing === 'expired' || (payment === undefined && isUncharged(state))
+    standing === 'failed' ||
+    standing === 'expired' ||
+    (payment === undefined && (isUncharged(state) || state.isUnsent === true))
   const cost = isCeiling ? (moved ?? words.atMost(most)) : most
   return (
     <dl className="divide-y divide-line text-sm">

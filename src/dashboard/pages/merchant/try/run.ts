@@ -7,7 +7,7 @@ import { isObject, memberOf } from '../../../../x402/json.js'
 import { requestJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import { type CalledEndpoint, type Caller, callByPage, callByService, type Reply } from './call.js'
-import { forgetOpen, keepOpen, leftOpen } from './open-payments.js'
+import { forgetOpen, keepOpen, openElsewhere } from './open-payments.js'
 import { type SignedPayment, signPayment } from './payment.js'
 import { approvePermit2, type Payer, type Plan, planPayment } from './permit2.js'
 import {
@@ -43,6 +43,8 @@ export interface RunState {
   /** Unix milliseconds of the answer to the payment. */
   repliedAt?: number
   settlement?: Settlement | undefined
+  /** Whether the last payment has reached nobody but the service, which refused to pass it on. */
+  isUnsent?: boolean
 }
 
 /** One endpoint that a person tries. It outlives the panel, so that a payment is not forgotten when that is closed. */
@@ -61,10 +63,17 @@ export interface Run {
 
 function createRun(called: CalledEndpoint): Run {
   const here = { merchantId: called.merchantId, endpointId: called.endpoint.state.id }
-  const left = leftOpen.findLast(
-    (it) => it.merchantId === here.merchantId && it.endpointId === here.endpointId,
-  )
+  /** The payments that the person knows of, and went on from once they were over. */
+  const passed = new Set<string>()
+  const findElsewhere = () =>
+    openElsewhere().findLast(
+      ({ merchantId, endpointId, nonce }) =>
+        merchantId === here.merchantId && endpointId === here.endpointId && !passed.has(nonce),
+    )
+  const left = findElsewhere()
   let state: RunState = { step: 'idle', ...(left && { signed: left }) }
+  /** Whether anybody but the service may have the payment. */
+  let isOut = false
   let agree = (_isAgreed: boolean) => {}
   /** Asks before the tab is closed or left. Browsers show words of their own. */
   const warn = (event: BeforeUnloadEvent) => event.preventDefault()
@@ -90,13 +99,16 @@ function createRun(called: CalledEndpoint): Run {
     const { input, caller } = paid
     keepOpen({ ...here, ...signed })
     set({ ...state, step: 'paying', signed })
+    isOut ||= caller === 'page'
     const direct = caller === 'page' ? await callByPage(called, input, signed.header) : undefined
     // The same payment goes through the service where the page could not send it, or got no answer.
     const reply = direct ?? (await callByService(called, input, signed.header))
     const told = reply.ok ? settlementOf(reply) : undefined
     // A success that was told once stays known, though a second answer may say less.
     const settlement = told?.success === true ? told : (state.settlement ?? told)
-    set({ step: 'idle', signed, reply, settlement, repliedAt: Date.now() })
+    isOut ||= reply.ok || reply.wasSent
+    if (!isOut) forgetOpen(signed.nonce)
+    set({ step: 'idle', signed, reply, settlement, repliedAt: Date.now(), isUnsent: !isOut })
   }
 
   /** Asks the person for what comes before the payment, and waits for the answer. */
@@ -115,6 +127,11 @@ function createRun(called: CalledEndpoint): Run {
     },
     async start(input, payer, shown) {
       if (state.step !== 'idle') return
+      if (state.signed !== undefined) passed.add(state.signed.nonce)
+      const other = findElsewhere()
+      if (other !== undefined && Date.now() / 1000 < other.validBefore) {
+        return set({ step: 'idle', signed: other })
+      }
       set({ step: 'asking' })
       const first = await ask(input)
       if (!first.ok) {
@@ -157,6 +174,7 @@ function createRun(called: CalledEndpoint): Run {
         return refuse(describeError(error), done > 0 ? words.unsent : words.refused)
       }
       paid = { input, caller: first.by }
+      isOut = false
       await pay(signed)
     },
     agree: (isAgreed) => agree(isAgreed),

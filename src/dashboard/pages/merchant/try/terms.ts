@@ -40,7 +40,7 @@ export interface Way {
   facilitator?: string
 }
 
-export type Choice =
+type Choice =
   /** The ways to pay, the best one first. */
   | { ok: true; required: Record<string, unknown>; ways: readonly Way[] }
   /** Why nothing is signed, in a sentence. */

@@ -1,6 +1,5 @@
 /** The texts of “Try it”. */
 export const words = {
-  open: 'Try it',
   title: 'Try it here',
   lead: (most: string) =>
     `Fill in the call and pay for it with your wallet: ${most} at most, by signature and without gas.`,
@@ -21,7 +20,7 @@ export const words = {
   payingLong:
     'The endpoint is slow. The page waits for two minutes at most, and then says what it knows. You cannot pay twice.',
   stillOpen: (until: string) =>
-    `The payment that was under way before could still be taken until ${until}. Until then no other one is signed here.`,
+    `A payment that is under way could still be taken until ${until}. Until then no other one is signed here.`,
   twice: 'Two signatures are needed',
   twiceText: (most: string) =>
     `Your wallet has not approved Permit2, the contract by which this endpoint is paid. The first signature is a permit: Permit2 may take ${most} of yours, and no more. The second is the payment. Neither costs gas, and nothing is sent before both are signed.`,
@@ -66,6 +65,9 @@ export const words = {
   unknown: 'It is not known whether the payment went through',
   unknownText:
     'The signed payment was sent, and no answer came. It can be taken once at most. Sending the same payment again cannot pay twice.',
+  notSent: 'The payment was not sent',
+  notSentText:
+    'The endpoint did not get it, and nothing was paid. You can send the same payment again.',
   notTaken: 'The endpoint did not confirm the payment',
   notTakenText: (until: string) =>
     `The merchant holds your signature and could still take this one payment until ${until}. Sending the same payment again cannot pay twice.`,
@@ -107,7 +109,7 @@ export const words = {
   byPage: 'Called from this page.',
   byService: 'Called through Arcus, because the host does not let pages call it.',
 
-  left: 'A payment was under way when this page was closed or loaded again',
+  left: 'A payment was under way here: in another tab, or before this page was loaded',
   leftPaid: (amount: string) => `It was paid: ${amount}.`,
   leftSettling: 'It is on its way to the chain.',
   leftFailed: (until: string) =>

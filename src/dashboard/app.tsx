@@ -6,32 +6,23 @@ import { Shell } from './components/shell.js'
 import { words } from './components/words.js'
 import { Explore, Feed } from './pages/explore/explore.js'
 
-const Merchant = lazyPage(async () => (await import('./pages/merchant/merchant.js')).MerchantPage)
-const Directory = lazyPage(async () => (await import('./pages/directory/directory.js')).Directory)
-const FindPayment = lazyPage(
-  async () => (await import('./pages/payment/find-payment.js')).FindPayment,
-)
-const FormerLookup = lazyPage(
-  async () => (await import('./pages/payment/find-payment.js')).FormerLookup,
-)
+const Merchant = lazyPage(() => import('./pages/merchant/merchant.js'), 'MerchantPage')
+const Directory = lazyPage(() => import('./pages/directory/directory.js'), 'DirectoryPage')
+const FindPayment = lazyPage(() => import('./pages/payment/find-payment.js'), 'FindPayment')
+const FormerLookup = lazyPage(() => import('./pages/payment/find-payment.js'), 'FormerLookup')
 const AttestationCheck = lazyPage(
-  async () => (await import('./pages/payment/attestation.js')).AttestationCheck,
+  () => import('./pages/payment/attestation.js'),
+  'AttestationCheck',
 )
-const PaymentPage = lazyPage(async () => (await import('./pages/payment/payment.js')).PaymentPage)
-const TransactionPage = lazyPage(
-  async () => (await import('./pages/payment/payment.js')).TransactionPage,
-)
-const Status = lazyPage(async () => (await import('./pages/status/status.js')).Status)
-const HowItWorks = lazyPage(async () => (await import('./pages/guides/how-it-works.js')).HowItWorks)
-const ForMerchants = lazyPage(
-  async () => (await import('./pages/guides/merchants.js')).ForMerchants,
-)
-const ForAgents = lazyPage(async () => (await import('./pages/guides/agents.js')).ForAgents)
-const ForOperators = lazyPage(
-  async () => (await import('./pages/guides/operators.js')).ForOperators,
-)
+const PaymentPage = lazyPage(() => import('./pages/payment/payment.js'), 'PaymentPage')
+const TransactionPage = lazyPage(() => import('./pages/payment/payment.js'), 'TransactionPage')
+const Status = lazyPage(() => import('./pages/status/status.js'), 'StatusPage')
+const HowItWorks = lazyPage(() => import('./pages/guides/guides.js'), 'HowItWorks')
+const ForMerchants = lazyPage(() => import('./pages/guides/guides.js'), 'ForMerchants')
+const ForAgents = lazyPage(() => import('./pages/guides/guides.js'), 'ForAgents')
+const ForOperators = lazyPage(() => import('./pages/guides/guides.js'), 'ForOperators')
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
-const Console = lazyPage(async () => (await import('./pages/console/console.js')).Console)
+const Console = lazyPage(() => import('./pages/console/console.js'), 'ConsolePages')
 
 export function App() {
   const [path] = useLocation()
@@ -40,54 +31,32 @@ export function App() {
       <PageBoundary path={path}>
         <Suspense fallback={<PageSkeleton />}>
           <Switch>
-            <Route path="/">
-              <Home />
-            </Route>
-            <Route path="/directory">
-              <Directory />
-            </Route>
+            <Route path="/" component={Home} />
+            <Route path="/directory" component={Directory} />
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
             <Route path="/payments">
               <FindPayment>
                 <Feed />
               </FindPayment>
             </Route>
-            <Route path="/payments/attestation">
-              <AttestationCheck />
-            </Route>
+            <Route path="/payments/attestation" component={AttestationCheck} />
             <Route path="/payments/:transaction">
               {({ transaction }) => <TransactionPage key={transaction} transaction={transaction} />}
             </Route>
             <Route path="/payments/:network/:payer/:nonce">
               {(place) => <PaymentPage key={place.nonce} {...place} />}
             </Route>
-            <Route path="/lookup">
-              <FormerLookup />
-            </Route>
+            <Route path="/lookup" component={FormerLookup} />
             <Route path="/lookup/attestation">
               <Redirect to="/payments/attestation" replace />
             </Route>
-            <Route path="/how-it-works">
-              <HowItWorks />
-            </Route>
-            <Route path="/for/merchants">
-              <ForMerchants />
-            </Route>
-            <Route path="/for/agents">
-              <ForAgents />
-            </Route>
-            <Route path="/for/operators">
-              <ForOperators />
-            </Route>
-            <Route path="/status">
-              <Status />
-            </Route>
-            <Route path="/console/*?">
-              <Console />
-            </Route>
-            <Route>
-              <NotFound />
-            </Route>
+            <Route path="/how-it-works" component={HowItWorks} />
+            <Route path="/for/merchants" component={ForMerchants} />
+            <Route path="/for/agents" component={ForAgents} />
+            <Route path="/for/operators" component={ForOperators} />
+            <Route path="/status" component={Status} />
+            <Route path="/console/*?" component={Console} />
+            <Route component={NotFound} />
           </Switch>
         </Suspense>
       </PageBoundary>

@@ -4,6 +4,8 @@ import { ArcusError } from 'arcus-client/calls'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
+import { say } from './components/toast.js'
+import { words } from './components/words.js'
 
 const RETRIES = 2
 
@@ -19,6 +21,9 @@ const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+// Vite says so when code that is loaded on demand is not there any more.
+addEventListener('vite:preloadError', () => say(words.page.partMissing))
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

@@ -33,15 +33,46 @@ const never = () => {}
 describe.skipIf(skipped !== undefined)('code that cannot be loaded', () => {
   const code = /\/assets\/status-.*\.js/
 
-  it('loads the page again once, and the reader sees nothing of it', async () => {
+  it('loads the page again once, says so, and needs an answer of the service for that', async () => {
     const { page, close } = await world.open()
     await page.goto('/')
     await settled(page)
-    await page.route(code, (route) => route.abort(), { times: 1 })
+    // A new version has other names, and the old ones are answered with a 404.
+    await page.route(code, (route) => route.fulfill({ status: 404, body: 'not found' }), {
+      times: 1,
+    })
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    await page.route(
+      '**/status',
+      async (route) => {
+        await held
+        return route.continue()
+      },
+      { times: 1 },
+    )
     const again = page.waitForEvent('load')
     await go(page, 'Status')
+    await page.getByText('A part of this page could not be loaded.', { exact: false }).waitFor()
+    letGo()
     await again
     await page.getByText('Payments settle', { exact: true }).waitFor()
+    await close()
+  })
+
+  it('says so on the page while the service does not answer, and loads nothing again', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/')
+    await settled(page)
+    let loads = 0
+    page.on('load', () => loads++)
+    await page.route(code, (route) => route.abort())
+    await page.route('**/status', (route) => route.abort())
+    await go(page, 'Status')
+    await page.getByText('This page could not be shown').waitFor()
+    expect(loads).toBe(0)
     await close()
   })
 

@@ -1,4 +1,10 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryKey,
+  queryOptions,
+  type UseQueryOptions,
+} from '@tanstack/react-query'
 import { ArcusError, withQuery } from 'arcus-client/calls'
 import type {
   ActivityAnswer,
@@ -24,16 +30,29 @@ import { requestJson } from './http.js'
 const PAGE_SIZE = 24
 const TABLE_ROWS = 25
 
-export const settingsQuery = queryOptions({
-  queryKey: ['settings'],
-  queryFn: ({ signal }) => requestJson<ConsoleSettings>('/api/console', { signal }),
-  staleTime: Number.POSITIVE_INFINITY,
+const FOREVER = Number.POSITIVE_INFINITY
+
+/** Reads one answer of the service. */
+function read<Answer>(
+  queryKey: QueryKey,
+  path: string,
+  options: Omit<UseQueryOptions<Answer>, 'queryKey' | 'queryFn'> = {},
+) {
+  return queryOptions<Answer>({
+    ...options,
+    queryKey,
+    queryFn: ({ signal }) => requestJson<Answer>(path, { signal }),
+  })
+}
+
+const ofMerchant = (id: string, part = '') => `/api/merchants/${encodeURIComponent(id)}${part}`
+
+export const settingsQuery = read<ConsoleSettings>(['settings'], '/api/console', {
+  staleTime: FOREVER,
 })
 
 /** Enough for the home page. */
-export const newestQuery = queryOptions({
-  queryKey: ['newest'],
-  queryFn: ({ signal }) => requestJson<BrowseAnswer>('/api/endpoints?sort=new&limit=5', { signal }),
+export const newestQuery = read<BrowseAnswer>(['newest'], '/api/endpoints?sort=new&limit=5', {
   staleTime: 15_000,
 })
 
@@ -66,38 +85,20 @@ export const endpointsQuery = (filters: EndpointFilters) =>
     staleTime: 15_000,
   })
 
-const ofEndpoint = (merchantId: string, id: number, what: string) =>
-  `/api/merchants/${encodeURIComponent(merchantId)}/endpoints/${id}/${what}`
+/** Reads a part of what is known about one endpoint. */
+const ofEndpoint =
+  <Answer>(part: 'health' | 'prices' | 'ratings') =>
+  (merchantId: string, id: number) =>
+    read<Answer>([part, merchantId, id], ofMerchant(merchantId, `/endpoints/${id}/${part}`), {
+      staleTime: 60_000,
+    })
 
-export const healthQuery = (merchantId: string, id: number) =>
-  queryOptions({
-    queryKey: ['health', merchantId, id],
-    queryFn: ({ signal }) =>
-      requestJson<HealthAnswer>(ofEndpoint(merchantId, id, 'health'), { signal }),
-    staleTime: 60_000,
-  })
-
-export const pricesQuery = (merchantId: string, id: number) =>
-  queryOptions({
-    queryKey: ['prices', merchantId, id],
-    queryFn: ({ signal }) =>
-      requestJson<PricesAnswer>(ofEndpoint(merchantId, id, 'prices'), { signal }),
-    staleTime: 60_000,
-  })
-
-export const ratingsQuery = (merchantId: string, id: number) =>
-  queryOptions({
-    queryKey: ['ratings', merchantId, id],
-    queryFn: ({ signal }) =>
-      requestJson<EndpointRatingsAnswer>(ofEndpoint(merchantId, id, 'ratings'), { signal }),
-    staleTime: 60_000,
-  })
+export const healthQuery = ofEndpoint<HealthAnswer>('health')
+export const pricesQuery = ofEndpoint<PricesAnswer>('prices')
+export const ratingsQuery = ofEndpoint<EndpointRatingsAnswer>('ratings')
 
 export const merchantQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['merchant', id],
-    queryFn: ({ signal }) =>
-      requestJson<MerchantView>(`/api/merchants/${encodeURIComponent(id)}`, { signal }),
+  read<MerchantView>(['merchant', id], ofMerchant(id), {
     staleTime: 10_000,
     // The service checks an agent after it is linked, so the page asks until the checks are there.
     refetchInterval: ({ state: { data } }) =>
@@ -107,47 +108,28 @@ export const merchantQuery = (id: string) =>
   })
 
 export const merchantTotalsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['totals', id],
-    queryFn: ({ signal }) =>
-      requestJson<PublicTotals>(`/api/merchants/${encodeURIComponent(id)}/stats`, { signal }),
-    staleTime: 30_000,
-  })
+  read<PublicTotals>(['totals', id], ofMerchant(id, '/stats'), { staleTime: 30_000 })
 
-export const totalsQuery = queryOptions({
-  queryKey: ['totals'],
-  queryFn: ({ signal }) => requestJson<PublicTotals>('/api/stats', { signal }),
-  staleTime: 30_000,
-})
+export const totalsQuery = read<PublicTotals>(['totals'], '/api/stats', { staleTime: 30_000 })
 
-export const exploreQuery = queryOptions({
-  queryKey: ['explore'],
-  queryFn: ({ signal }) => requestJson<ExploreAnswer>('/api/explore', { signal }),
+export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', {
   staleTime: 15_000,
   refetchInterval: 60_000,
 })
 
 export const toolsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['tools', id],
-    queryFn: ({ signal }) =>
-      requestJson<ToolsAnswer>(`/api/merchants/${encodeURIComponent(id)}/tools.json`, { signal }),
-    staleTime: 60_000,
-  })
+  read<ToolsAnswer>(['tools', id], ofMerchant(id, '/tools.json'), { staleTime: 60_000 })
 
-export const statusQuery = queryOptions({
-  queryKey: ['status'],
-  queryFn: ({ signal }) => requestJson<ServiceStatus>('/api/status', { signal }),
+export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
   refetchInterval: 5_000,
 })
 
 /** The service notes once a minute. */
-export const statusHistoryQuery = queryOptions({
-  queryKey: ['status', 'history'],
-  queryFn: ({ signal }) => requestJson<StatusHistory>('/api/status/history', { signal }),
-  staleTime: 60_000,
-  refetchInterval: 60_000,
-})
+export const statusHistoryQuery = read<StatusHistory>(
+  ['status', 'history'],
+  '/api/status/history',
+  { staleTime: 60_000, refetchInterval: 60_000 },
+)
 
 /**
  * Returns the address of a payment, or of a part such as `/receipt`. The token is named, because a payer may use a nonce in
@@ -180,7 +162,7 @@ export const receiptQuery = (path: string) =>
     queryKey: ['receipt', path],
     queryFn: ({ signal }) =>
       requestJson<ReceiptAnswer>(path, { signal, headers: { accept: 'application/json' } }),
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: FOREVER,
   })
 
 /** Reads the attestation of a confirmed payment; `null` if none was signed. */
@@ -195,15 +177,11 @@ export const attestationQuery = (path: string) =>
         throw error
       }
     },
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: FOREVER,
   })
 
 export const ownedQuery = (address: string) =>
-  queryOptions({
-    queryKey: ['owned', address],
-    queryFn: ({ signal }) =>
-      requestJson<OwnedAnswer>(`/api/owners/${address}/merchants`, { signal }),
-  })
+  read<OwnedAnswer>(['owned', address], `/api/owners/${address}/merchants`)
 
 let endings = 0
 
@@ -243,47 +221,22 @@ export interface TableFilter extends ActivityFilter {
   state: ActivityRow['state'] | ''
 }
 
+/** Reads a part of the activity. What is shown stays while another filter is read. */
+const ofActivity = <Answer>(id: string, part: string, filter: ActivityFilter, page: object = {}) =>
+  read<Answer>(
+    ['activity', id, part, filter, page],
+    withQuery(ofMerchant(id, `/activity${part}`), { ...filter, ...page }),
+    { placeholderData: keepPreviousData },
+  )
+
 export const activityQuery = (id: string, filter: ActivityFilter) =>
-  queryOptions({
-    queryKey: ['activity', id, 'summary', filter],
-    queryFn: ({ signal }) =>
-      requestJson<ActivityAnswer>(
-        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity`, { ...filter }),
-        { signal },
-      ),
-    placeholderData: keepPreviousData,
-  })
+  ofActivity<ActivityAnswer>(id, '', filter)
 
 export const breakdownQuery = (id: string, filter: ActivityFilter) =>
-  queryOptions({
-    queryKey: ['activity', id, 'breakdown', filter],
-    queryFn: ({ signal }) =>
-      requestJson<ActivityBreakdown>(
-        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/breakdown`, { ...filter }),
-        { signal },
-      ),
-    placeholderData: keepPreviousData,
-  })
+  ofActivity<ActivityBreakdown>(id, '/breakdown', filter)
 
 export const activityTableQuery = (id: string, filter: TableFilter, before: number | null) =>
-  queryOptions({
-    queryKey: ['activity', id, 'table', filter, before],
-    queryFn: ({ signal }) =>
-      requestJson<ActivityTable>(
-        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/table`, {
-          ...filter,
-          limit: TABLE_ROWS,
-          before,
-        }),
-        { signal },
-      ),
-    placeholderData: keepPreviousData,
-  })
+  ofActivity<ActivityTable>(id, '/table', filter, { limit: TABLE_ROWS, before })
 
 /** The webhooks of a merchant, for a session of its owner. */
-export const hooksQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['hooks', id],
-    queryFn: ({ signal }) =>
-      requestJson<HooksAnswer>(`/api/merchants/${encodeURIComponent(id)}/hooks`, { signal }),
-  })
+export const hooksQuery = (id: string) => read<HooksAnswer>(['hooks', id], ofMerchant(id, '/hooks'))

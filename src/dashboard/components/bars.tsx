@@ -41,7 +41,6 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
   const last = bars.length - 1
   const lines = linesUpTo(Math.max(0, ...bars.map(({ values }) => sum(values))))
   const top = (lines.at(-1) as number) * 1.02
-  const every = Math.ceil(bars.length / MAX_NAMES)
   const fromTop = (value: number) => `${(1 - value / top) * 100}%`
 
   const show = (index: number | null) => {
@@ -81,18 +80,7 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
         onPointerLeave={() => show(null)}
         className="relative min-h-0 flex-1"
       >
-        {formatValue !== undefined && (
-          <svg className="absolute inset-0 size-full overflow-visible" aria-hidden="true">
-            {lines.map((value) => (
-              <g key={value} className="fill-faint stroke-line">
-                <line x2="100%" y1={fromTop(value)} y2={fromTop(value)} />
-                <text x="-8" y={fromTop(value)} dy="4" textAnchor="end" stroke="none">
-                  {formatValue(value)}
-                </text>
-              </g>
-            ))}
-          </svg>
-        )}
+        {formatValue !== undefined && <Lines values={lines} {...{ fromTop, formatValue }} />}
         <svg
           viewBox={`0 0 ${bars.length} ${top}`}
           preserveAspectRatio="none"
@@ -114,23 +102,53 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
           )}
         </svg>
       </div>
-      {formatValue !== undefined && (
-        <svg className="h-5 w-full overflow-visible fill-faint" aria-hidden="true">
-          {bars.map(({ key, name }, index) =>
-            index % every === 0 ? (
-              <text
-                key={key}
-                x={`${(index / bars.length) * 100}%`}
-                y="16"
-                className={index % (2 * every) === 0 ? undefined : '@max-sm:hidden'}
-              >
-                {name}
-              </text>
-            ) : null,
-          )}
-        </svg>
-      )}
+      {formatValue !== undefined && <Names bars={bars} />}
     </div>
+  )
+}
+
+/** Lines behind the bars, each with its value. */
+function Lines({
+  values,
+  fromTop,
+  formatValue,
+}: {
+  values: readonly number[]
+  fromTop: (value: number) => string
+  formatValue: (value: number) => string
+}) {
+  return (
+    <svg className="absolute inset-0 size-full overflow-visible" aria-hidden="true">
+      {values.map((value) => (
+        <g key={value} className="fill-faint stroke-line">
+          <line x2="100%" y1={fromTop(value)} y2={fromTop(value)} />
+          <text x="-8" y={fromTop(value)} dy="4" textAnchor="end" stroke="none">
+            {formatValue(value)}
+          </text>
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+/** Names of some bars, fewer on a narrow screen. */
+function Names({ bars }: Pick<BarsProps, 'bars'>) {
+  const every = Math.ceil(bars.length / MAX_NAMES)
+  return (
+    <svg className="h-5 w-full overflow-visible fill-faint" aria-hidden="true">
+      {bars.map(({ key, name }, index) =>
+        index % every === 0 ? (
+          <text
+            key={key}
+            x={`${(index / bars.length) * 100}%`}
+            y="16"
+            className={index % (2 * every) === 0 ? undefined : '@max-sm:hidden'}
+          >
+            {name}
+          </text>
+        ) : null,
+      )}
+    </svg>
   )
 }
 

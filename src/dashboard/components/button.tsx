@@ -1,5 +1,6 @@
 import {
   type ButtonHTMLAttributes,
+  type ComponentProps,
   type MouseEvent,
   type ReactNode,
   useEffect,
@@ -85,6 +86,29 @@ export function ButtonLink({
   )
 }
 
+/** A button that shows only an icon. */
+export function IconButton({
+  label,
+  icon,
+  iconSize = 16,
+  ...rest
+}: Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'children' | 'className'> & {
+  label: string
+  icon: ComponentProps<typeof Icon>['name']
+  iconSize?: number
+}) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      {...rest}
+      className="inline-flex size-9 shrink-0 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+    >
+      <Icon name={icon} size={iconSize} />
+    </button>
+  )
+}
+
 /** The look of a link that is not the main thing of its line. */
 export const quietLink = 'underline decoration-line-strong underline-offset-4 hover:text-accent'
 
@@ -117,9 +141,16 @@ export async function copyText(text: string): Promise<boolean> {
   return (await copied) ?? false
 }
 
+const copyLooks = {
+  idle: { icon: 'copy', tone: 'text-faint hover:text-ink', said: '' },
+  copied: { icon: 'check', tone: 'text-ok', said: words.copy.done },
+  refused: { icon: 'cross', tone: 'text-bad', said: words.copy.refused },
+} as const
+
 /** Copies `text`. The label of the button is `Copy` and the name. */
 export function CopyButton({ text, name }: { text: string; name: string }) {
-  const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
+  const [state, setState] = useState<keyof typeof copyLooks>('idle')
+  const { icon, tone, said } = copyLooks[state]
   useEffect(() => {
     if (state === 'idle') return
     const timer = setTimeout(() => setState('idle'), SHOWN_MS)
@@ -133,21 +164,12 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
       type="button"
       onClick={copy}
       aria-label={words.copy.action(name)}
-      title={state === 'refused' ? words.copy.refused : words.copy.action(name)}
-      className={`inline-flex size-6 shrink-0 items-center justify-center rounded-md hover:bg-sunken ${
-        state === 'copied'
-          ? 'text-ok'
-          : state === 'refused'
-            ? 'text-bad'
-            : 'text-faint hover:text-ink'
-      }`}
+      title={state === 'refused' ? said : words.copy.action(name)}
+      className={`inline-flex size-6 shrink-0 items-center justify-center rounded-md hover:bg-sunken ${tone}`}
     >
-      <Icon
-        name={state === 'copied' ? 'check' : state === 'refused' ? 'cross' : 'copy'}
-        size={13}
-      />
+      <Icon name={icon} size={13} />
       <span role="status" className="sr-only">
-        {state === 'copied' ? words.copy.done : state === 'refused' ? words.copy.refused : ''}
+        {said}
       </span>
     </button>
   )

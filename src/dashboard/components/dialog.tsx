@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
-import { Icon } from './icons.js'
+import { IconButton } from './button.js'
 import { words } from './words.js'
 
 /** A modal `<dialog>`: the browser keeps the focus inside, closes it with Escape and gives the focus back. */
@@ -37,14 +37,7 @@ export function Dialog({
           <h2 id={id} className="text-lg font-semibold tracking-tight">
             {title}
           </h2>
-          <button
-            type="button"
-            onClick={onClose}
-            aria-label={words.dialog.close}
-            className="inline-flex size-8 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
-          >
-            <Icon name="cross" size={14} />
-          </button>
+          <IconButton label={words.dialog.close} icon="cross" iconSize={14} onClick={onClose} />
         </div>
         {children}
       </div>

@@ -1,4 +1,6 @@
-import { type InputHTMLAttributes, type ReactNode, useId } from 'react'
+import { type ComponentProps, type InputHTMLAttributes, type ReactNode, useId } from 'react'
+import { Icon } from './icons.js'
+import { words } from './words.js'
 
 export const inputStyle =
   'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
@@ -129,5 +131,101 @@ export function TextArea({ value, onChange, rows, isCode = false, ...texts }: Te
         />
       )}
     </Field>
+  )
+}
+
+export type Options<Key extends string> = readonly (readonly [key: Key, name: string])[]
+
+const selectStyles = {
+  field: inputStyle,
+  /** The caller gives the whole style. */
+  pill: 'pr-8',
+  small: 'h-8 max-w-56 rounded-lg border border-line-strong bg-raised px-2.5 pr-7 text-xs',
+}
+
+interface SelectProps<Key extends string> {
+  value: Key
+  options: Options<Key>
+  onChange: (value: Key) => void
+  variant?: keyof typeof selectStyles
+  className?: string
+  id?: string
+  'aria-label'?: string
+  'aria-invalid'?: boolean | undefined
+  'aria-describedby'?: string | undefined
+}
+
+/** A list to choose one of. Inside a `Field` the field names it, elsewhere `aria-label` does. */
+export function Select<Key extends string>(props: SelectProps<Key>) {
+  const { options, onChange, variant = 'field', className = '', ...rest } = props
+  return (
+    <select
+      {...rest}
+      onChange={({ target }) => onChange(target.value as Key)}
+      className={`${selectStyles[variant]} ${className}`}
+    >
+      {options.map(([key, name]) => (
+        <option key={key} value={key}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** A few choices side by side, one of them pressed. */
+export function Segmented<Key extends string>({
+  legend,
+  value,
+  options,
+  onChange,
+}: {
+  legend: string
+  value: Key
+  options: Options<Key>
+  onChange: (value: Key) => void
+}) {
+  return (
+    <fieldset className="inline-flex rounded-lg bg-sunken p-0.5">
+      <legend className="sr-only">{legend}</legend>
+      {options.map(([key, name]) => (
+        <button
+          key={key}
+          type="button"
+          aria-pressed={key === value}
+          onClick={() => onChange(key)}
+          className="h-7 rounded-md px-2.5 text-xs font-medium text-muted hover:text-ink aria-pressed:bg-raised aria-pressed:text-ink aria-pressed:shadow-card"
+        >
+          {name}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+export const ranges = [
+  ['24h', words.ranges['24h']],
+  ['7d', words.ranges['7d']],
+  ['30d', words.ranges['30d']],
+  ['all', words.ranges.all],
+] as const satisfies Options<string>
+
+/** A line to search in, with a glass before it. */
+export function SearchInput({
+  onChange,
+  ...input
+}: Omit<ComponentProps<'input'>, 'onChange'> & { onChange: (text: string) => void }) {
+  return (
+    <>
+      <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
+        <Icon name="search" />
+      </span>
+      <input
+        type="search"
+        {...input}
+        onChange={({ target }) => onChange(target.value)}
+        className={`${inputStyle} pr-10 pl-9`}
+      />
+    </>
   )
 }

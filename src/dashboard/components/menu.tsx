@@ -4,7 +4,7 @@ import { Button } from './button.js'
 const itemStyle =
   'block w-full rounded-md px-3 py-2 text-left text-sm text-ink hover:bg-sunken focus:bg-sunken'
 
-export interface MenuAction {
+interface MenuAction {
   name: string
   /** Either an action or the address of another site. */
   act: (() => void) | string

@@ -1,5 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { absoluteTime, relativeTime } from '../format/moments.js'
+import { Sentence } from './sentence.js'
 
 const TICK_MS = 5_000
 
@@ -53,4 +54,9 @@ export function Moment({ at }: { at: number | string }) {
       {relativeTime(time, now)}
     </time>
   )
+}
+
+/** Shows a text such as `checked {when}` with its time. */
+export function When({ text, at }: { text: `${string}{when}${string}`; at: number | string }) {
+  return <Sentence text={text} parts={{ when: <Moment at={at} /> }} />
 }

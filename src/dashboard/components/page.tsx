@@ -1,7 +1,6 @@
 import { Component, type ComponentType, lazy, type ReactNode, useEffect } from 'react'
 import { Button, ButtonLink } from './button.js'
-import { Empty } from './card.js'
-import { Notice } from './notice.js'
+import { Empty, Notice } from './card.js'
 import { words } from './words.js'
 
 /** Sets the name of the page in the browser tab. */
@@ -37,25 +36,34 @@ const RELOADED = 'arcus:reloaded'
 const RELOAD_AGAIN_MS = 60_000
 
 /**
- * A component whose code is loaded on demand. Code that cannot be loaded was mostly replaced by a new version, and a
- * failed import fails for ever, so the page is loaded again, once.
+ * A component whose code is loaded on demand, by its name in its file. Code that cannot be loaded was mostly replaced by a
+ * new version, and a failed import fails for ever, so the page is loaded again, once.
  */
-export function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>) {
-  return lazy(async () => {
+// biome-ignore lint/suspicious/noExplicitAny: as React declares it, for components of any props
+export function lazyPage<Name extends string, Code extends Record<Name, ComponentType<any>>>(
+  load: () => Promise<Code>,
+  name: Name,
+) {
+  return lazy<Code[Name]>(async () => {
     try {
-      return { default: await load() }
+      return { default: (await load())[name] }
     } catch (error) {
-      if (!mayReload()) throw error
+      if (!(await isServiceThere()) || !mayReload()) throw error
       location.reload()
       return new Promise<never>(() => {})
     }
   })
 }
 
-/** Without a network a reload would lose the page, and without a memory it would have no end. */
+/** In place of a page that does not answer a browser shows an error of its own, which has no way back. */
+async function isServiceThere(): Promise<boolean> {
+  const answer = await fetch(location.href, { method: 'HEAD' }).catch(() => undefined)
+  return answer !== undefined && answer.status < 500
+}
+
+/** Without a memory the reloads would have no end. */
 function mayReload(): boolean {
   try {
-    if (!navigator.onLine) return false
     if (Date.now() - Number(sessionStorage.getItem(RELOADED)) < RELOAD_AGAIN_MS) return false
     sessionStorage.setItem(RELOADED, String(Date.now()))
     return true

@@ -3,8 +3,7 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
-import { inputStyle } from './field.js'
-import { Icon } from './icons.js'
+import { SearchInput } from './field.js'
 import { words } from './words.js'
 
 const MAX_CHARS = 200
@@ -41,21 +40,16 @@ export function SearchBox({
     <search>
       <form onSubmit={submit} className="flex max-w-2xl gap-2">
         <div className="relative min-w-0 flex-1">
-          <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
-            <Icon name="search" />
-          </span>
-          <input
+          <SearchInput
             ref={input}
-            type="search"
             value={typed}
-            onChange={({ target }) => setTyped(target.value)}
+            onChange={setTyped}
             placeholder={words.search.placeholder}
             aria-label={words.search.label}
             aria-describedby={hint}
             maxLength={MAX_CHARS}
             spellCheck={false}
             autoComplete="off"
-            className={`${inputStyle} pl-9`}
           />
         </div>
         <Button type="submit" variant="primary">

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { oneLine } from '../format/untrusted-text.js'
-import { Notice } from './notice.js'
+import { Notice } from './card.js'
 import { words } from './words.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
@@ -11,7 +11,7 @@ export type SearchSchema<Name extends string> = Record<
 >
 
 /** A parameter with a value that the page does not take, as `method=FOO`. */
-export type OddParameter = string
+type OddParameter = string
 
 /**
  * Keeps the state of a page in its address, so that a link leads to the same. Values that the schema does not take are

@@ -11,28 +11,22 @@ import {
 import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery, statusQuery } from '../api/queries.js'
+import { IconButton } from './button.js'
 import { Dialog } from './dialog.js'
-import { Icon, Mark } from './icons.js'
+import { Mark } from './icons.js'
 import { SearchBox } from './search-box.js'
 import { Toasts } from './toast.js'
 import { words as allWords } from './words.js'
 
 const words = allWords.shell
 
+/** The places of the navigation, each with the beginnings of the addresses that belong to it. */
 const places = [
-  {
-    href: '/directory',
-    name: words.directory,
-    isHere: (path: string) => path.startsWith('/directory') || path.startsWith('/merchants'),
-  },
-  {
-    href: '/payments',
-    name: words.payments,
-    isHere: (path: string) => path.startsWith('/payments'),
-  },
-  { href: '/status', name: words.status, isHere: (path: string) => path.startsWith('/status') },
-  { href: '/console', name: words.console, isHere: (path: string) => path.startsWith('/console') },
-]
+  [words.directory, ['/directory', '/merchants']],
+  [words.payments, ['/payments']],
+  [words.status, ['/status']],
+  [words.console, ['/console']],
+] as const
 
 /** The pages that explain, in the order of their links. */
 export const guides = [
@@ -74,11 +68,11 @@ export function Shell({ children }: { children: ReactNode }) {
             // A wider font scrolls here. It never makes a second line, which would move the page.
             className="-my-1 flex min-w-0 flex-1 gap-0.5 overflow-x-auto py-1 [scrollbar-width:none] sm:gap-1"
           >
-            {places.map(({ href, name, isHere }) => (
+            {places.map(([name, starts]) => (
               <Link
-                key={href}
-                href={href}
-                aria-current={isHere(path) ? 'page' : undefined}
+                key={name}
+                href={starts[0]}
+                aria-current={starts.some((start) => path.startsWith(start)) ? 'page' : undefined}
                 className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:font-medium aria-[current]:text-ink sm:px-3 sm:aria-[current]:bg-ink/6"
               >
                 {name}
@@ -183,9 +177,6 @@ function Banners({ path }: { path: string }) {
   )
 }
 
-const iconButton =
-  'inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink'
-
 /** Opens the search for payments, addresses, merchants and words, from every page. `/` does so too, or goes to the search of the page. */
 function SearchButton() {
   const [isOpen, setIsOpen] = useState(false)
@@ -203,16 +194,13 @@ function SearchButton() {
   }, [])
   return (
     <>
-      <button
-        type="button"
-        onClick={() => setIsOpen(true)}
-        aria-label={words.search}
-        aria-keyshortcuts="/"
+      <IconButton
+        label={words.search}
+        icon="search"
         title={words.searchTitle}
-        className={iconButton}
-      >
-        <Icon name="search" />
-      </button>
+        aria-keyshortcuts="/"
+        onClick={() => setIsOpen(true)}
+      />
       {isOpen && (
         <Dialog title={words.search} onClose={() => setIsOpen(false)}>
           <SearchBox isAlone onSearch={() => setIsOpen(false)} />
@@ -246,14 +234,11 @@ function ThemeToggle() {
     dispatchEvent(new Event('arcus:theme'))
   }
   return (
-    <button
-      type="button"
-      onClick={toggle}
-      aria-label={words.theme[other]}
+    <IconButton
+      label={words.theme[other]}
+      icon={theme === 'dark' ? 'sun' : 'moon'}
       title={words.theme[other]}
-      className={iconButton}
-    >
-      <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
-    </button>
+      onClick={toggle}
+    />
   )
 }

@@ -20,46 +20,45 @@ export function TrendOf({ trend: { calls, uptime } }: { trend: Trend }) {
 function Calls({ calls }: { calls: readonly number[] }) {
   const most = Math.max(1, ...calls)
   const total = calls.reduce((sum, count) => sum + count, 0)
-  const text = words.trend.calls(exactCount(total), exactCount(most))
-  return (
-    <svg viewBox="0 0 60 16" className="h-4 w-15 text-accent" role="img" aria-label={text}>
-      <title>{text}</title>
-      {calls.map((count, day) => {
-        const height = count === 0 ? 0.5 : Math.max(1.5, (count / most) * 16)
-        return (
-          <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: a day is its place
-            key={day}
-            x={day * 2 + 0.25}
-            y={16 - height}
-            width="1.5"
-            height={height}
-            fill="currentColor"
-            opacity={count === 0 ? 0.35 : 1}
-          />
-        )
-      })}
-    </svg>
+  const days = calls.map((count) =>
+    count === 0
+      ? { y: 15.5, height: 0.5, className: 'fill-accent opacity-35' }
+      : {
+          y: 16 - heightOf(count / most),
+          height: heightOf(count / most),
+          className: 'fill-accent',
+        },
   )
+  return <Days text={words.trend.calls(exactCount(total), exactCount(most))} days={days} />
 }
+
+const heightOf = (share: number) => Math.max(1.5, share * 16)
 
 function Uptime({ uptime }: { uptime: Trend['uptime'] }) {
   const known = uptime.filter((share) => share !== null)
   const mean = known.reduce((sum, share) => sum + share, 0) / known.length
-  const text = words.trend.uptime(percent(mean), known.length)
+  const days = uptime.map((share) => ({
+    y: share === null ? 13 : 4,
+    height: share === null ? 3 : 12,
+    className: toneOf(share),
+  }))
+  return <Days text={words.trend.uptime(percent(mean), known.length)} days={days} />
+}
+
+interface Day {
+  y: number
+  height: number
+  className: string
+}
+
+/** Draws a bar for each day, in a picture that is 16 units high. */
+function Days({ text, days }: { text: string; days: readonly Day[] }) {
   return (
     <svg viewBox="0 0 60 16" className="h-4 w-15" role="img" aria-label={text}>
       <title>{text}</title>
-      {uptime.map((share, day) => (
-        <rect
-          // biome-ignore lint/suspicious/noArrayIndexKey: a day is its place
-          key={day}
-          x={day * 2 + 0.25}
-          y={share === null ? 13 : 4}
-          width="1.5"
-          height={share === null ? 3 : 12}
-          className={toneOf(share)}
-        />
+      {days.map((bar, day) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a day is its place
+        <rect key={day} x={day * 2 + 0.25} width="1.5" {...bar} />
       ))}
     </svg>
   )

@@ -1,4 +1,4 @@
-import { counted } from '../format/plural.js'
+import { counted } from '../format/amounts.js'
 
 /** `12 payers`. */
 export const payersOf = (count: number) => counted(count, { one: '# payer', other: '# payers' })
@@ -73,6 +73,8 @@ export const words = {
     brokenText:
       'The console may have been updated while it was open, or the connection failed. Drafts are kept on this device.',
     reload: 'Load it again',
+    partMissing:
+      'A part of this page could not be loaded. Arcus may have been updated while it was open.',
     missingTab: 'Not found',
     missing: 'There is no such page',
     missingText: 'The address is mistyped, or the listing was deleted.',

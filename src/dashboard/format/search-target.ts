@@ -1,5 +1,5 @@
 /** The meaning of a text that somebody typed into the one search box. */
-export type SearchTarget =
+type SearchTarget =
   | { kind: 'hash'; hash: string }
   | { kind: 'address'; address: string }
   | { kind: 'words'; words: string }

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ListingClient } from 'arcus-client/listing-client'
-import { Notice } from '../components/notice.js'
+import { Notice } from '../components/card.js'
 import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
@@ -45,13 +45,16 @@ export function WriteOutcome({
       </p>
     )
   }
-  if (write.error !== null) {
-    const rejected = isRejection(write.error)
-    return (
-      <Notice tone={rejected ? 'warn' : 'bad'} title={rejected ? words.notSigned : words.notDone}>
-        {describeError(write.error)}
-      </Notice>
-    )
-  }
+  if (write.error !== null) return <WalletFault error={write.error} title={words.notDone} />
   return write.isSuccess && done !== undefined ? <Notice tone="ok">{done}</Notice> : null
+}
+
+/** Says why nothing was signed, or what `title` says. */
+export function WalletFault({ error, title }: { error: unknown; title: string }) {
+  const isRejected = isRejection(error)
+  return (
+    <Notice tone={isRejected ? 'warn' : 'bad'} title={isRejected ? words.notSigned : title}>
+      {describeError(error)}
+    </Notice>
+  )
 }

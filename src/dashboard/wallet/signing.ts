@@ -12,12 +12,12 @@ import { toChain, useListedNetwork } from './wallet-provider.js'
 import { walletWords as words } from './words.js'
 
 /** No connected wallet can sign. */
-export class NoWalletError extends Error {
+class NoWalletError extends Error {
   override readonly name = 'NoWalletError'
 }
 
 /** The page is open at an address for which the directory takes no signatures. */
-export class WrongOriginError extends Error {
+class WrongOriginError extends Error {
   override readonly name = 'WrongOriginError'
 }
 

@@ -5,8 +5,8 @@ import { type Config, createConfig, injected, unstable_connector, WagmiProvider 
 import { getConnection, switchChain } from 'wagmi/actions'
 import type { ConsoleNetwork } from '../../api/service.js'
 import { settingsQuery } from '../api/queries.js'
+import { Notice } from '../components/card.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
-import { Notice } from '../components/notice.js'
 import { watchAccount } from './session.js'
 import { walletWords as words } from './words.js'
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { exactCount } from '../../../src/dashboard/format/amounts.js'
-import { counted } from '../../../src/dashboard/format/plural.js'
+import { counted, exactCount } from '../../../src/dashboard/format/amounts.js'
 
 it.each([
   [0, '0 payers'],

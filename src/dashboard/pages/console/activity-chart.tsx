@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 import type { ActivityAnswer, ActivityPoint } from '../../../api/activity.js'
 import { type Bar, Bars } from '../../components/bars.js'
-import { Segmented } from '../../components/choices.js'
+import { Segmented } from '../../components/field.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
 import { dayInUtc, timeOfDay } from '../../format/moments.js'
 import { words as all } from './words.js'

@@ -1,7 +1,7 @@
 import { useId, useMemo } from 'react'
 import type { ActivityAnswer, SaleFigures } from '../../../api/activity.js'
 import type { ActivityFilter } from '../../api/queries.js'
-import { ranges, Segmented } from '../../components/choices.js'
+import { ranges, Segmented } from '../../components/field.js'
 import { useSearchState } from '../../components/search-state.js'
 import { exactCount } from '../../format/amounts.js'
 import type { EndpointName } from './activity-table.js'

@@ -6,7 +6,7 @@ import { type ActivityFilter, activityTableQuery, type TableFilter } from '../..
 import { Dot, type Tone } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
-import { type Options, Select } from '../../components/choices.js'
+import { type Options, Select } from '../../components/field.js'
 import { Money } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import { useEffect, useMemo, useState } from 'react'
+import { type ComponentProps, useEffect, useMemo, useState } from 'react'
 import { useConnection } from 'wagmi'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
@@ -9,10 +9,9 @@ import { type Connection, useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
-import { Select } from '../../components/choices.js'
+import { Select } from '../../components/field.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { Notice } from '../../components/notice.js'
 import { OddParameters } from '../../components/search-state.js'
 import { Sentence } from '../../components/sentence.js'
 import { Hex } from '../../components/untrusted-text.js'
@@ -27,8 +26,8 @@ import {
 import { failureText } from '../../format/failures.js'
 import { oneLine, sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { forgetSession, useSession } from '../../wallet/session.js'
+import { WalletFault } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
-import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { WalletPicker } from '../../wallet/wallet-picker.js'
 import { Alerts } from './activity-alerts.js'
 import { Breakdown } from './activity-breakdown.js'
@@ -120,9 +119,7 @@ function SignIn({ owner }: { owner: string | null }) {
       </Empty>
       {login.error !== null && (
         <div className="px-5 pb-5">
-          <Notice tone={isRejection(login.error) ? 'warn' : 'bad'} title={words.notSignedIn}>
-            {describeError(login.error)}
-          </Notice>
+          <WalletFault error={login.error} title={words.notSignedIn} />
         </div>
       )}
       {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
@@ -274,7 +271,7 @@ function ActivityFigures({
   return (
     <Card className="p-5">
       <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
-        <Stat
+        <Compared
           name={named.revenue}
           value={<Usd usd={revenue.usd} />}
           title={named.revenueNote(
@@ -282,44 +279,28 @@ function ActivityFigures({
             exactCount(refunds.count),
             exactUsdc(refunds.usd),
           )}
-          note={
-            <Notes
-              change={compared(Number(revenue.usd), before && Number(before.revenue.usd))}
-              other={revenueNote(summary)}
-            />
-          }
+          change={compared(Number(revenue.usd), before && Number(before.revenue.usd))}
+          note={revenueNote(summary)}
         />
-        <Stat
+        <Compared
           name={named.payments}
           value={shortCount(settle.settled)}
           title={named.paymentsNote(exactCount(settle.settled), exactCount(settle.count))}
-          note={
-            <Notes
-              change={compared(settle.settled, before?.settled)}
-              other={named.failed(exactCount(settle.failed))}
-            />
-          }
+          change={compared(settle.settled, before?.settled)}
+          note={named.failed(exactCount(settle.failed))}
         />
-        <Stat
+        <Compared
           name={named.payers}
           value={shortCount(payers.unique)}
           title={named.payersNote(exactCount(payers.unique), exactCount(payers.repeat))}
-          note={
-            <Notes
-              change={compared(payers.unique, before?.payers)}
-              other={named.cameBack(exactCount(payers.repeat))}
-            />
-          }
+          change={compared(payers.unique, before?.payers)}
+          note={named.cameBack(exactCount(payers.repeat))}
         />
-        <Stat
+        <Compared
           name={named.success}
           value={percent(settle.successRate)}
-          note={
-            <Notes
-              change={before && pointsText(settle.successRate, before.successRate, name)}
-              other={named.ofValid}
-            />
-          }
+          change={before && pointsText(settle.successRate, before.successRate, name)}
+          note={named.ofValid}
           title={named.successNote}
         />
         <Stat
@@ -345,13 +326,19 @@ function ActivityFigures({
   )
 }
 
-function Notes({ change, other }: { change: string | undefined; other: string }) {
-  return (
+/** A figure with how far it is from that of the period before. */
+function Compared({
+  change,
+  note,
+  ...stat
+}: ComponentProps<typeof Stat> & { change: string | undefined }) {
+  const both = (
     <>
       {change !== undefined && <span className="block text-muted">{change}</span>}
-      {other}
+      {note}
     </>
   )
+  return <Stat {...stat} note={both} />
 }
 
 const SHOWN = 6

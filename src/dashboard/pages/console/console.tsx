@@ -10,7 +10,7 @@ import { Overview } from './overview.js'
 import { words } from './words.js'
 
 /** The pages of owners: the only ones that need a wallet. */
-export function Console() {
+export function ConsolePages() {
   return (
     <WalletProvider>
       <AccountBar />
@@ -32,7 +32,7 @@ export function Console() {
   )
 }
 
-export function NewListing() {
+function NewListing() {
   return (
     <>
       <PageTitle title={words.newListing.title}>{words.newListing.lead}</PageTitle>

@@ -4,10 +4,9 @@ import type { MerchantEndpoint, MerchantView, ProbeAnswer } from '../../../api/l
 import { sendJson } from '../../api/http.js'
 import { breakdownQuery } from '../../api/queries.js'
 import { Button, TextLink } from '../../components/button.js'
-import { Card, Section } from '../../components/card.js'
+import { Card, Failure, Section } from '../../components/card.js'
 import { Price, Usd } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
-import { Notice } from '../../components/notice.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { atomicToUsd, exactCount } from '../../format/amounts.js'
 import { sameAddress } from '../../format/untrusted-text.js'
@@ -64,11 +63,7 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
           <p className="mt-1 text-xs text-faint">{words.failures(state.failures)}</p>
         )}
       </div>
-      {probe.error !== null && (
-        <Notice tone="bad" title={words.notChecked}>
-          {probe.error.message}
-        </Notice>
-      )}
+      <Failure title={words.notChecked} of={probe.error} />
     </li>
   )
 }

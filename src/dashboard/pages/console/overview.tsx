@@ -5,12 +5,11 @@ import type { OwnedMerchant } from '../../../api/listings.js'
 import { merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
 import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
-import { Card, Empty, Section } from '../../components/card.js'
+import { Card, Empty, Notice, Section } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
 import { Glyph, Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { Moment } from '../../components/moment.js'
-import { Notice } from '../../components/notice.js'
+import { Moment, When } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
 import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
@@ -167,10 +166,7 @@ function Group({
                 <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">
                   <span className="font-mono">{merchant.id}</span>
                   <span>
-                    <Sentence
-                      text={words.changed}
-                      parts={{ when: <Moment at={merchant.updatedAt * 1000} /> }}
-                    />
+                    <When text={words.changed} at={merchant.updatedAt * 1000} />
                   </span>
                 </p>
               </div>

@@ -5,12 +5,10 @@ import type { HookView } from '../../../api/events.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { hooksQuery } from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
-import { Card, Section } from '../../components/card.js'
+import { Card, Notice, Section } from '../../components/card.js'
 import { TextField } from '../../components/field.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { Moment } from '../../components/moment.js'
-import { Notice } from '../../components/notice.js'
-import { Sentence } from '../../components/sentence.js'
+import { When } from '../../components/moment.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
@@ -118,7 +116,7 @@ function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string |
         {hook.deliveredAt === null ? (
           words.undelivered
         ) : (
-          <Sentence text={words.delivered} parts={{ when: <Moment at={hook.deliveredAt} /> }} />
+          <When text={words.delivered} at={hook.deliveredAt} />
         )}
       </p>
       {hook.lastError !== null && (

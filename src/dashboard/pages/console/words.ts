@@ -1,4 +1,4 @@
-import { plural } from '../../format/plural.js'
+import { plural } from '../../format/amounts.js'
 
 /** The texts of the console, by screen. A name in braces is the place of an element. The editor has its own. */
 export const words = {

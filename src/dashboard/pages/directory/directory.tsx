@@ -1,9 +1,9 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { BrowseAnswer } from '../../../api/discovery.js'
 import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/queries.js'
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
-import { Card, Empty } from '../../components/card.js'
+import { Card, Empty, Failure } from '../../components/card.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page.js'
 import { OddParameters } from '../../components/search-state.js'
 import { Sentence } from '../../components/sentence.js'
@@ -14,13 +14,12 @@ import { FilterBar, isFiltered, useFilters, usualSort } from './filter-bar.js'
 import { words } from './words.js'
 
 /** Lists all endpoints, to browse and search. The address of the page holds every filter. */
-export function Directory() {
+export function DirectoryPage() {
   const { filters, odd, setFilters } = useFilters()
   const sort = filters.sort ?? usualSort(filters)
   const query = useInfiniteQuery(
     endpointsQuery(sort === undefined ? filters : { ...filters, sort }),
   )
-  const filtered = isFiltered(filters)
 
   return (
     <>
@@ -38,70 +37,78 @@ export function Directory() {
           </Card>
         }
       >
-        {({ pages }) => {
-          const items = pages.flatMap((page) => page.items)
-          const total = pages[0]?.total ?? null
-          const correctedQuery = pages[0]?.correctedQuery
-          const counted = total ?? items.length
-          return (
-            <>
-              <MerchantOfId id={filters.query ?? ''} />
-              <p role="status" className="px-1 pb-3 text-xs text-muted">
-                {correctedQuery !== undefined && (
-                  <Sentence
-                    text={words.corrected}
-                    parts={{
-                      query: (
-                        <strong className="text-ink">
-                          <UntrustedText text={correctedQuery} max={200} />
-                        </strong>
-                      ),
-                    }}
-                  />
-                )}{' '}
-                {items.length > 0 &&
-                  (total === null && query.hasNextPage
-                    ? words.best(counted)
-                    : words[filtered ? 'found' : 'all'](counted))}
-              </p>
-              <Card
-                className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
-              >
-                {items.length === 0 ? (
-                  <NoResults filters={filters} onClear={() => setFilters({})} />
-                ) : (
-                  <ul className="divide-y divide-line">
-                    {items.map((item) => (
-                      <EndpointRow
-                        key={item.id}
-                        endpoint={item}
-                        onTag={(tag) => setFilters({ ...filters, tag })}
-                      />
-                    ))}
-                  </ul>
-                )}
-              </Card>
-              {query.isFetchNextPageError && (
-                <div className="mt-4">
-                  <Notice tone="bad" title={words.moreFailed}>
-                    {query.error?.message}
-                  </Notice>
-                </div>
-              )}
-              {query.hasNextPage && (
-                <div className="mt-6 flex justify-center">
-                  <Button
-                    isBusy={query.isFetchingNextPage}
-                    onClick={() => void query.fetchNextPage()}
-                  >
-                    {words.more}
-                  </Button>
-                </div>
-              )}
-            </>
-          )
-        }}
+        {({ pages }) => <Results {...{ pages, query, filters, setFilters }} />}
       </Loaded>
+    </>
+  )
+}
+
+/** Lists what was found so far, with a button for more. */
+function Results({
+  pages,
+  query,
+  filters,
+  setFilters,
+}: {
+  pages: readonly BrowseAnswer[]
+  query: Omit<UseInfiniteQueryResult, 'data'>
+  filters: EndpointFilters
+  setFilters: (filters: EndpointFilters) => void
+}) {
+  const items = pages.flatMap((page) => page.items)
+  const total = pages[0]?.total ?? null
+  const correctedQuery = pages[0]?.correctedQuery
+  const counted = total ?? items.length
+  return (
+    <>
+      <MerchantOfId id={filters.query ?? ''} />
+      <p role="status" className="px-1 pb-3 text-xs text-muted">
+        {correctedQuery !== undefined && (
+          <Sentence
+            text={words.corrected}
+            parts={{
+              query: (
+                <strong className="text-ink">
+                  <UntrustedText text={correctedQuery} max={200} />
+                </strong>
+              ),
+            }}
+          />
+        )}{' '}
+        {items.length > 0 &&
+          (total === null && query.hasNextPage
+            ? words.best(counted)
+            : words[isFiltered(filters) ? 'found' : 'all'](counted))}
+      </p>
+      <Card
+        className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
+      >
+        {items.length === 0 ? (
+          <NoResults filters={filters} onClear={() => setFilters({})} />
+        ) : (
+          <ul className="divide-y divide-line">
+            {items.map((item) => (
+              <EndpointRow
+                key={item.id}
+                endpoint={item}
+                onTag={(tag) => setFilters({ ...filters, tag })}
+              />
+            ))}
+          </ul>
+        )}
+      </Card>
+      {query.isFetchNextPageError && (
+        <div className="mt-4">
+          <Failure title={words.moreFailed} of={query.error} />
+        </div>
+      )}
+      {query.hasNextPage && (
+        <div className="mt-6 flex justify-center">
+          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {words.more}
+          </Button>
+        </div>
+      )}
     </>
   )
 }

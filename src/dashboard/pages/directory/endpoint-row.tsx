@@ -3,7 +3,7 @@ import type { EndpointCard } from '../../../api/discovery.js'
 import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
-import { Moment } from '../../components/moment.js'
+import { When } from '../../components/moment.js'
 import { Sentence } from '../../components/sentence.js'
 import { TrendOf } from '../../components/trend.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
@@ -42,12 +42,7 @@ export function EndpointRow({
                 parts={{ merchant: <UntrustedText text={merchant.name} max={60} /> }}
               />
             </span>
-            <MerchantBadges
-              official={merchant.official}
-              partner={merchant.partner}
-              unclaimed={merchant.unclaimed}
-              checks={merchant.identity?.checks}
-            />
+            <MerchantBadges {...merchant} checks={merchant.identity?.checks} />
           </div>
           <span className="relative font-medium sm:ml-auto">
             <AskedPrice {...endpoint} />
@@ -84,10 +79,7 @@ export function EndpointRow({
             <TrendOf trend={endpoint.trend} />
             {probe !== null && (
               <span>
-                <Sentence
-                  text={words.row.checked}
-                  parts={{ when: <Moment at={probe.checkedAt * 1000} /> }}
-                />
+                <When text={words.row.checked} at={probe.checkedAt * 1000} />
               </span>
             )}
           </span>

@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { callMethods } from '../../../x402/calls.js'
 import type { EndpointFilters } from '../../api/queries.js'
-import { type Options, Select } from '../../components/choices.js'
+import { type Options, SearchInput, Select } from '../../components/field.js'
 import { Icon } from '../../components/icons.js'
 import { type SearchSchema, useSearchState } from '../../components/search-state.js'
 import { Sentence } from '../../components/sentence.js'
@@ -112,37 +112,37 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           </button>
         ))}
         {filters.payTo !== undefined && (
-          <button
-            type="button"
-            onClick={() => set('payTo', undefined)}
-            title={oneLine(filters.payTo, 64)}
-            className={pill(true)}
-          >
-            <span>
-              <Sentence
-                text={words.paidAt}
-                parts={{
-                  address: (
-                    <bdi className="font-mono text-xs">{shortHex(oneLine(filters.payTo, 64))}</bdi>
-                  ),
-                }}
-              />
-            </span>
-            <Icon name="cross" size={10} />
-            <span className="sr-only">{words.remove}</span>
-          </button>
+          <Chip onRemove={() => set('payTo', undefined)}>
+            <Sentence
+              text={words.paidAt}
+              parts={{
+                address: (
+                  <bdi className="font-mono text-xs" title={oneLine(filters.payTo, 64)}>
+                    {shortHex(oneLine(filters.payTo, 64))}
+                  </bdi>
+                ),
+              }}
+            />
+          </Chip>
         )}
         {filters.tag !== undefined && (
-          <button type="button" onClick={() => set('tag', undefined)} className={pill(true)}>
-            <span>
-              <Sentence text={words.tag} parts={{ tag: <bdi>{oneLine(filters.tag, 32)}</bdi> }} />
-            </span>
-            <Icon name="cross" size={10} />
-            <span className="sr-only">{words.remove}</span>
-          </button>
+          <Chip onRemove={() => set('tag', undefined)}>
+            <Sentence text={words.tag} parts={{ tag: <bdi>{oneLine(filters.tag, 32)}</bdi> }} />
+          </Chip>
         )}
       </div>
     </div>
+  )
+}
+
+/** A filter that is on, and is removed by a press. */
+function Chip({ onRemove, children }: { onRemove: () => void; children: ReactNode }) {
+  return (
+    <button type="button" onClick={onRemove} className={pill(true)}>
+      <span>{children}</span>
+      <Icon name="cross" size={10} />
+      <span className="sr-only">{words.remove}</span>
+    </button>
   )
 }
 
@@ -174,18 +174,13 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
 
   return (
     <div className="relative min-w-56 flex-1 max-sm:basis-full">
-      <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
-        <Icon name="search" />
-      </span>
-      <input
-        type="search"
+      <SearchInput
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onChange={setTyped}
         placeholder={words.search}
         aria-label={words.search}
         aria-keyshortcuts="/"
         maxLength={MAX_QUERY_CHARS}
-        className="h-10 w-full rounded-lg border border-line-strong bg-raised pr-10 pl-9 text-sm"
       />
       {typed === '' && (
         <span

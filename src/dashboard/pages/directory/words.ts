@@ -1,5 +1,4 @@
-import { exactCount } from '../../format/amounts.js'
-import { counted } from '../../format/plural.js'
+import { counted, exactCount } from '../../format/amounts.js'
 
 /** The texts of the directory. */
 export const words = {

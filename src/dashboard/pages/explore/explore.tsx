@@ -8,7 +8,7 @@ import { Dot } from '../../components/badge.js'
 import { type Bar, Bars } from '../../components/bars.js'
 import { ButtonLink, TextLink } from '../../components/button.js'
 import { Card } from '../../components/card.js'
-import { Segmented } from '../../components/choices.js'
+import { Segmented } from '../../components/field.js'
 import { AskedPrice, Latency, Money, Stat, Usd } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
@@ -283,7 +283,7 @@ function JustListed() {
       }
     >
       {items === undefined ? (
-        <Skeleton className="m-5 h-52" />
+        <Skeleton className="m-5 h-[17rem]" />
       ) : items.length === 0 ? (
         <Nothing>{words.latest.empty}</Nothing>
       ) : (
@@ -354,7 +354,7 @@ function Panel({
   children: ReactNode
 }) {
   return (
-    <Card className="min-h-[21rem] overflow-hidden">
+    <Card className="overflow-hidden">
       <div className="flex min-h-13 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b border-line px-5 py-2.5">
         <div>
           <h2 className="text-sm font-medium">{title}</h2>

@@ -1,6 +1,5 @@
 import { payersOf } from '../../components/words.js'
-import { exactCount } from '../../format/amounts.js'
-import { counted } from '../../format/plural.js'
+import { counted, exactCount } from '../../format/amounts.js'
 
 /** The texts of the home page. */
 export const words = {

@@ -4,9 +4,9 @@ import { type FormEvent, useState } from 'react'
 import type { ListingStatus } from '../../../api/discovery.js'
 import { requestJson } from '../../api/http.js'
 import { Button } from '../../components/button.js'
+import { Failure, Notice } from '../../components/card.js'
 import { TextField } from '../../components/field.js'
 import { Fact, Price } from '../../components/figures.js'
-import { Notice } from '../../components/notice.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { verdictName, warningText } from '../../format/verdicts.js'
 import { type Quote, readQuote } from '../console/editor/quote.js'
@@ -55,11 +55,7 @@ export function CheckEndpoint() {
       />
       <div aria-live="polite" className="space-y-3">
         {checking.isPending && <p className="text-sm">{words.pending}</p>}
-        {checking.error !== null && (
-          <Notice tone="bad" title={words.failed}>
-            {checking.error.message}
-          </Notice>
-        )}
+        <Failure title={words.failed} of={checking.error} />
         {checking.data !== undefined && <Result {...checking.data} />}
       </div>
     </form>

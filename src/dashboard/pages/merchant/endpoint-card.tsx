@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import {
   type KeyboardEvent,
-  lazy,
   type ReactNode,
   Suspense,
   useEffect,
   useId,
   useRef,
   useState,
-  useSyncExternalStore,
 } from 'react'
+import { useLocationProperty } from 'wouter/use-browser-location'
 import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
 import { healthQuery, pricesQuery, settingsQuery, toolsQuery } from '../../api/queries.js'
@@ -19,8 +18,8 @@ import { CodeBlock } from '../../components/code-block.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { Moment } from '../../components/moment.js'
-import { Sentence } from '../../components/sentence.js'
+import { When } from '../../components/moment.js'
+import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { words as shared } from '../../components/words.js'
 import { duration, percent } from '../../format/amounts.js'
@@ -30,7 +29,7 @@ import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.
 import { words } from './words.js'
 
 /** Loaded on demand, because most readers need no wallet. */
-const TryPanel = lazy(async () => ({ default: (await import('./try/try-panel.js')).TryPanel }))
+const TryPanel = lazyPage(() => import('./try/try-panel.js'), 'TryPanel')
 
 /** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
 export function EndpointCard({
@@ -38,16 +37,11 @@ export function EndpointCard({
   merchantId,
   payTo,
   isOpenAtFirst,
-}: {
-  endpoint: MerchantEndpoint
-  merchantId: string
-  payTo: string
-  isOpenAtFirst: boolean
-}) {
-  const { state, title, description, method, url, price, tags } = endpoint
+}: EndpointProps & { isOpenAtFirst: boolean }) {
+  const { state, title, method, url, price } = endpoint
   const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
-  const isTarget = useHash() === `#${anchor}`
+  const isTarget = useLocationProperty(() => location.hash) === `#${anchor}`
   const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
   const card = useRef<HTMLLIElement>(null)
 
@@ -85,50 +79,61 @@ export function EndpointCard({
           </span>
         </button>
       </h3>
-      {isOpen && (
-        <div className="arriving space-y-4 px-4 pb-6 sm:pr-5 sm:pl-12">
-          {description !== '' && (
-            <div className="max-w-prose text-sm text-pretty text-muted">
-              <UntrustedText text={description} max={1_000} lines />
-            </div>
-          )}
-          <div className="flex flex-wrap items-center gap-2">
-            <MethodChip method={method} />
-            <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
-              <UrlText url={url} max={400} />
-              <CopyButton text={url} name={words.copy.url} />
-            </span>
-            {state.hosted && <Badge tone="accent">{words.endpoint.hosted}</Badge>}
-            {tags.map((tag) => (
-              <Badge key={tag}>
-                <UntrustedText text={tag} max={32} />
-              </Badge>
-            ))}
-          </div>
-          <ProbeReport {...state} />
-          {state.usage !== null && <UsageFigures usage={state.usage} />}
-          {state.rating !== null && (
-            <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
-          )}
-          <History merchantId={merchantId} id={state.id} />
-          <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
-          <CallCode endpoint={endpoint} merchantId={merchantId} />
-          {endpoint.inputSchema !== null && (
-            <details className="text-sm">
-              <summary className="w-fit font-medium text-muted hover:text-ink">
-                {words.endpoint.inputSchema}
-              </summary>
-              <div className="mt-2">
-                <CodeBlock
-                  name={words.copy.inputSchema}
-                  code={JSON.stringify(endpoint.inputSchema, null, 2)}
-                />
-              </div>
-            </details>
-          )}
+      {isOpen && <EndpointDetails {...{ endpoint, merchantId, payTo }} />}
+    </li>
+  )
+}
+
+interface EndpointProps {
+  endpoint: MerchantEndpoint
+  merchantId: string
+  payTo: string
+}
+
+function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
+  const { state, description, method, url, tags } = endpoint
+  return (
+    <div className="arriving space-y-4 px-4 pb-6 sm:pr-5 sm:pl-12">
+      {description !== '' && (
+        <div className="max-w-prose text-sm text-pretty text-muted">
+          <UntrustedText text={description} max={1_000} lines />
         </div>
       )}
-    </li>
+      <div className="flex flex-wrap items-center gap-2">
+        <MethodChip method={method} />
+        <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
+          <UrlText url={url} max={400} />
+          <CopyButton text={url} name={words.copy.url} />
+        </span>
+        {state.hosted && <Badge tone="accent">{words.endpoint.hosted}</Badge>}
+        {tags.map((tag) => (
+          <Badge key={tag}>
+            <UntrustedText text={tag} max={32} />
+          </Badge>
+        ))}
+      </div>
+      <ProbeReport {...state} />
+      {state.usage !== null && <UsageFigures usage={state.usage} />}
+      {state.rating !== null && (
+        <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
+      )}
+      <History merchantId={merchantId} id={state.id} />
+      <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
+      <CallCode endpoint={endpoint} merchantId={merchantId} />
+      {endpoint.inputSchema !== null && (
+        <details className="text-sm">
+          <summary className="w-fit font-medium text-muted hover:text-ink">
+            {words.endpoint.inputSchema}
+          </summary>
+          <div className="mt-2">
+            <CodeBlock
+              name={words.copy.inputSchema}
+              code={JSON.stringify(endpoint.inputSchema, null, 2)}
+            />
+          </div>
+        </details>
+      )}
+    </div>
   )
 }
 
@@ -142,10 +147,7 @@ function UsageFigures({ usage }: { usage: Usage }) {
       )}
       {settleP50Ms !== null && <span>{words.endpoint.settled(duration(settleP50Ms))}</span>}
       <span>
-        <Sentence
-          text={words.endpoint.lastPaid}
-          parts={{ when: <Moment at={lastPaid * 1000} /> }}
-        />
+        <When text={words.endpoint.lastPaid} at={lastPaid * 1000} />
       </span>
     </p>
   )
@@ -174,22 +176,8 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
   )
 }
 
-function subscribe(listener: () => void): () => void {
-  addEventListener('hashchange', listener)
-  addEventListener('popstate', listener)
-  return () => {
-    removeEventListener('hashchange', listener)
-    removeEventListener('popstate', listener)
-  }
-}
-
-/** Returns the fragment of the address, with its `#`. */
-function useHash(): string {
-  return useSyncExternalStore(subscribe, () => location.hash)
-}
-
 /** Opens the panel that calls the endpoint and pays for it. */
-function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: string }) {
+function TryIt(props: EndpointProps) {
   const { data: settings } = useQuery(settingsQuery)
   const [isOpen, setIsOpen] = useState(false)
   // The place of the button is kept, so that nothing moves when it is known whether there is one.
@@ -213,42 +201,23 @@ function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: s
 function CallCode({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
-  const tool = {
-    key: 'tool',
-    name: words.code.tool,
-    content: () => <Tool endpoint={endpoint} merchantId={merchantId} />,
-  }
-  if (endpoint.method === 'MCP') {
-    const call = {
-      key: 'call',
-      name: words.code.toolCall,
-      content: () => <CodeBlock name={words.copy.toolCall} code={toolCallSnippet(endpoint)} />,
-    }
-    return <Tabs label={words.code.label} tabs={[call, tool]} />
-  }
-  return (
-    <Tabs
-      label={words.code.label}
-      tabs={[
-        {
-          key: 'curl',
-          name: words.code.curl,
-          content: () => <CodeBlock name={words.copy.curl} code={curlSnippet(endpoint)} />,
-        },
-        {
-          key: 'fetch',
-          name: words.code.fetch,
-          content: () =>
-            network === undefined ? (
-              <Skeleton className="h-40" />
-            ) : (
-              <CodeBlock name={words.copy.fetch} code={fetchSnippet(endpoint, network)} />
-            ),
-        },
-        tool,
-      ]}
-    />
-  )
+  const { copy, code } = words
+  const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
+  const fetchCode = () =>
+    network === undefined ? (
+      <Skeleton className="h-40" />
+    ) : (
+      block(copy.fetch, fetchSnippet(endpoint, network))
+    )
+  const tabs: Tab[] =
+    endpoint.method === 'MCP'
+      ? [[code.toolCall, () => block(copy.toolCall, toolCallSnippet(endpoint))]]
+      : [
+          [code.curl, () => block(copy.curl, curlSnippet(endpoint))],
+          [code.fetch, fetchCode],
+        ]
+  const tool: Tab = [code.tool, () => <Tool endpoint={endpoint} merchantId={merchantId} />]
+  return <Tabs label={code.label} tabs={[...tabs, tool]} />
 }
 
 function Tool({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
@@ -265,25 +234,20 @@ function Tool({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId
   )
 }
 
-interface Tab {
-  key: string
-  name: string
-  content: () => ReactNode
-}
+type Tab = readonly [name: string, content: () => ReactNode]
 
 /** Tabs after the ARIA practices: arrow keys move, and one panel is shown. */
-function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
+function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  const [chosen, setChosen] = useState(tabs[0]?.key)
-  const shown = tabs.find(({ key }) => key === chosen) ?? tabs[0]
+  const [chosen, setChosen] = useState(0)
 
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (step === undefined || shown === undefined) return
+    if (step === undefined) return
     event.preventDefault()
-    const next = (tabs.indexOf(shown) + step + tabs.length) % tabs.length
-    setChosen(tabs[next]?.key)
+    const next = (chosen + step + tabs.length) % tabs.length
+    setChosen(next)
     list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
   }
 
@@ -296,29 +260,24 @@ function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
         onKeyDown={move}
         className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
       >
-        {tabs.map(({ key, name }) => {
-          const isShown = key === shown?.key
-          return (
-            <button
-              key={key}
-              type="button"
-              role="tab"
-              id={`${id}-${key}`}
-              aria-selected={isShown}
-              aria-controls={`${id}-panel`}
-              tabIndex={isShown ? 0 : -1}
-              onClick={() => setChosen(key)}
-              className={`-mb-px h-9 shrink-0 border-b-2 px-3 text-sm font-medium ${
-                isShown ? 'border-accent text-ink' : 'border-transparent text-muted hover:text-ink'
-              }`}
-            >
-              {name}
-            </button>
-          )
-        })}
+        {tabs.map(([name], index) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${id}-${index}`}
+            aria-selected={index === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={index === chosen ? 0 : -1}
+            onClick={() => setChosen(index)}
+            className="-mb-px h-9 shrink-0 border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
+          >
+            {name}
+          </button>
+        ))}
       </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown?.key}`}>
-        {shown?.content()}
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+        {tabs[chosen]?.[1]()}
       </div>
     </div>
   )

@@ -4,7 +4,7 @@ import { settingsQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'
-import { Moment } from '../../components/moment.js'
+import { When } from '../../components/moment.js'
 import { Sentence } from '../../components/sentence.js'
 import { OutLink, UntrustedText } from '../../components/untrusted-text.js'
 import { words } from './words.js'
@@ -61,10 +61,7 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
                 </p>
                 {check !== undefined && (
                   <p className="text-xs text-faint">
-                    <Sentence
-                      text={words.checked}
-                      parts={{ when: <Moment at={check.checkedAt * 1000} /> }}
-                    />
+                    <When text={words.checked} at={check.checkedAt * 1000} />
                   </p>
                 )}
               </div>

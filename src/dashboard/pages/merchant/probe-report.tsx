@@ -1,7 +1,6 @@
 import type { EndpointState } from '../../../api/listings.js'
 import { StatusDot } from '../../components/badge.js'
-import { Moment } from '../../components/moment.js'
-import { Sentence } from '../../components/sentence.js'
+import { When } from '../../components/moment.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import {
   verdictForBuyers,
@@ -30,18 +29,12 @@ export function ProbeReport({
           <span>{words.endpoint.unchecked}</span>
         ) : (
           <span>
-            <Sentence
-              text={words.checked}
-              parts={{ when: <Moment at={probe.checkedAt * 1000} /> }}
-            />
+            <When text={words.checked} at={probe.checkedAt * 1000} />
           </span>
         )}
         {nextProbeAt !== null && (
           <span>
-            <Sentence
-              text={words.endpoint.nextCheck}
-              parts={{ when: <Moment at={nextProbeAt * 1000} /> }}
-            />
+            <When text={words.endpoint.nextCheck} at={nextProbeAt * 1000} />
           </span>
         )}
       </div>

@@ -15,14 +15,14 @@ import { memberOf } from '../../../x402/json.js'
 import { requestJson } from '../../api/http.js'
 import { attestationQuery, paymentPath } from '../../api/queries.js'
 import { Button } from '../../components/button.js'
-import { Card } from '../../components/card.js'
+import { Card, Failure, Notice } from '../../components/card.js'
 import { TextArea } from '../../components/field.js'
 import { Fact } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
-import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page.js'
 import { Sentence } from '../../components/sentence.js'
 import { Hex } from '../../components/untrusted-text.js'
+import { sameAddress } from '../../format/untrusted-text.js'
 import { words as texts } from './words.js'
 
 const words = texts.attestation
@@ -72,11 +72,7 @@ export function AttestationCheck() {
         </Button>
       </form>
       <div className="mt-8 max-w-3xl space-y-5" aria-live="polite">
-        {check.isError && (
-          <Notice tone="bad" title={words.checkFailed}>
-            {check.error.message}
-          </Notice>
-        )}
+        <Failure title={words.checkFailed} of={check.error} />
         {check.data !== undefined && <Found finding={check.data} />}
       </div>
     </>
@@ -109,11 +105,7 @@ export function OwnAttestation({ payment }: { payment: PaymentStatus }) {
         />
       </p>
       <div aria-live="polite">
-        {check.isError && (
-          <Notice tone="bad" title={words.checkFailed}>
-            {check.error.message}
-          </Notice>
-        )}
+        <Failure title={words.checkFailed} of={check.error} />
         {verdict === undefined ? (
           <Button size="sm" isBusy={check.isPending} onClick={() => check.mutate(attestation)}>
             {words.check}
@@ -161,8 +153,8 @@ async function checkAttestation({ payload, signature }: Attestation): Promise<Fi
     requestJson<FacilitatorAnswer>('/.well-known/x402'),
     paymentsOf(payload.transaction),
   ])
-  const isOwnKey = isSame(about.attestation?.facilitator ?? '', payload.facilitator)
-  if (!isSame(signer, payload.facilitator)) {
+  const isOwnKey = sameAddress(about.attestation?.facilitator, payload.facilitator)
+  if (!sameAddress(signer, payload.facilitator)) {
     return { payload, verdict: 'wrongSignature', signer, isOwnKey }
   }
   if (payments.length === 0) return { payload, verdict: 'notFound', isOwnKey }
@@ -184,14 +176,10 @@ function isAbout(payload: AttestationPayload, payment: PaymentStatus): boolean {
   return (
     payment.network === payload.network &&
     payment.amount === payload.amount &&
-    isSame(payment.payer, payload.payer) &&
-    isSame(payment.payTo, payload.payee) &&
-    isSame(payment.asset, payload.asset)
+    sameAddress(payment.payer, payload.payer) &&
+    sameAddress(payment.payTo, payload.payee) &&
+    sameAddress(payment.asset, payload.asset)
   )
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
 }
 
 const tones = {

@@ -1,13 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import { useSearch } from 'wouter'
+import type { ReactNode } from 'react'
+import { Link, useSearch } from 'wouter'
 import type { PaymentStatus } from '../../../api/payments.js'
-import { paymentsQuery } from '../../api/queries.js'
-import { ButtonLink } from '../../components/button.js'
-import { Empty } from '../../components/card.js'
+import { paymentPath, paymentsQuery, receiptQuery } from '../../api/queries.js'
+import { Badge, type Tone } from '../../components/badge.js'
+import { ButtonLink, quietLink, TextLink } from '../../components/button.js'
+import { Card, Empty, Section } from '../../components/card.js'
+import { Fact, Money, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
-import { PaymentCard, PaymentLine } from './payment-card.js'
+import { Sentence } from '../../components/sentence.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { duration } from '../../format/amounts.js'
+import { failureText } from '../../format/failures.js'
+import { OwnAttestation } from './attestation.js'
 import { words } from './words.js'
 
 /** Shows the payment of a payer and nonce; the query tells several of them apart. */
@@ -68,4 +76,251 @@ function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
       </ul>
     </>
   )
+}
+
+const tones: Record<PaymentStatus['state'], Tone> = {
+  queued: 'warn',
+  submitted: 'warn',
+  confirmed: 'ok',
+  failed: 'bad',
+}
+
+/** A payment in a list of those of its transaction. */
+export function PaymentLine({ payment }: { payment: PaymentStatus }) {
+  return (
+    <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 px-5 py-3 text-sm hover:bg-sunken/60">
+      <Link href={paymentPath(payment)} className="font-medium after:absolute after:inset-0">
+        <Money {...payment} />
+      </Link>
+      <span className="min-w-0 flex-1 basis-64 font-mono text-xs break-all text-muted">
+        {payment.payer} → {payment.payTo}
+      </span>
+      <Badge tone={tones[payment.state]}>{words.states[payment.state].name}</Badge>
+    </li>
+  )
+}
+
+/** Everything that is known about a payment: from whom, for what, when, and its proofs. */
+export function PaymentCard({ payment }: { payment: PaymentStatus }) {
+  const { name, meaning } = words.states[payment.state]
+  return (
+    <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
+      <Card>
+        <div className="flex flex-wrap items-start justify-between gap-4 border-b border-line px-5 py-4">
+          <div>
+            <p className="text-3xl font-semibold tracking-tight">
+              <Money {...payment} />
+            </p>
+            <p className="text-sm text-muted">{meaning}</p>
+          </div>
+          <Badge tone={tones[payment.state]}>{name}</Badge>
+        </div>
+        <PaymentFacts payment={payment} />
+        <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
+          {payment.state === 'confirmed' && (
+            <a href={paymentPath(payment, '/receipt')} className={quietLink}>
+              {words.receipt}
+            </a>
+          )}
+          <Link href={paymentPath(payment)} className={quietLink}>
+            {words.link}
+          </Link>
+        </div>
+      </Card>
+      <div className="space-y-8">
+        <Section title={words.timeline.title}>
+          <Timeline payment={payment} />
+        </Section>
+        {payment.state === 'confirmed' && (
+          <Section title={words.attestation.title}>
+            <OwnAttestation payment={payment} />
+          </Section>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function PaymentFacts({ payment }: { payment: PaymentStatus }) {
+  const { network, transaction, errorReason, errorMessage } = payment
+  return (
+    <dl className="divide-y divide-line px-5 text-sm">
+      <Fact name={words.fact.from}>
+        <Hex hex={payment.payer} kind="address" network={network} isFull />
+      </Fact>
+      <Fact name={words.fact.to}>
+        <Hex hex={payment.payTo} kind="address" network={network} isFull />
+        <p className="text-xs">
+          <Link href={`/directory?payTo=${payment.payTo}`} className={`text-muted ${quietLink}`}>
+            {words.fact.paidHere}
+          </Link>
+        </p>
+      </Fact>
+      {payment.state === 'confirmed' && <PaidFor payment={payment} />}
+      <Fact name={words.fact.transaction}>
+        {transaction === null ? (
+          words.fact.noTransaction
+        ) : (
+          <>
+            <Hex hex={transaction} kind="tx" network={network} isFull />
+            {payment.blockNumber !== null && (
+              <p className="text-xs text-muted">{words.fact.block(payment.blockNumber)}</p>
+            )}
+          </>
+        )}
+      </Fact>
+      <Fact name={words.fact.nonce}>
+        <span className="font-mono text-xs break-all">{payment.nonce}</span>
+      </Fact>
+      {errorReason !== null && (
+        <Fact name={words.fact.reason}>
+          <span title={errorReason}>{failureText(errorReason)}</span>
+          {errorMessage !== null && (
+            <p className="text-muted">
+              <UntrustedText text={errorMessage} max={400} />
+            </p>
+          )}
+        </Fact>
+      )}
+      {payment.gasUsd !== null && (
+        <Fact name={words.fact.gas}>
+          <Usd usd={payment.gasUsd} />
+        </Fact>
+      )}
+      <Fact name={words.fact.network}>
+        <span className="font-mono text-xs">{network}</span>
+      </Fact>
+    </dl>
+  )
+}
+
+/**
+ * Names the merchant whose listing speaks for the recipient, and the resource as the payer stated it. Without such a
+ * listing nothing is shown: the resource is only the payer's word.
+ */
+function PaidFor({ payment }: { payment: PaymentStatus }) {
+  const { data } = useQuery(receiptQuery(paymentPath(payment, '/receipt')))
+  if (data === undefined) return <Fact name={words.fact.for}>{words.fact.loading}</Fact>
+  const { merchant, merchantId, resource } = data
+  if (merchant === null || merchantId === null) {
+    return <Fact name={words.fact.for}>{words.fact.unlisted}</Fact>
+  }
+  return (
+    <Fact name={words.fact.for}>
+      <TextLink href={`/merchants/${encodeURIComponent(merchantId)}`}>
+        <UntrustedText text={merchant} max={60} />
+      </TextLink>
+      {resource !== null && (
+        <p className="text-xs text-muted">
+          <Sentence
+            text={words.fact.resource}
+            parts={{
+              resource: (
+                <span className="font-mono break-all">
+                  <UntrustedText text={resource.split(/[?#]/, 1)[0] ?? ''} max={256} />
+                </span>
+              ),
+            }}
+          />
+        </p>
+      )}
+    </Fact>
+  )
+}
+
+interface Step {
+  name: string
+  /** ISO 8601; `null` where it did not happen yet, or is not known. */
+  at: string | null
+  note: ReactNode
+  tone?: Tone
+}
+
+function stepsOf(payment: PaymentStatus): Step[] {
+  const { state, createdAt, sentAt, updatedAt, deliveredAt, transaction, delivered } = payment
+  const accepted: Step = {
+    name: words.timeline.accepted,
+    at: createdAt,
+    note: words.timeline.acceptedText,
+  }
+  const sent: Step = {
+    name: words.timeline.sent,
+    at: sentAt,
+    note:
+      sentAt === null && transaction !== null
+        ? words.timeline.sentByOthers
+        : words.timeline.sentText,
+  }
+  if (state === 'failed') {
+    const failed: Step = {
+      name: words.timeline.failed,
+      at: updatedAt,
+      note: words.timeline.failedText,
+      tone: 'bad',
+    }
+    return sentAt === null ? [accepted, failed] : [accepted, sent, failed]
+  }
+  const isConfirmed = state === 'confirmed'
+  return [
+    accepted,
+    sent,
+    {
+      name: words.timeline.confirmed,
+      at: isConfirmed ? updatedAt : null,
+      note: isConfirmed ? words.timeline.confirmedText : words.timeline.unconfirmed,
+      tone: 'ok',
+    },
+    {
+      name: words.timeline.answered,
+      at: deliveredAt,
+      note: delivered ? words.timeline.answeredText : words.timeline.unanswered,
+      tone: 'ok',
+    },
+  ]
+}
+
+/** Shows when each thing happened, with the time since the step before. */
+function Timeline({ payment }: { payment: PaymentStatus }) {
+  const steps = stepsOf(payment)
+  let before: number | undefined
+  return (
+    <ol className="space-y-4">
+      {steps.map(({ name, at, note, tone = 'accent' }) => {
+        const since = at === null || before === undefined ? undefined : Date.parse(at) - before
+        if (at !== null) before = Date.parse(at)
+        return (
+          <li key={name} className="relative border-l border-line-strong pb-1 pl-5">
+            <span
+              className={`absolute top-1.5 -left-[5px] size-2.5 rounded-full border ${at === null ? 'border-line-strong bg-paper' : dots[tone]}`}
+              aria-hidden="true"
+            />
+            <p className="flex flex-wrap items-baseline gap-x-2 text-sm font-medium">
+              {name}
+              <span className="text-xs font-normal text-muted tabular">
+                {at === null ? (
+                  words.timeline.noTime
+                ) : since === undefined || since < 0 ? (
+                  <Moment at={at} />
+                ) : (
+                  <Sentence
+                    text={words.timeline.since}
+                    parts={{ when: <Moment at={at} />, duration: duration(since) }}
+                  />
+                )}
+              </span>
+            </p>
+            <p className="text-xs text-pretty text-muted">{note}</p>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+const dots: Record<Tone, string> = {
+  accent: 'border-accent bg-accent',
+  ok: 'border-ok bg-ok',
+  bad: 'border-bad bg-bad',
+  warn: 'border-warn bg-warn',
+  plain: 'border-faint bg-faint',
 }

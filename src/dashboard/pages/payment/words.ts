@@ -1,5 +1,4 @@
-import { exactCount } from '../../format/amounts.js'
-import { counted } from '../../format/plural.js'
+import { counted, exactCount } from '../../format/amounts.js'
 
 /** The texts of the pages of payments and of their attestations. */
 export const words = {

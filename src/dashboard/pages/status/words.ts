@@ -1,5 +1,4 @@
-import { exactCount } from '../../format/amounts.js'
-import { counted } from '../../format/plural.js'
+import { counted, exactCount } from '../../format/amounts.js'
 
 const minutes = (count: number) =>
   counted(count, { one: '# minute', other: '# minutes' }, exactCount)

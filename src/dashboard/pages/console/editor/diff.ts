@@ -1,6 +1,7 @@
 import type { Listing, ListingEndpoint } from 'arcus-client/listing'
 import { type CallExample, parametersIn, targetKey } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
+import { sameAddress } from '../../../format/untrusted-text.js'
 import { type ListedToken, tokenOf } from './draft.js'
 import { words } from './words.js'
 
@@ -46,8 +47,7 @@ export function diffListings(
     endpoints.push({ kind: 'removed', name: key, changes: compare(fieldsOf(endpoint), {}) })
   }
   const fields = compare(before === undefined ? {} : merchantFields(before), merchantFields(after))
-  const changesPayTo =
-    before !== undefined && before.payTo.toLowerCase() !== after.payTo.toLowerCase()
+  const changesPayTo = before !== undefined && !sameAddress(before.payTo, after.payTo)
   return { fields, endpoints, changesPayTo }
 }
 
@@ -90,7 +90,7 @@ function compare(before: Fields, after: Fields): FieldChange[] {
 
 /** Compares two texts; addresses in any case. */
 function isSame(field: string, was: string, is: string): boolean {
-  return field === PAID_TO ? was.toLowerCase() === is.toLowerCase() : was === is
+  return field === PAID_TO ? sameAddress(was, is) : was === is
 }
 
 function keyOf(endpoint: ListingEndpoint): string {

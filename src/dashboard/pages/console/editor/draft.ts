@@ -204,7 +204,7 @@ export function isBlank(draft: ListingDraft): boolean {
 }
 
 /** Writes indented JSON; nothing for a missing or empty value. */
-function jsonText(value: unknown): string {
+export function jsonText(value: unknown): string {
   const isNothing =
     value === undefined ||
     value === null ||

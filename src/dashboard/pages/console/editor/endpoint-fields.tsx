@@ -4,17 +4,15 @@ import { callMethods, parametersIn, uncalledMethods } from '../../../../x402/cal
 import { settingsQuery } from '../../../api/queries.js'
 import { Badge, MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
-import { Select } from '../../../components/choices.js'
-import { Field, TextArea, TextField } from '../../../components/field.js'
+import { Failure, Notice } from '../../../components/card.js'
+import { Field, Select, TextArea, TextField } from '../../../components/field.js'
 import { Icon } from '../../../components/icons.js'
-import { Notice } from '../../../components/notice.js'
 import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
 import { oneLine } from '../../../format/untrusted-text.js'
 import { verdictName } from '../../../format/verdicts.js'
 import type { Problems } from './compose-listing.js'
 import { type EndpointDraft, fillEndpoint, listedTokens, tokenOf } from './draft.js'
-import { differences } from './found.js'
-import { FoundPanel } from './found-panel.js'
+import { differences, FoundPanel } from './found.js'
 import { isLive, readQuote } from './quote.js'
 import { words as all } from './words.js'
 
@@ -92,17 +90,23 @@ export function EndpointFields(props: EndpointFieldsProps) {
   )
 }
 
+/** Binds a control to a field of the draft and to its problem. */
+type Bind = <Name extends keyof EndpointDraft>(
+  name: Name,
+) => {
+  value: EndpointDraft[Name]
+  error: string | undefined
+  onChange: (value: EndpointDraft[Name]) => void
+}
+
 type FieldsProps = Omit<EndpointFieldsProps, 'isOpenAtFirst' | 'onRemove'>
 
 function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
-  const { method, pricing } = endpoint
-  const tokens = listedTokens(useQuery(settingsQuery).data)
-  const token = tokenOf(endpoint, tokens)
-  /** Binds a control to a field of the draft and to its problem. */
-  const bind = <Name extends keyof EndpointDraft>(name: Name) => ({
+  const { method } = endpoint
+  const bind: Bind = (name) => ({
     value: endpoint[name],
     error: problems[`${path}.${name}`],
-    onChange: (value: EndpointDraft[Name]) =>
+    onChange: (value) =>
       onChange({ ...endpoint, ...(addresses.has(name) && { found: null }), [name]: value }),
   })
   return (
@@ -147,6 +151,40 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
         maxLength={100}
         {...bind('title')}
       />
+      <PriceFields endpoint={endpoint} bind={bind} />
+      <TextArea
+        place="sm:col-span-6"
+        label={all.form.description}
+        rows={3}
+        {...bind('description')}
+      />
+      <TextArea
+        place="sm:col-span-3"
+        label={words[parametersIn(method)]}
+        hint={uncalledMethods.includes(method) ? words.notCalled(method) : words.called}
+        rows={5}
+        isCode
+        {...bind('example')}
+      />
+      <TextArea
+        place="sm:col-span-3"
+        label={words.inputSchema}
+        hint={words.inputSchemaNote}
+        rows={5}
+        isCode
+        {...bind('inputSchema')}
+      />
+    </div>
+  )
+}
+
+/** Edits what a call costs, and the tags, which share its line. */
+function PriceFields({ endpoint, bind }: { endpoint: EndpointDraft; bind: Bind }) {
+  const { pricing } = endpoint
+  const tokens = listedTokens(useQuery(settingsQuery).data)
+  const token = tokenOf(endpoint, tokens)
+  return (
+    <>
       <TextField
         place="sm:col-span-2"
         label={words.price(token.symbol)}
@@ -188,29 +226,7 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
         maxLength={400}
         {...bind('tags')}
       />
-      <TextArea
-        place="sm:col-span-6"
-        label={all.form.description}
-        rows={3}
-        {...bind('description')}
-      />
-      <TextArea
-        place="sm:col-span-3"
-        label={words[parametersIn(method)]}
-        hint={uncalledMethods.includes(method) ? words.notCalled(method) : words.called}
-        rows={5}
-        isCode
-        {...bind('example')}
-      />
-      <TextArea
-        place="sm:col-span-3"
-        label={words.inputSchema}
-        hint={words.inputSchemaNote}
-        rows={5}
-        isCode
-        {...bind('inputSchema')}
-      />
-    </div>
+    </>
   )
 }
 
@@ -235,7 +251,7 @@ function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onCha
         <Icon name="again" size={13} />
         {words.checkAgain}
       </Button>
-      {read.error !== null && <Notice tone="bad">{read.error.message}</Notice>}
+      <Failure of={read.error} />
       {quote !== undefined && !read.isPending && (
         <Notice
           tone={quote.listing === null ? 'warn' : 'ok'}

@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ChangeEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.js'
+import { Failure, Notice } from '../../../components/card.js'
 import { Field, inputStyle, TextField } from '../../../components/field.js'
-import { Notice } from '../../../components/notice.js'
 import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
 import type { EndpointDraft } from './draft.js'
 import { checkAll, type Outcome, type Progress } from './import-queue.js'
@@ -78,11 +78,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
           isCode
         />
       </div>
-      {read.error !== null && (
-        <Notice tone="bad" title={words.notRead}>
-          {read.error.message}
-        </Notice>
-      )}
+      <Failure title={words.notRead} of={read.error} />
       {read.data !== undefined && add.data === undefined && (
         <>
           <Operations found={read.data} chosen={chosen} onChoose={setChosen} />
@@ -95,33 +91,37 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             >
               {words.check(chosen.size)}
             </Button>
-            {add.isPending && progress !== undefined && (
-              <>
-                <Button onClick={() => stop.current?.abort()}>{words.stop}</Button>
-                <progress
-                  aria-label={words.progress}
-                  value={progress.done}
-                  max={progress.total}
-                  className="h-2 w-32 accent-accent"
-                />
-                <p className="text-sm text-muted tabular">
-                  {(progress.isWaiting ? words.waiting : words.checked)(
-                    progress.done,
-                    progress.total,
-                  )}
-                </p>
-              </>
-            )}
-            {add.isPending && (
-              <p role="status" className="text-sm text-muted">
-                {words.calls}
-              </p>
-            )}
+            {add.isPending && <Checking progress={progress} onStop={() => stop.current?.abort()} />}
           </div>
         </>
       )}
       {add.data !== undefined && <Result {...add.data} />}
     </div>
+  )
+}
+
+/** Says how far the checks are, and stops them. */
+function Checking({ progress, onStop }: { progress: Progress | undefined; onStop: () => void }) {
+  return (
+    <>
+      {progress !== undefined && (
+        <>
+          <Button onClick={onStop}>{words.stop}</Button>
+          <progress
+            aria-label={words.progress}
+            value={progress.done}
+            max={progress.total}
+            className="h-2 w-32 accent-accent"
+          />
+          <p className="text-sm text-muted tabular">
+            {(progress.isWaiting ? words.waiting : words.checked)(progress.done, progress.total)}
+          </p>
+        </>
+      )}
+      <p role="status" className="text-sm text-muted">
+        {words.calls}
+      </p>
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 import { ArcusError } from 'arcus-client/calls'
 import { uncalledMethods } from '../../../../x402/calls.js'
 import { verdictName } from '../../../format/verdicts.js'
-import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
+import { type EndpointDraft, emptyEndpoint, fillEndpoint, jsonText } from './draft.js'
 import { isLive, readQuote } from './quote.js'
 import type { Operation } from './read-openapi.js'
 import { words } from './words.js'
@@ -103,26 +103,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-function draftOf({
-  method,
-  url,
-  title,
-  description,
-  tags,
-  beside,
-  ...rest
-}: Operation): EndpointDraft {
-  const { example, inputSchema } = rest
-  const isEmpty = typeof example === 'object' && Object.keys(example ?? {}).length === 0
-  return {
-    ...emptyEndpoint(),
-    method,
-    url,
-    title,
-    description,
-    tags: tags.join(', '),
-    beside,
-    example: isEmpty ? '' : JSON.stringify(example, null, 2),
-    inputSchema: inputSchema === null ? '' : JSON.stringify(inputSchema, null, 2),
-  }
+function draftOf({ tags, example, inputSchema, ...rest }: Operation): EndpointDraft {
+  const texts = { tags: tags.join(', '), example: jsonText(example) }
+  return { ...emptyEndpoint(), ...rest, ...texts, inputSchema: jsonText(inputSchema) }
 }

@@ -6,9 +6,8 @@ import { useConnection } from 'wagmi'
 import type { MerchantView } from '../../../../api/listings.js'
 import { settingsQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
-import { Moment } from '../../../components/moment.js'
-import { Notice } from '../../../components/notice.js'
-import { Sentence } from '../../../components/sentence.js'
+import { Notice } from '../../../components/card.js'
+import { When } from '../../../components/moment.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
 import { type Composed, composeListing, type Problems } from './compose-listing.js'
@@ -68,15 +67,14 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     )
   }
   if (ready !== undefined) {
-    const before = merchant === undefined ? undefined : composeListing(draftOf(merchant), tokens)
-    const listed = before?.ok === true ? before.listing : undefined
+    const before = merchant && composeListing(draftOf(merchant), tokens)
     return (
       <Step key="review">
         <Review
           id={ready.id}
           listing={ready.listing}
           draft={form.draft}
-          diff={diffListings(listed, ready.listing, tokens)}
+          diff={diffListings(before?.ok ? before.listing : undefined, ready.listing, tokens)}
           isNew={merchant === undefined}
           owner={merchant?.owner ?? undefined}
           isSigning={save.isPending}
@@ -89,42 +87,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
   }
   return (
     <div className="space-y-8">
-      {form.isStale && (
-        <Notice
-          tone="warn"
-          title={words.stale}
-          action={
-            <span className="flex gap-2">
-              <Button size="sm" onClick={form.rebase}>
-                {words.keepMine}
-              </Button>
-              <Button size="sm" onClick={() => form.drop()}>
-                {words.discardMine}
-              </Button>
-            </span>
-          }
-        >
-          {words.staleNote}
-        </Notice>
-      )}
-      {form.kept !== undefined && !form.isStale && !isBlank(form.draft) && (
-        <Notice
-          title={words.kept}
-          action={
-            <Button
-              size="sm"
-              onClick={() => {
-                setProblems({})
-                form.drop()
-              }}
-            >
-              {words.discard}
-            </Button>
-          }
-        >
-          <Sentence text={words.keptNote} parts={{ when: <Moment at={form.kept.savedAt} /> }} />
-        </Notice>
-      )}
+      <DraftNotice form={form} onDiscard={() => setProblems({})} />
       {save.error !== null && (
         <Notice tone="bad" title={words.refused}>
           {words.refusedNote}
@@ -139,6 +102,53 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
         onReview={review}
       />
     </div>
+  )
+}
+
+/** Says that the form shows a draft of this device, and whether the listing has changed meanwhile. */
+function DraftNotice({
+  form,
+  onDiscard,
+}: {
+  form: ReturnType<typeof useDraft>
+  onDiscard: () => void
+}) {
+  const discard = () => {
+    onDiscard()
+    form.drop()
+  }
+  if (form.isStale) {
+    return (
+      <Notice
+        tone="warn"
+        title={words.stale}
+        action={
+          <span className="flex gap-2">
+            <Button size="sm" onClick={form.rebase}>
+              {words.keepMine}
+            </Button>
+            <Button size="sm" onClick={discard}>
+              {words.discardMine}
+            </Button>
+          </span>
+        }
+      >
+        {words.staleNote}
+      </Notice>
+    )
+  }
+  if (form.kept === undefined || isBlank(form.draft)) return null
+  return (
+    <Notice
+      title={words.kept}
+      action={
+        <Button size="sm" onClick={discard}>
+          {words.discard}
+        </Button>
+      }
+    >
+      <When text={words.keptNote} at={form.kept.savedAt} />
+    </Notice>
   )
 }
 

@@ -1,13 +1,19 @@
 import { type FormEvent, Suspense, useEffect, useRef } from 'react'
 import { Button } from '../../../components/button.js'
-import { Card, Section } from '../../../components/card.js'
+import { Card, Notice, Section } from '../../../components/card.js'
 import { TextArea, TextField } from '../../../components/field.js'
 import { Skeleton } from '../../../components/loaded.js'
-import { Notice } from '../../../components/notice.js'
 import { lazyPage } from '../../../components/page.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 import type { Problems } from './compose-listing.js'
-import { emptyEndpoint, fillEndpoint, idFromName, type ListingDraft, type Method } from './draft.js'
+import {
+  type EndpointDraft,
+  emptyEndpoint,
+  fillEndpoint,
+  idFromName,
+  type ListingDraft,
+  type Method,
+} from './draft.js'
 import { EndpointFields } from './endpoint-fields.js'
 import type { Imported } from './import-openapi.js'
 import { PasteUrl } from './paste-url.js'
@@ -16,7 +22,7 @@ import { words as all } from './words.js'
 
 const words = all.form
 
-const ImportOpenApi = lazyPage(async () => (await import('./import-openapi.js')).ImportOpenApi)
+const ImportOpenApi = lazyPage(() => import('./import-openapi.js'), 'ImportOpenApi')
 
 interface ListingFormProps {
   draft: ListingDraft
@@ -47,36 +53,10 @@ export function ListingForm(props: ListingFormProps) {
   }, [count])
   const set = (part: Partial<ListingDraft>) => onChange({ ...draft, ...part })
 
-  const add = (quote: Quote, takesFocus: boolean) => {
-    if (!isLive(quote)) return
-    const { listing } = quote
-    const endpoint = fillEndpoint(emptyEndpoint(), quote)
+  const add = (endpoint: EndpointDraft, found: Partial<Imported>, takesFocus: boolean) => {
     opened.current.add(endpoint.key)
-    const name = draft.name || hostName(listing.url)
     isAdding.current = takesFocus
-    set({
-      endpoints: [...draft.endpoints, endpoint],
-      name,
-      id: draft.id || (isNew ? idFromName(name) : draft.id),
-      payTo: draft.payTo || listing.payTo,
-    })
-  }
-  const addImported = ({ name, description, payTo, endpoints }: Imported) =>
-    set({
-      endpoints: [...draft.endpoints, ...endpoints],
-      name: draft.name || name,
-      id: draft.id || (isNew ? idFromName(name) : draft.id),
-      description: draft.description || description,
-      payTo: draft.payTo || payTo,
-    })
-  const addByHand = (url: string, method: Method, toolName = '') => {
-    const endpoint = { ...emptyEndpoint(), url, method, toolName }
-    opened.current.add(endpoint.key)
-    isAdding.current = true
-    set({
-      endpoints: [...draft.endpoints, endpoint],
-      payTo: draft.payTo || (wallet ?? ''),
-    })
+    onChange(withAdded(draft, { ...found, endpoints: [endpoint] }, isNew))
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -89,19 +69,12 @@ export function ListingForm(props: ListingFormProps) {
     <div className="space-y-10">
       <Section title={words.endpoints} note={words.endpointsNote}>
         {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
-        <Card className="p-4 sm:p-5">
-          <PasteUrl isFirst={draft.endpoints.length === 0} onFound={add} onByHand={addByHand} />
-          <details className="mt-4 border-t border-line pt-3">
-            <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
-              {words.openImport}
-            </summary>
-            <div className="pt-4">
-              <Suspense fallback={<Skeleton className="h-16 w-full" />}>
-                <ImportOpenApi onImport={addImported} />
-              </Suspense>
-            </div>
-          </details>
-        </Card>
+        <AddEndpoints
+          isFirst={count === 0}
+          wallet={wallet}
+          onAdd={add}
+          onImport={(imported) => onChange(withAdded(draft, imported, isNew))}
+        />
       </Section>
       <form ref={form} onSubmit={submit} noValidate className="space-y-10">
         {draft.endpoints.length > 0 && (
@@ -122,61 +95,7 @@ export function ListingForm(props: ListingFormProps) {
             ))}
           </Card>
         )}
-        <Section title={words.merchant} note={words.merchantNote}>
-          <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
-            <TextField
-              label={words.name}
-              error={problems.name}
-              value={draft.name}
-              onChange={(name) => {
-                const follows = isNew && draft.id === idFromName(draft.name)
-                set({ name, ...(follows ? { id: idFromName(name) } : {}) })
-              }}
-              maxLength={60}
-            />
-            <TextField
-              label={words.id}
-              error={problems.id}
-              hint={isNew ? words.idNew : words.idKept}
-              value={draft.id}
-              onChange={(id) => set({ id: id.toLowerCase() })}
-              disabled={!isNew}
-              isCode
-              maxLength={50}
-            />
-            <TextField
-              place="sm:col-span-2"
-              label={words.payTo}
-              error={problems.payTo}
-              hint={words.payToNote}
-              aside={
-                wallet !== undefined &&
-                !sameAddress(wallet, draft.payTo) && (
-                  <button
-                    type="button"
-                    onClick={() => set({ payTo: wallet })}
-                    className="text-xs text-accent hover:underline"
-                  >
-                    {words.useWallet}
-                  </button>
-                )
-              }
-              value={draft.payTo}
-              onChange={(payTo) => set({ payTo })}
-              placeholder={words.payToExample}
-              isCode
-              maxLength={60}
-            />
-            <TextArea
-              place="sm:col-span-2"
-              label={words.description}
-              error={problems.description}
-              value={draft.description}
-              onChange={(description) => set({ description })}
-              rows={3}
-            />
-          </Card>
-        </Section>
+        <MerchantFields {...{ draft, problems, isNew, wallet, set }} />
         <div className="flex flex-wrap items-center gap-4">
           <Button type="submit" variant="primary">
             {words.review}
@@ -191,6 +110,127 @@ export function ListingForm(props: ListingFormProps) {
       </form>
     </div>
   )
+}
+
+/** Takes a URL, or a file with many. */
+function AddEndpoints({
+  isFirst,
+  wallet = '',
+  onAdd,
+  onImport,
+}: {
+  isFirst: boolean
+  wallet: string | undefined
+  onAdd: (endpoint: EndpointDraft, found: Partial<Imported>, takesFocus: boolean) => void
+  onImport: (imported: Imported) => void
+}) {
+  const addFound = (quote: Quote, takesFocus: boolean) => {
+    if (!isLive(quote)) return
+    const { url, payTo } = quote.listing
+    onAdd(fillEndpoint(emptyEndpoint(), quote), { name: hostName(url), payTo }, takesFocus)
+  }
+  const addByHand = (url: string, method: Method, toolName = '') =>
+    onAdd({ ...emptyEndpoint(), url, method, toolName }, { payTo: wallet }, true)
+  return (
+    <Card className="p-4 sm:p-5">
+      <PasteUrl isFirst={isFirst} onFound={addFound} onByHand={addByHand} />
+      <details className="mt-4 border-t border-line pt-3">
+        <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
+          {words.openImport}
+        </summary>
+        <div className="pt-4">
+          <Suspense fallback={<Skeleton className="h-16 w-full" />}>
+            <ImportOpenApi onImport={onImport} />
+          </Suspense>
+        </div>
+      </details>
+    </Card>
+  )
+}
+
+/** Edits what a listing says of its merchant. */
+function MerchantFields({
+  draft,
+  problems,
+  isNew,
+  wallet,
+  set,
+}: Pick<ListingFormProps, 'draft' | 'problems' | 'isNew' | 'wallet'> & {
+  set: (part: Partial<ListingDraft>) => void
+}) {
+  return (
+    <Section title={words.merchant} note={words.merchantNote}>
+      <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
+        <TextField
+          label={words.name}
+          error={problems.name}
+          value={draft.name}
+          onChange={(name) => {
+            const follows = isNew && draft.id === idFromName(draft.name)
+            set({ name, ...(follows ? { id: idFromName(name) } : {}) })
+          }}
+          maxLength={60}
+        />
+        <TextField
+          label={words.id}
+          error={problems.id}
+          hint={isNew ? words.idNew : words.idKept}
+          value={draft.id}
+          onChange={(id) => set({ id: id.toLowerCase() })}
+          disabled={!isNew}
+          isCode
+          maxLength={50}
+        />
+        <TextField
+          place="sm:col-span-2"
+          label={words.payTo}
+          error={problems.payTo}
+          hint={words.payToNote}
+          aside={
+            wallet !== undefined &&
+            !sameAddress(wallet, draft.payTo) && (
+              <button
+                type="button"
+                onClick={() => set({ payTo: wallet })}
+                className="text-xs text-accent hover:underline"
+              >
+                {words.useWallet}
+              </button>
+            )
+          }
+          value={draft.payTo}
+          onChange={(payTo) => set({ payTo })}
+          placeholder={words.payToExample}
+          isCode
+          maxLength={60}
+        />
+        <TextArea
+          place="sm:col-span-2"
+          label={words.description}
+          error={problems.description}
+          value={draft.description}
+          onChange={(description) => set({ description })}
+          rows={3}
+        />
+      </Card>
+    </Section>
+  )
+}
+
+/** Adds endpoints, and fills what is empty yet with what was found beside them. */
+function withAdded(
+  draft: ListingDraft,
+  { name = '', description = '', payTo = '', endpoints = [] }: Partial<Imported>,
+  isNew: boolean,
+): ListingDraft {
+  const named = draft.name || name
+  return {
+    endpoints: [...draft.endpoints, ...endpoints],
+    name: named,
+    id: draft.id || (isNew ? idFromName(named) : ''),
+    description: draft.description || description,
+    payTo: draft.payTo || payTo,
+  }
 }
 
 function hostName(url: string): string {

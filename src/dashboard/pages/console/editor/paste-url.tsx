@@ -1,9 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '../../../components/button.js'
-import { Select } from '../../../components/choices.js'
-import { TextField } from '../../../components/field.js'
-import { Notice } from '../../../components/notice.js'
+import { Failure, Notice } from '../../../components/card.js'
+import { Select, TextField } from '../../../components/field.js'
 import { UntrustedText } from '../../../components/untrusted-text.js'
 import { safeHref } from '../../../format/untrusted-text.js'
 import { verdictName, warningText } from '../../../format/verdicts.js'
@@ -25,34 +24,7 @@ type Tool = NonNullable<Quote['tools']>[number]
 
 /** Takes a URL and checks it, or says why it cannot be listed. */
 export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
-  const [url, setUrl] = useState('')
-  const form = useRef<HTMLFormElement>(null)
-  /** The text of the field now, for an answer that comes later. */
-  const typed = useRef('')
-  const type = (text: string) => {
-    typed.current = text
-    setUrl(text)
-  }
-  const [method, setMethod] = useState<Method | ''>('')
-  /** The tools of the MCP server at the URL, to be added one by one. */
-  const [tools, setTools] = useState<readonly Tool[]>([])
-  const probe = useMutation({
-    mutationFn: ({ address, toolName }: { address: string; toolName?: string }) =>
-      readQuote(withScheme(address), {
-        ...(method === '' ? {} : { method }),
-        ...(toolName === undefined ? {} : { toolName }),
-      }),
-    onSuccess: (quote, { address }) => {
-      // Somebody who went on to another URL, or to another field, is left alone.
-      const isSame = typed.current === address
-      if (quote.tools !== undefined && isSame) setTools(quote.tools)
-      if (quote.listing === null) return
-      const { activeElement } = document
-      const isHere = activeElement === document.body || form.current?.contains(activeElement)
-      onFound(quote, isSame && isHere === true)
-      if (quote.method !== 'MCP' && isSame) type('')
-    },
-  })
+  const { form, url, type, method, setMethod, tools, setTools, probe } = usePaste(onFound)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (url.trim() !== '') probe.mutate({ address: url })
@@ -63,8 +35,6 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   }
   const answer = probe.data
   const refused = answer?.listing === null && answer.tools === undefined ? answer : undefined
-  const leadsTo =
-    refused?.verdict === 'redirect' ? safeHref(String(refused.seen.location)) : undefined
   return (
     <form ref={form} onSubmit={submit} className="space-y-3">
       <TextField
@@ -107,11 +77,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           {words.checking}
         </p>
       )}
-      {probe.error !== null && (
-        <Notice tone="bad" title={words.notChecked}>
-          {probe.error.message}
-        </Notice>
-      )}
+      <Failure title={words.notChecked} of={probe.error} />
       {tools.length > 0 && (
         <Tools
           tools={tools}
@@ -125,31 +91,73 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         </Notice>
       )}
       {refused !== undefined && (
-        <Notice
-          tone="warn"
-          title={verdictName(refused.verdict)}
-          action={
-            leadsTo === undefined ? (
-              <Button
-                size="sm"
-                onClick={() => onByHand(withScheme(url), refused.method, probe.variables?.toolName)}
-              >
-                {words.byHand}
-              </Button>
-            ) : (
-              <Button size="sm" onClick={() => follow(leadsTo)}>
-                {words.follow}
-              </Button>
-            )
-          }
-        >
-          <UntrustedText text={refused.message} max={600} />
-          <p className="mt-1">
-            {refused.verdict === 'unreachable' ? words.listable : words.notListable}
-          </p>
-        </Notice>
+        <Refused
+          answer={refused}
+          onFollow={follow}
+          onByHand={() => onByHand(withScheme(url), refused.method, probe.variables?.toolName)}
+        />
       )}
     </form>
+  )
+}
+
+/** Keeps what is pasted, and has it checked. */
+function usePaste(onFound: PasteUrlProps['onFound']) {
+  const [url, setUrl] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  /** The text of the field now, for an answer that comes later. */
+  const typed = useRef('')
+  const type = (text: string) => {
+    typed.current = text
+    setUrl(text)
+  }
+  const [method, setMethod] = useState<Method | ''>('')
+  /** The tools of the MCP server at the URL, to be added one by one. */
+  const [tools, setTools] = useState<readonly Tool[]>([])
+  const probe = useMutation({
+    mutationFn: ({ address, toolName }: { address: string; toolName?: string }) =>
+      readQuote(withScheme(address), {
+        ...(method === '' ? {} : { method }),
+        ...(toolName === undefined ? {} : { toolName }),
+      }),
+    onSuccess: (quote, { address }) => {
+      // Somebody who went on to another URL, or to another field, is left alone.
+      const isSame = typed.current === address
+      if (quote.tools !== undefined && isSame) setTools(quote.tools)
+      if (quote.listing === null) return
+      const { activeElement } = document
+      const isHere = activeElement === document.body || form.current?.contains(activeElement)
+      onFound(quote, isSame && isHere === true)
+      if (quote.method !== 'MCP' && isSame) type('')
+    },
+  })
+  return { form, url, type, method, setMethod, tools, setTools, probe }
+}
+
+/** Says why an endpoint cannot be listed as it answers, and what can be done about that. */
+function Refused({
+  answer: { verdict, message, seen },
+  onFollow,
+  onByHand,
+}: {
+  answer: Quote
+  onFollow: (url: string) => void
+  onByHand: () => void
+}) {
+  const leadsTo = verdict === 'redirect' ? safeHref(String(seen.location)) : undefined
+  return (
+    <Notice
+      tone="warn"
+      title={verdictName(verdict)}
+      action={
+        <Button size="sm" onClick={() => (leadsTo === undefined ? onByHand() : onFollow(leadsTo))}>
+          {leadsTo === undefined ? words.byHand : words.follow}
+        </Button>
+      }
+    >
+      <UntrustedText text={message} max={600} />
+      <p className="mt-1">{verdict === 'unreachable' ? words.listable : words.notListable}</p>
+    </Notice>
   )
 }
 

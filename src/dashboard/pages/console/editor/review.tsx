@@ -3,14 +3,13 @@ import { useState } from 'react'
 import { useConnection } from 'wagmi'
 import { Badge } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
-import { Card, Section } from '../../../components/card.js'
+import { Card, Notice, Section } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
-import { Notice } from '../../../components/notice.js'
 import { Sentence } from '../../../components/sentence.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
 import { warningText } from '../../../format/verdicts.js'
-import { describeError, isRejection } from '../../../wallet/wallet-error.js'
+import { WalletFault } from '../../../wallet/signed-write.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
 import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
 import type { ListingDraft } from './draft.js'
@@ -29,7 +28,7 @@ interface ReviewProps {
   /** The only address that may sign, where the listing has an owner. */
   owner: string | undefined
   isSigning: boolean
-  error: unknown
+  error: Error | null
   onSign: () => void
   onBack: () => void
 }
@@ -75,14 +74,7 @@ export function Review(props: ReviewProps) {
             />
           </Notice>
         )}
-        {error !== null && error !== undefined && (
-          <Notice
-            tone={isRejection(error) ? 'warn' : 'bad'}
-            title={isRejection(error) ? words.notSigned : words.notSaved}
-          >
-            {describeError(error)}
-          </Notice>
-        )}
+        {error !== null && <WalletFault error={error} title={words.notSaved} />}
         <div className="flex flex-wrap items-center gap-3">
           {address === undefined ? (
             <Button variant="primary" onClick={() => setIsPicking(true)}>

@@ -2,9 +2,8 @@ import type { SavedListing } from 'arcus-client/listing-client'
 import type { EndpointState } from '../../../../api/listings.js'
 import { StatusDot } from '../../../components/badge.js'
 import { Button, ButtonLink } from '../../../components/button.js'
-import { Card } from '../../../components/card.js'
+import { Card, Notice } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
-import { Notice } from '../../../components/notice.js'
 import { Sentence } from '../../../components/sentence.js'
 import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
 import { verdictName, warningText } from '../../../format/verdicts.js'
@@ -105,7 +104,7 @@ function warningsOf({ warnings, endpoints }: SavedListing): Warning[] {
   const found = new Map<string, Warning>()
   for (const given of warnings) {
     const endpoint = endpoints[Number(/^endpoints\[(\d+)\]/.exec(given.path)?.[1])]
-    const warning = explain(given, endpoint?.state.probe?.verdict)
+    const warning = { ...explain(given, endpoint?.state.probe?.verdict), about: [] }
     const key = warning.title + warning.text
     const known = found.get(key) ?? warning
     if (endpoint !== undefined && endpoints.length > 1) known.about.push(endpoint.title)
@@ -114,32 +113,24 @@ function warningsOf({ warnings, endpoints }: SavedListing): Warning[] {
   return [...found.values()]
 }
 
-function explain({ code, message }: Given, verdict: string | undefined): Warning {
-  if (code === 'pay_to_unproven') {
-    return {
-      title: words.unproven,
-      text: words.unprovenNote,
-      about: [],
-      cure: words.confirm,
-      part: 'settings',
-    }
+function explain({ code, message }: Given, verdict = 'not_checked'): Omit<Warning, 'about'> {
+  const editing = { cure: words.editListing, part: 'edit' } as const
+  const checking = { cure: words.checkAgain, part: 'endpoints' } as const
+  switch (code) {
+    case 'pay_to_unproven':
+      return {
+        ...{ title: words.unproven, text: words.unprovenNote },
+        ...{ cure: words.confirm, part: 'settings' },
+      }
+    case 'confusable_name':
+      return { title: words.name, text: message, cure: words.editName, part: 'edit' }
+    case 'unverified':
+    case 'failing':
+      return { title: verdictName(verdict), text: message, ...checking }
+    case 'price_drift':
+    case 'schema_missing':
+      return { title: words.answer, text: warningText(code), ...editing }
+    default:
+      return { title: words.answer, text: warningText(code), ...checking }
   }
-  if (code === 'confusable_name') {
-    return {
-      title: words.name,
-      text: message,
-      about: [],
-      cure: words.editName,
-      part: 'edit',
-    }
-  }
-  if (code === 'unverified' || code === 'failing') {
-    const title = verdictName(verdict ?? 'not_checked')
-    return { title, text: message, about: [], cure: words.checkAgain, part: 'endpoints' }
-  }
-  const isInListing = code === 'price_drift' || code === 'schema_missing'
-  const place = isInListing
-    ? { cure: words.editListing, part: 'edit' as const }
-    : { cure: words.checkAgain, part: 'endpoints' as const }
-  return { title: words.answer, text: warningText(code), about: [], ...place }
 }

@@ -1,4 +1,4 @@
-import { plural } from '../../../format/plural.js'
+import { plural } from '../../../format/amounts.js'
 
 /** The texts of the listing editor, by screen. A name in braces is the place of an element. */
 export const words = {
@@ -179,7 +179,6 @@ export const words = {
     ofAnother: 'Another wallet owns this listing',
     switchTo: 'Switch to {wallet} to sign.',
     switchFirst: 'Another wallet owns this listing. Switch to that wallet above.',
-    notSigned: 'Not signed',
     notSaved: 'Not saved',
     connect: 'Connect wallet to sign',
     list: 'Sign and list',

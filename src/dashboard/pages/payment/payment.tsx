@@ -86,7 +86,7 @@ const tones: Record<PaymentStatus['state'], Tone> = {
 }
 
 /** A payment in a list of those of its transaction. */
-export function PaymentLine({ payment }: { payment: PaymentStatus }) {
+function PaymentLine({ payment }: { payment: PaymentStatus }) {
   return (
     <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 px-5 py-3 text-sm hover:bg-sunken/60">
       <Link href={paymentPath(payment)} className="font-medium after:absolute after:inset-0">
@@ -101,7 +101,7 @@ export function PaymentLine({ payment }: { payment: PaymentStatus }) {
 }
 
 /** Everything that is known about a payment: from whom, for what, when, and its proofs. */
-export function PaymentCard({ payment }: { payment: PaymentStatus }) {
+function PaymentCard({ payment }: { payment: PaymentStatus }) {
   const { name, meaning } = words.states[payment.state]
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">

@@ -232,7 +232,7 @@ const SHOWN_INCIDENTS = 10
 const incidentTones = { degraded: 'warn', down: 'bad', silent: 'plain' } as const
 
 /** Shows by day whether payments could settle in 90 days, how fast they did, and what went wrong. */
-export function StatusMemory() {
+function StatusMemory() {
   const query = useQuery(statusHistoryQuery)
   return (
     <Section title={words.history.title} note={words.history.note}>

@@ -17,18 +17,9 @@ export function LeftPayments({
   merchantId: string
   settings: ConsoleSettings | undefined
 }) {
-  const left = useOpenElsewhere().filter((it) => it.merchantId === merchantId)
-  return left.map((payment) => {
-    const symbol = symbolOf(payment, settings)
-    return (
-      <LeftPayment
-        key={payment.nonce}
-        payment={payment}
-        symbol={symbol}
-        onClose={() => forgetOpen(payment.nonce)}
-      />
-    )
-  })
+  return useOpenElsewhere()
+    .filter((it) => it.merchantId === merchantId)
+    .map((left) => <LeftPayment key={left.nonce} left={left} symbol={symbolOf(left, settings)} />)
 }
 
 function symbolOf({ network, asset }: OpenPayment, settings: ConsoleSettings | undefined): string {
@@ -36,15 +27,7 @@ function symbolOf({ network, asset }: OpenPayment, settings: ConsoleSettings | u
   return known?.assets.find(({ address }) => sameAddress(address, asset))?.symbol ?? ''
 }
 
-function LeftPayment({
-  payment: left,
-  symbol,
-  onClose,
-}: {
-  payment: OpenPayment
-  symbol: string
-  onClose: () => void
-}) {
+function LeftPayment({ left, symbol }: { left: OpenPayment; symbol: string }) {
   const { standing, payment } = useStanding({ signed: left })
   const isLate = Date.now() / 1000 >= left.validBefore
   const isOver = standing === 'paid' || isLate
@@ -65,7 +48,7 @@ function LeftPayment({
       title={words.left}
       action={
         isOver && (
-          <Button size="sm" onClick={onClose}>
+          <Button size="sm" onClick={() => forgetOpen(left.nonce)}>
             {words.leftClose}
           </Button>
         )

@@ -24,7 +24,6 @@ import { createProbeEffects } from '../directory/found/probe-effects.js'
 import { statusRoutes } from '../directory/found/status-routes.js'
 import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
-import { createFileGet } from '../directory/identity/registration-file.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
 import { createCatalog } from '../directory/listings/catalog.js'
 import { catalogRoutes } from '../directory/listings/catalog-routes.js'
@@ -338,7 +337,7 @@ function composeIdentities({
   })
   const readIdentity = createIdentityReader({
     registry,
-    get: createFileGet(fetch),
+    fetch,
     now,
     allowHttp: config.probeAllowPrivateHosts,
   })

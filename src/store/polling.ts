@@ -22,11 +22,11 @@ export function createPolling({ poll, everyMs, onError }: PollingOptions) {
   }
 
   function begin(): void {
-    running = run()
+    if (!stopping.signal.aborted) running = run()
   }
 
   return {
-    /** Begins with a run at once. */
+    /** Begins with a run at once; does nothing once it was stopped. */
     start: begin,
     /** Starts no further run; resolves when the last one has ended. */
     async stop(): Promise<void> {

@@ -16,8 +16,8 @@ import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { createIdentityReader } from '../../src/directory/identity/checks.js'
 import { createIdentityWatch } from '../../src/directory/identity/identity-watch.js'
-import type { GuardedGet } from '../../src/directory/identity/registration-file.js'
 import { createIdentityRegistry } from '../../src/directory/identity/registry.js'
+import type { GuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
 import { anEndpoint, openListings } from '../unit/directory/listed-merchants.js'
 
 const registryAddress = devnetContracts.identityRegistry
@@ -62,12 +62,14 @@ async function send(functionName: string, args: unknown[], account = owner) {
 const aRegistry = (address: Address = registryAddress) =>
   createIdentityRegistry({ rpc, registry: address })
 
-function filesOf(agentId: string): GuardedGet {
+function filesOf(agentId: string): GuardedFetch {
   const name = { agentRegistry: `eip155:5042:${registryAddress}`, agentId: Number(agentId) }
   const text = JSON.stringify({ registrations: [name] })
   const known = [cardUrl, 'https://api.example.com/.well-known/agent-registration.json']
-  return async (url) =>
-    known.includes(url) ? { ok: true, text } : { ok: false, reason: 'no file' }
+  return async ({ url }) => {
+    const head = { status: known.includes(url) ? 200 : 404, headers: {} }
+    return { kind: 'answer', head, body: text, bodyBytes: text.length }
+  }
 }
 
 describe('the registry', () => {
@@ -198,7 +200,7 @@ describe('an agent that a merchant says it is', () => {
     watch = createIdentityWatch({
       store: listings.store,
       registry,
-      readIdentity: createIdentityReader({ registry, get: filesOf('0'), now }),
+      readIdentity: createIdentityReader({ registry, fetch: filesOf('0'), now }),
       now,
       log: { info: () => {}, warn: () => {} },
       tickMs: 20,

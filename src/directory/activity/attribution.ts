@@ -11,13 +11,6 @@ export interface Attribution {
   owner: Address | null
 }
 
-export interface Attributor {
-  /** Finds by the paid URL, its tool and the recipient, or by the recipient alone. */
-  find(payTo: Address, url: URL | undefined, toolName?: string): Promise<Attribution | undefined>
-  /** Forgets the listings that have changed since. */
-  refresh(): Promise<void>
-}
-
 interface PaidMerchant {
   id: string
   owner: Address | null
@@ -33,13 +26,15 @@ const MAX_MERCHANTS = 20
 /** Changes after which everything is forgotten at once. */
 const MAX_CHANGES = 500
 
+export type Attributor = ReturnType<typeof createAttributor>
+
 /** Creates the attributor. The URL comes from a stranger: it names an endpoint only if its merchant is the one who is paid. */
 export function createAttributor(
   listings: Pick<
     ListingReader,
     'merchantsPaidTo' | 'indexedOf' | 'findMerchant' | 'lastChange' | 'changesAfter'
   >,
-): Attributor {
+) {
   const found = new Map<Address, PaidMerchant[]>()
   const payTos = new Map<string, Address>()
   let endpoints = 0
@@ -83,7 +78,12 @@ export function createAttributor(
   }
 
   return {
-    async find(payTo, url, toolName) {
+    /** Finds by the paid URL, its tool and the recipient, or by the recipient alone. */
+    async find(
+      payTo: Address,
+      url: URL | undefined,
+      toolName?: string,
+    ): Promise<Attribution | undefined> {
       const merchants = await merchantsOf(payTo)
       if (url !== undefined) {
         for (const merchant of merchants) {
@@ -96,7 +96,8 @@ export function createAttributor(
       const [first] = merchants
       return first && { merchantId: first.id, owner: first.owner, endpointId: null }
     },
-    async refresh() {
+    /** Forgets the listings that have changed since. */
+    async refresh(): Promise<void> {
       const last = await listings.lastChange()
       if (last === seen) return
       const changes = found.size === 0 ? [] : await listings.changesAfter(seen, MAX_CHANGES)
@@ -132,10 +133,7 @@ export function canonicalResource(url: URL | undefined): string | null {
     : `${resource.slice(0, MAX_RESOURCE_CHARS - 1)}…`
 }
 
-/** Finds the endpoint of a listing that a paid URL belongs to. */
-interface PathIndex {
-  find(url: URL, toolName?: string): number | undefined
-}
+type PathIndex = ReturnType<typeof createPathIndex>
 
 interface Candidate {
   id: number
@@ -145,14 +143,14 @@ interface Candidate {
 }
 
 /**
- * Creates the index of endpoints by origin and path. If several share them, the one with the longest listed query that is
+ * Creates the index of endpoints by origin and path, which finds the endpoint that a paid URL belongs to. If several share them, the one with the longest listed query that is
  * part of the call's query is found. Of the tools at one URL the one that the payment names is found, and of several none
  * for a payment without a name. A listed path such as `/weather/:city` stands for every path of its form that is not listed
  * itself.
  */
 export function createPathIndex(
   endpoints: readonly { id: number; url: string; toolName?: string }[],
-): PathIndex {
+) {
   const exact = new Map<string, Candidate[]>()
   const templates: { id: number; origin: string; segments: string[] }[] = []
   for (const { id, url: listed, toolName } of endpoints) {
@@ -168,7 +166,7 @@ export function createPathIndex(
   }
 
   return {
-    find(url, toolName) {
+    find(url: URL, toolName?: string): number | undefined {
       const candidates = exact.get(url.origin + url.pathname)
       const same = candidates?.filter(({ query }) => isPartOf(query, url.searchParams)) ?? []
       if (toolName !== undefined) {

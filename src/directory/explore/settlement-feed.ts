@@ -13,16 +13,6 @@ interface SettlementFeedOptions {
   log: { warn(details: object, message: string): void }
 }
 
-/** The latest settlements of all processes, with nothing but what the chain and the directory show anyway. */
-export interface SettlementFeed {
-  /** Newest first. */
-  latest(): Promise<readonly Settlement[]>
-  /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
-  subscribe(listener: (news: readonly Settlement[]) => void): () => void
-  /** Resolves when nothing is read any more. */
-  stop(): Promise<void>
-}
-
 /** The store is read so often while somebody listens, and never without a reader. */
 const LOOK_MS = 1_000
 const KEPT = 30
@@ -32,7 +22,13 @@ const MAX_ROWS = 5_000
 /** A row of another process may become visible after one with a higher number. */
 const LOOK_BACK = 200
 
-export function createSettlementFeed(options: SettlementFeedOptions): SettlementFeed {
+export type SettlementFeed = ReturnType<typeof createSettlementFeed>
+
+/**
+ * Creates the feed of the latest settlements of all processes, with nothing but what the chain and the directory show
+ * anyway.
+ */
+export function createSettlementFeed(options: SettlementFeedOptions) {
   const { store, listings, tokens, checksum, log } = options
   const listeners = new Set<(news: readonly Settlement[]) => void>()
   let kept: Settlement[] = []
@@ -107,16 +103,19 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
   }
 
   return {
-    async latest() {
+    /** Newest first. */
+    async latest(): Promise<readonly Settlement[]> {
       await look()
       return [...kept].reverse()
     },
-    subscribe(listener) {
+    /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
+    subscribe(listener: (news: readonly Settlement[]) => void): () => void {
       listeners.add(listener)
       timer ??= setTimeout(follow, LOOK_MS)
       return () => void listeners.delete(listener)
     },
-    async stop() {
+    /** Resolves when nothing is read any more. */
+    async stop(): Promise<void> {
       isStopped = true
       clearTimeout(timer)
       await reading?.catch(() => {})

@@ -3,10 +3,10 @@ import type { Agent } from '../../chain/identity-registry.js'
 import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
 import { zeroAddress } from '../../x402/address.js'
 import { parseUrl } from '../../x402/parse-url.js'
+import type { GuardedFetch } from '../probe/guarded-fetch.js'
 import {
   type AgentName,
   fetchRegistrationFile,
-  type GuardedGet,
   namesAgent,
   type ReadFile,
   readRegistrationFile,
@@ -60,10 +60,10 @@ export function checkPay(
 export async function checkFile(
   agent: Agent | undefined,
   name: AgentName,
-  get: GuardedGet,
+  fetch: GuardedFetch,
 ): Promise<Finding & { host?: string }> {
   if (agent === undefined) return failed('The registry has no agent with this id.')
-  const file = await readRegistrationFile(agent.uri, get)
+  const file = await readRegistrationFile(agent.uri, fetch)
   const finding = checkNames(file, name, "The agent's registration file")
   const host = finding.passed && agent.uri !== null ? httpsHost(agent.uri) : undefined
   return host === undefined ? finding : { ...finding, host }
@@ -74,7 +74,7 @@ export async function checkDomain(
   endpoints: readonly Pick<Endpoint, 'url'>[],
   fileHost: string | undefined,
   name: AgentName,
-  get: GuardedGet,
+  fetch: GuardedFetch,
   allowHttp = false,
 ): Promise<Finding> {
   const origins = [...new Set(endpoints.flatMap(({ url }) => originOf(url, allowHttp)))]
@@ -86,7 +86,7 @@ export async function checkDomain(
   const findings = await Promise.all(
     asked.map(async (origin) => {
       const url = `${origin}/.well-known/agent-registration.json`
-      const file = await fetchRegistrationFile(url, get)
+      const file = await fetchRegistrationFile(url, fetch)
       return checkNames(file, name, `The agent-registration.json of ${new URL(origin).host}`)
     }),
   )
@@ -137,7 +137,7 @@ function failed(detail: string): Finding {
 
 interface ReadIdentityOptions {
   registry: Pick<IdentityRegistry, 'address' | 'name' | 'isServed' | 'readAgent'>
-  get: GuardedGet
+  fetch: GuardedFetch
   /** Unix milliseconds. */
   now: () => number
   /** For local use: asks hosts that are listed with http over http. */
@@ -154,7 +154,7 @@ export type ReadIdentity = (
 ) => Promise<Identity | null>
 
 export function createIdentityReader(options: ReadIdentityOptions): ReadIdentity {
-  const { registry, get, now, allowHttp = false } = options
+  const { registry, fetch, now, allowHttp = false } = options
   const dated = ({ passed, detail }: Finding) => ({
     passed,
     detail,
@@ -168,9 +168,9 @@ export function createIdentityReader(options: ReadIdentityOptions): ReadIdentity
     const agent = await registry.readAgent(agentId, owner ?? merchant.payTo)
     const control = dated(checkControl(agent, owner))
     const pay = dated(checkPay(agent, merchant, endpoints))
-    const { host, ...found } = await checkFile(agent, name, get)
+    const { host, ...found } = await checkFile(agent, name, fetch)
     const file = dated(found)
-    const domain = dated(await checkDomain(endpoints, host, name, get, allowHttp))
+    const domain = dated(await checkDomain(endpoints, host, name, fetch, allowHttp))
     return { agentId, registry: registry.address, checks: { control, pay, file, domain } }
   }
 }

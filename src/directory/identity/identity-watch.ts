@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { AgentChanges } from '../../chain/identity-registry.js'
 import type { ListingStore, Merchant } from '../../store/listings.js'
+import { createPolling } from '../../store/polling.js'
 import type { ReadIdentity } from './checks.js'
 import type { IdentityRegistry } from './registry.js'
 
@@ -33,23 +34,13 @@ interface IdentityWatchOptions {
   tickMs?: number
 }
 
-export interface IdentityWatch {
-  /**
-   * Checks a merchant's agent and keeps the result. Call it after every accepted write: a listing with a new payTo must
-   * not keep the check of the old one. Never rejects; does nothing where no agent is linked.
-   */
-  checkNow(merchantId: string): Promise<void>
-  /** Reads the registry and begins to watch. Never rejects: it tries again until the chain answers. */
-  start(): Promise<void>
-  /** Stops. Results of running checks are no longer kept. */
-  stop(): void
-}
+export type IdentityWatch = ReturnType<typeof createIdentityWatch>
 
 /**
  * Keeps the checks of all linked agents current: after a write, when an event of the registry names the agent, and daily.
  * Lost control shows as a failed, dated check. A chain that cannot be read changes nothing.
  */
-export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatch {
+export function createIdentityWatch(options: IdentityWatchOptions) {
   const { store, registry, readIdentity, now, log, random = Math.random } = options
   const schedule = createSchedule(random)
   const running = new Map<string, Promise<void>>()
@@ -57,7 +48,12 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
   let isStopped = false
   let isServed: boolean | undefined
   let refreshedAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
+  let waitMs = TICK_MS
+  const polling = createPolling({
+    poll: tick,
+    everyMs: () => options.tickMs ?? waitMs,
+    onError: (err) => log.warn({ err }, 'due agents could not be checked'),
+  })
 
   /** Checks once; `false` when the merchant changed meanwhile. */
   async function tryCheck(merchant: Merchant): Promise<boolean> {
@@ -103,7 +99,11 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
     }
   }
 
-  /** Runs one check of a merchant at a time. A call during a check gets one more after it. */
+  /**
+   * Checks a merchant's agent and keeps the result. Call it after every accepted write: a listing with a new payTo must
+   * not keep the check of the old one. Never rejects; does nothing where no agent is linked. One check of a merchant runs
+   * at a time, and a call during a check gets one more after it.
+   */
   function checkNow(merchantId: string): Promise<void> {
     const next = waiting.get(merchantId)
     if (next !== undefined) return next
@@ -142,7 +142,7 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
   }
 
   async function tick(): Promise<void> {
-    let waitMs = TICK_MS
+    waitMs = TICK_MS
     try {
       await refresh()
       if (isServed === true) schedule.hasten(await registry.readChanges(), now())
@@ -152,22 +152,19 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
     }
     // Before the first successful read it is unknown whether there is a registry.
     if (isServed !== undefined) await checkDue()
-    if (!isStopped) timer = setTimeout(() => void tick(), options.tickMs ?? waitMs)
   }
 
   return {
     checkNow,
-    async start() {
-      try {
-        await refresh()
-      } catch (err) {
-        log.warn({ err }, 'identity registry could not be read')
-      }
-      timer = setTimeout(() => void tick(), 0)
+    /** Reads the registry and begins to watch. Never rejects: it tries again until the chain answers. */
+    async start(): Promise<void> {
+      await refresh().catch((err) => log.warn({ err }, 'identity registry could not be read'))
+      polling.start()
     },
-    stop() {
+    /** Stops. Results of running checks are no longer kept. */
+    stop(): void {
       isStopped = true
-      clearTimeout(timer)
+      void polling.stop()
     },
   }
 }
@@ -188,54 +185,47 @@ const JITTER_MS = 4 * 3_600_000
 /** The first read of events reaches back this far, with a margin. Older checks are due at the start. */
 const COVERED_BY_EVENTS_MS = 5 * 3_600_000
 
-/** The times of the next checks, in Unix milliseconds. */
-interface Schedule {
-  /** Sets the time of a merchant's next check. */
-  put(merchant: Merchant, dueAt: number): void
-  /** Plans the next daily recheck. */
-  putNextDay(merchant: Merchant, now: number): void
-  /** Plans a merchant that has no plan yet, from the date of its last checks. */
-  add(merchant: Merchant, registry: Address, now: number): void
-  remove(merchantId: string): void
-  /** Makes the merchants due that the events are about. */
-  hasten(changes: AgentChanges, now: number): void
-  hastenAll(now: number): void
-  /** Returns the due merchants, most overdue first. */
-  due(now: number, limit: number): string[]
-}
+type Plan = { agentId: string | null; owner: string; dueAt: number }
 
-function createSchedule(random: () => number): Schedule {
-  const plans = new Map<string, { agentId: string | null; owner: string; dueAt: number }>()
+/** Creates the times of the next checks, in Unix milliseconds. */
+function createSchedule(random: () => number) {
+  const plans = new Map<string, Plan>()
 
   const put = ({ id, agentId, owner }: Merchant, dueAt: number) => {
     plans.set(id, { agentId, owner: (owner ?? '').toLowerCase(), dueAt })
   }
   const nextDay = (from: number) => from + DAY_MS - Math.floor(random() * JITTER_MS)
 
+  const hastenThose = (now: number, isMeant: (plan: Plan) => boolean) => {
+    for (const plan of plans.values()) if (isMeant(plan)) plan.dueAt = Math.min(plan.dueAt, now)
+  }
+
   return {
+    /** Sets the time of a merchant's next check. */
     put,
-    putNextDay: (merchant, now) => put(merchant, nextDay(now)),
-    add(merchant, registry, now) {
+    /** Plans the next daily recheck. */
+    putNextDay: (merchant: Merchant, now: number) => put(merchant, nextDay(now)),
+    /** Plans a merchant that has no plan yet, from the date of its last checks. */
+    add(merchant: Merchant, registry: Address, now: number): void {
       if (plans.has(merchant.id)) return
       const { identity } = merchant
       const isOfNow = identity?.agentId === merchant.agentId && identity.registry === registry
       const checkedAt = isOfNow ? identity.checks.control.checkedAt * 1000 : 0
       put(merchant, now - checkedAt > COVERED_BY_EVENTS_MS ? now : nextDay(checkedAt))
     },
-    remove: (merchantId) => void plans.delete(merchantId),
-    hasten({ agentIds, operators }, now) {
+    remove: (merchantId: string) => void plans.delete(merchantId),
+    /** Makes the merchants due that the events are about. */
+    hasten({ agentIds, operators }: AgentChanges, now: number): void {
       if (agentIds.size + operators.size === 0) return
-      for (const plan of plans.values()) {
-        const isMeant =
-          (plan.agentId !== null && agentIds.has(plan.agentId)) ||
-          operators.has(plan.owner as Address)
-        if (isMeant) plan.dueAt = Math.min(plan.dueAt, now)
-      }
+      hastenThose(
+        now,
+        ({ agentId, owner }) =>
+          (agentId !== null && agentIds.has(agentId)) || operators.has(owner as Address),
+      )
     },
-    hastenAll(now) {
-      for (const plan of plans.values()) plan.dueAt = Math.min(plan.dueAt, now)
-    },
-    due: (now, limit) =>
+    hastenAll: (now: number) => hastenThose(now, () => true),
+    /** Returns the due merchants, most overdue first. */
+    due: (now: number, limit: number): string[] =>
       [...plans]
         .filter(([, { dueAt }]) => dueAt <= now)
         .sort(([, one], [, other]) => one.dueAt - other.dueAt)

@@ -2,11 +2,6 @@ import { parseUint256 } from '../../x402/amounts.js'
 import { isObject } from '../../x402/json.js'
 import type { GuardedFetch } from '../probe/guarded-fetch.js'
 
-/** A GET through the SSRF guard, without redirects and with a bound on the answer. */
-export type GuardedGet = (
-  url: string,
-) => Promise<{ ok: true; text: string } | { ok: false; reason: string }>
-
 /** An agent by its global name. */
 export interface AgentName {
   /** `eip155:{chainId}:{address}`. */
@@ -17,23 +12,28 @@ export interface AgentName {
 /** A registration file, or the reason for its absence, as the end of a sentence. */
 export type ReadFile = { ok: true; file: Record<string, unknown> } | { ok: false; reason: string }
 
-/** A registration file with icons and services is a few kilobytes; the guarded GET has the same bound. */
+/** A registration file with icons and services is a few kilobytes; the guarded fetch has the same bound. */
 export const MAX_FILE_BYTES = 64 * 1024
 
 /** Reads the file that a `tokenURI` names: https through the guard, or JSON in a `data:` URI. */
-export async function readRegistrationFile(uri: string | null, get: GuardedGet): Promise<ReadFile> {
+export async function readRegistrationFile(
+  uri: string | null,
+  fetch: GuardedFetch,
+): Promise<ReadFile> {
   if (uri === null) return refused('its URI is longer than 96 KiB')
   if (uri === '') return refused('the agent has no URI')
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase()
   if (scheme === 'data') return readDataUri(uri)
   if (scheme === 'ipfs') return refused('ipfs is not read')
   if (scheme !== 'https') return refused('its URI is neither https nor data')
-  return fetchRegistrationFile(uri, get)
+  return fetchRegistrationFile(uri, fetch)
 }
 
-export async function fetchRegistrationFile(url: string, get: GuardedGet): Promise<ReadFile> {
-  const answer = await get(url)
-  return answer.ok ? parseFile(answer.text) : refused(answer.reason)
+export async function fetchRegistrationFile(url: string, fetch: GuardedFetch): Promise<ReadFile> {
+  const answer = await fetch({ url, method: 'GET' })
+  if (answer.kind !== 'answer') return refused(asClause(answer.message))
+  const { status } = answer.head
+  return status === 200 ? parseFile(answer.body) : refused(`the host answered ${status}`)
 }
 
 /**
@@ -97,17 +97,6 @@ function refused(reason: string): ReadFile {
  */
 export function parseAgentId(value: unknown): string | undefined {
   return typeof value === 'string' && parseUint256(value) !== undefined ? value : undefined
-}
-
-/** Creates the GET of registration files from the guarded client. */
-export function createFileGet(fetch: GuardedFetch): GuardedGet {
-  return async (url) => {
-    const answer = await fetch({ url, method: 'GET' })
-    if (answer.kind !== 'answer') return { ok: false, reason: asClause(answer.message) }
-    const { status } = answer.head
-    if (status !== 200) return { ok: false, reason: `the host answered ${status}` }
-    return { ok: true, text: answer.body }
-  }
 }
 
 /** Turns a sentence into the end of another. */

@@ -24,26 +24,10 @@ interface IdentityRegistryOptions {
   registry: Address
 }
 
-/** The ERC-8004 identity registry. */
-export interface IdentityRegistry {
-  address: Address
-  /** CAIP-10, as registration files name it. */
-  name: string
-  /** Tells whether the last `refresh` found a registry of a known version; refreshes first if none ran yet. */
-  isServed(): Promise<boolean>
-  /** Reads whether the registry is there. Throws `RpcUnavailableError`, and then keeps the earlier result. */
-  refresh(): Promise<{ isServed: boolean; version: string | undefined }>
-  /** `undefined` when no agent has this id. Throws `RpcUnavailableError`. */
-  readAgent(agentId: string, spender: Address): Promise<Agent | undefined>
-  /**
-   * Reads the changes since the last call. The first call looks back some hours, as does one after a longer silence; the
-   * daily recheck finds older changes. Throws when the node fails; the next call then starts at the same block.
-   */
-  readChanges(): Promise<AgentChanges>
-}
+export type IdentityRegistry = ReturnType<typeof createIdentityRegistry>
 
-export function createIdentityRegistry(options: IdentityRegistryOptions): IdentityRegistry {
-  const { rpc, registry: address } = options
+/** Creates the reads of the ERC-8004 identity registry. They throw `RpcUnavailableError` while the node fails. */
+export function createIdentityRegistry({ rpc, registry: address }: IdentityRegistryOptions) {
   let isServed: boolean | undefined
   let nextBlock: number | undefined
 
@@ -55,11 +39,20 @@ export function createIdentityRegistry(options: IdentityRegistryOptions): Identi
 
   return {
     address,
+    /** CAIP-10, as registration files name it. */
     name: `${IDENTITY_NETWORK}:${address}`,
-    isServed: async () => isServed ?? (await refresh()).isServed,
+    /** Tells whether the last `refresh` found a registry of a known version; refreshes first if none ran yet. */
+    isServed: async (): Promise<boolean> => isServed ?? (await refresh()).isServed,
+    /** Reads whether the registry is there. If that fails, the earlier result is kept. */
     refresh,
-    readAgent: (agentId, spender) => readAgent(required(rpc), address, BigInt(agentId), spender),
-    async readChanges() {
+    /** `undefined` when no agent has this id. */
+    readAgent: (agentId: string, spender: Address): Promise<Agent | undefined> =>
+      readAgent(required(rpc), address, BigInt(agentId), spender),
+    /**
+     * Reads the changes since the last call. The first call looks back some hours, as does one after a longer silence; the
+     * daily recheck finds older changes. After a failure the next call starts at the same block.
+     */
+    async readChanges(): Promise<AgentChanges> {
       const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }
       const head = (await readBlock(required(rpc), 'latest'))?.number ?? -1
       let from = Math.max(nextBlock ?? 0, head - LOOK_BACK_BLOCKS + 1, 0)

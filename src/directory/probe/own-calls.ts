@@ -1,3 +1,4 @@
+import { defined } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { contentTypeOf, type GuardedFetch, type GuardedRequest } from './guarded-fetch.js'
 
@@ -14,16 +15,13 @@ type Inject = (call: {
   rawPayload: Buffer
 }>
 
-/** Calls of hosted endpoints. The guard refuses this service's own addresses, because they lead to other routes too. */
-export interface OwnCalls {
-  /** Sends calls of hosted endpoints to this server, and all others through `guarded`. */
-  around(guarded: GuardedFetch): GuardedFetch
-  /** Connects the server; before that hosted endpoints cannot be reached. */
-  attach(inject: Inject): void
-}
+export type OwnCalls = ReturnType<typeof createOwnCalls>
 
-/** `prefix` begins the hosted paths on `origin`; without it no endpoint is hosted. */
-export function createOwnCalls(origin: string, prefix: string | undefined): OwnCalls {
+/**
+ * Creates the calls of hosted endpoints. The guard refuses this service's own addresses, because they lead to other routes
+ * too. `prefix` begins the hosted paths on `origin`; without it no endpoint is hosted.
+ */
+export function createOwnCalls(origin: string, prefix: string | undefined) {
   let server: Inject | undefined
 
   function isHosted(text: string): boolean {
@@ -32,8 +30,8 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
     return url?.origin === origin && url.pathname.startsWith(prefix)
   }
 
-  const call: GuardedFetch = async (request: GuardedRequest) => {
-    const { url, method, body, accept } = request
+  const call: GuardedFetch = async (request) => {
+    const { url, method, body, accept = 'application/json' } = request
     if (server === undefined) {
       return { kind: 'unreachable', code: 'ENOTYET', message: 'The service is starting.' }
     }
@@ -41,27 +39,26 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
     const answer = await server({
       method,
       url: pathname + search,
-      headers: {
-        accept: accept ?? 'application/json',
-        ...contentTypeOf(request),
-        ...request.headers,
-      },
-      ...(body === undefined ? {} : { payload: body }),
+      headers: { accept, ...contentTypeOf(request), ...request.headers },
+      ...defined({ payload: body }),
     })
-    const entries = Object.entries(answer.headers).filter(([, value]) => value !== undefined)
+    const entries = Object.entries(defined(answer.headers))
     const headers = Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
-    const bodyBytes = answer.rawPayload.length
     return {
       kind: 'answer',
       head: { status: answer.statusCode, headers },
       body: request.asBase64 === true ? answer.rawPayload.toString('base64') : answer.body,
-      bodyBytes,
+      bodyBytes: answer.rawPayload.length,
     }
   }
 
   return {
-    around: (guarded) => (request) => (isHosted(request.url) ? call(request) : guarded(request)),
-    attach(inject) {
+    /** Sends calls of hosted endpoints to this server, and all others through `guarded`. */
+    around(guarded: GuardedFetch): GuardedFetch {
+      return (request) => (isHosted(request.url) ? call(request) : guarded(request))
+    },
+    /** Connects the server; before that hosted endpoints cannot be reached. */
+    attach(inject: Inject): void {
       server = inject
     },
   }

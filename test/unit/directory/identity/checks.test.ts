@@ -8,7 +8,7 @@ import {
   checkPay,
   MAX_HOSTS,
 } from '../../../../src/directory/identity/checks.js'
-import type { GuardedGet } from '../../../../src/directory/identity/registration-file.js'
+import type { GuardedFetch } from '../../../../src/directory/probe/guarded-fetch.js'
 
 const owner: Address = '0x1111111111111111111111111111111111111111'
 const other: Address = '0x2222222222222222222222222222222222222222'
@@ -30,12 +30,13 @@ const anAgent = (wish: Partial<Agent> = {}): Agent => ({
 /** Serves what is given by URL and remembers what it was asked for. */
 function aWeb(files: Record<string, string>) {
   const asked: string[] = []
-  const get: GuardedGet = async (url) => {
+  const fetch: GuardedFetch = async ({ url }) => {
     asked.push(url)
-    const text = files[url]
-    return text === undefined ? { ok: false, reason: 'the host said 404' } : { ok: true, text }
+    const { [url]: body = '' } = files
+    const head = { status: Object.hasOwn(files, url) ? 200 : 404, headers: {} }
+    return { kind: 'answer', head, body, bodyBytes: body.length }
   }
-  return { asked, get }
+  return { asked, fetch }
 }
 
 describe('control', () => {
@@ -92,25 +93,25 @@ describe('pay', () => {
 
 describe('file', () => {
   it('names the agent, and tells the host it came from', async () => {
-    const { get } = aWeb({ 'https://agent.example/card.json': naming })
-    expect(await checkFile(anAgent(), name, get)).toMatchObject({
+    const { fetch } = aWeb({ 'https://agent.example/card.json': naming })
+    expect(await checkFile(anAgent(), name, fetch)).toMatchObject({
       passed: true,
       host: 'agent.example',
     })
     const inline = anAgent({ uri: `data:application/json,${naming}` })
-    expect(await checkFile(inline, name, get)).toEqual({
+    expect(await checkFile(inline, name, fetch)).toEqual({
       passed: true,
       detail: expect.stringContaining('names'),
     })
   })
 
   it('fails when it names another agent, cannot be read, or is on ipfs', async () => {
-    const { get } = aWeb({ 'https://agent.example/card.json': naming })
-    const another = await checkFile(anAgent(), { ...name, agentId: '1' }, get)
+    const { fetch } = aWeb({ 'https://agent.example/card.json': naming })
+    const another = await checkFile(anAgent(), { ...name, agentId: '1' }, fetch)
     expect(another).toEqual({ passed: false, detail: expect.stringContaining('does not name') })
-    const gone = await checkFile(anAgent({ uri: 'https://gone.example/' }), name, get)
-    expect(gone.detail).toContain('could not be read: the host said 404')
-    const ipfs = await checkFile(anAgent({ uri: 'ipfs://bafy' }), name, get)
+    const gone = await checkFile(anAgent({ uri: 'https://gone.example/' }), name, fetch)
+    expect(gone.detail).toContain('could not be read: the host answered 404')
+    const ipfs = await checkFile(anAgent({ uri: 'ipfs://bafy' }), name, fetch)
     expect(ipfs).toEqual({ passed: false, detail: expect.stringContaining('ipfs is not read') })
   })
 })
@@ -120,12 +121,12 @@ describe('domain', () => {
   const wellKnown = (host: string) => `https://${host}/.well-known/agent-registration.json`
 
   it('reads every host once, over https however it is listed', async () => {
-    const { get, asked } = aWeb({
+    const { fetch, asked } = aWeb({
       [wellKnown('a.example')]: naming,
       [wellKnown('b.example')]: naming,
     })
     const endpoints = at('https://a.example/x', 'https://a.example/y', 'http://b.example/z')
-    expect(await checkDomain(endpoints, undefined, name, get)).toEqual({
+    expect(await checkDomain(endpoints, undefined, name, fetch)).toEqual({
       passed: true,
       detail: 'Named by a.example, b.example.',
     })
@@ -133,32 +134,32 @@ describe('domain', () => {
   })
 
   it('asks over http only where that is allowed', async () => {
-    const { get, asked } = aWeb({})
-    await checkDomain(at('http://127.0.0.1:4022/x'), undefined, name, get, true)
+    const { fetch, asked } = aWeb({})
+    await checkDomain(at('http://127.0.0.1:4022/x'), undefined, name, fetch, true)
     expect(asked).toEqual(['http://127.0.0.1:4022/.well-known/agent-registration.json'])
   })
 
   it('needs no other proof from the host that served the file', async () => {
-    const { get, asked } = aWeb({})
-    const finding = await checkDomain(at('https://agent.example/x'), 'agent.example', name, get)
+    const { fetch, asked } = aWeb({})
+    const finding = await checkDomain(at('https://agent.example/x'), 'agent.example', name, fetch)
     expect(finding.passed).toBe(true)
     expect(asked).toEqual([])
   })
 
   it('fails when one host of several does not name the agent', async () => {
-    const { get } = aWeb({ [wellKnown('a.example')]: naming })
+    const { fetch } = aWeb({ [wellKnown('a.example')]: naming })
     const endpoints = at('https://a.example/x', 'https://b.example/y')
-    const finding = await checkDomain(endpoints, undefined, name, get)
+    const finding = await checkDomain(endpoints, undefined, name, fetch)
     expect(finding).toEqual({ passed: false, detail: expect.stringContaining('b.example') })
   })
 
   it('fails without an endpoint, and asks nobody when there are too many hosts', async () => {
-    const { get, asked } = aWeb({})
-    expect((await checkDomain([], undefined, name, get)).passed).toBe(false)
+    const { fetch, asked } = aWeb({})
+    expect((await checkDomain([], undefined, name, fetch)).passed).toBe(false)
     const many = Array.from({ length: MAX_HOSTS + 1 }, (_, i) => `https://h${i}.example/`)
-    expect((await checkDomain(at(...many), undefined, name, get)).passed).toBe(false)
+    expect((await checkDomain(at(...many), undefined, name, fetch)).passed).toBe(false)
     expect(asked).toEqual([])
-    await checkDomain(at(...many.slice(1)), undefined, name, get)
+    await checkDomain(at(...many.slice(1)), undefined, name, fetch)
     expect(asked).toHaveLength(MAX_HOSTS)
   })
 })

@@ -1,37 +1,41 @@
 import { describe, expect, it } from 'vitest'
 import {
-  createFileGet,
-  type GuardedGet,
   MAX_FILE_BYTES,
   namesAgent,
   parseAgentId,
   readRegistrationFile,
 } from '../../../../src/directory/identity/registration-file.js'
+import type { GuardedFetch } from '../../../../src/directory/probe/guarded-fetch.js'
 
-const never: GuardedGet = async (url) => expect.unreachable(`asked for ${url}`)
+const never: GuardedFetch = async ({ url }) => expect.unreachable(`asked for ${url}`)
+const answered = (body: string, status = 200) =>
+  ({ kind: 'answer', head: { status, headers: {} }, body, bodyBytes: body.length }) as const
 const base64 = (text: string) =>
   `data:application/json;base64,${Buffer.from(text).toString('base64')}`
-const read = (uri: string | null, get = never) => readRegistrationFile(uri, get)
+const read = (uri: string | null, fetch = never) => readRegistrationFile(uri, fetch)
 
 describe('the file a tokenURI names', () => {
   it('is fetched over https through the guard', async () => {
-    const asked: string[] = []
-    const get: GuardedGet = async (url) => {
-      asked.push(url)
-      return { ok: true, text: '{"name":"a"}' }
+    const asked: unknown[] = []
+    const fetch: GuardedFetch = async (request) => {
+      asked.push(request)
+      return answered('{"name":"a"}')
     }
-    expect(await read('https://agent.example/card.json', get)).toEqual({
-      ok: true,
-      file: { name: 'a' },
-    })
-    expect(asked).toEqual(['https://agent.example/card.json'])
+    const url = 'https://agent.example/card.json'
+    expect(await read(url, fetch)).toEqual({ ok: true, file: { name: 'a' } })
+    expect(asked).toEqual([{ url, method: 'GET' }])
   })
 
-  it('is not there when the guard refuses, and says why', async () => {
-    const get: GuardedGet = async () => ({ ok: false, reason: 'the host is not public' })
-    expect(await read('https://10.0.0.1/', get)).toEqual({
+  it('is not there for any other status, and nothing is told of the body', async () => {
+    const answer = await read('https://agent.example/', async () => answered('{"secret":1}', 404))
+    expect(answer).toEqual({ ok: false, reason: 'the host answered 404' })
+  })
+
+  it('is not there when the guard refuses, and says why at the end of a sentence', async () => {
+    const blocked = { kind: 'blocked', message: 'The host is private.' } as const
+    expect(await read('https://10.0.0.1/', async () => blocked)).toEqual({
       ok: false,
-      reason: 'the host is not public',
+      reason: 'the host is private',
     })
   })
 
@@ -102,36 +106,6 @@ describe('an agent in registrations', () => {
       namesAgent({ registrations: { 0: { agentRegistry: registry, agentId: 0 } } }, name),
     ).toBe(false)
     expect(namesAgent({}, name)).toBe(false)
-  })
-})
-
-const head = { status: 200, headers: {} }
-const url = 'https://agent.example/card.json'
-
-describe('the GET of registration files', () => {
-  it('gives the text of a 200, asked for with GET', async () => {
-    const asked: unknown[] = []
-    const get = createFileGet(async (request) => {
-      asked.push(request)
-      return { kind: 'answer', head, body: '{}', bodyBytes: 2 }
-    })
-    expect(await get(url)).toEqual({ ok: true, text: '{}' })
-    expect(asked).toEqual([{ url, method: 'GET' }])
-  })
-
-  it('gives any other status as the reason, and none of the body', async () => {
-    const get = createFileGet(async () => ({
-      kind: 'answer',
-      head: { ...head, status: 404 },
-      body: 'secret',
-      bodyBytes: 6,
-    }))
-    expect(await get(url)).toEqual({ ok: false, reason: 'the host answered 404' })
-  })
-
-  it('gives the message of the guard as the end of a sentence', async () => {
-    const get = createFileGet(async () => ({ kind: 'blocked', message: 'The host is private.' }))
-    expect(await get(url)).toEqual({ ok: false, reason: 'the host is private' })
   })
 })
 

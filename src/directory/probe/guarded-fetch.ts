@@ -231,9 +231,6 @@ export function headOf(answer: GuardedAnswer): AnswerHead | undefined {
   return 'head' in answer ? answer.head : undefined
 }
 
-/** The phases of a call. Each has its own time limit, and the call as a whole has one. */
-type CallPhase = 'connect' | 'headers' | 'body'
-
 export interface CallTimes {
   connectMs: number
   headersMs: number
@@ -241,41 +238,42 @@ export interface CallTimes {
   totalMs: number
 }
 
-interface CallClock {
-  signal: AbortSignal
-  phase(): CallPhase
-  /** The phase that took too long, or `total` for the whole call; `undefined` while there is time. */
-  expired(): CallPhase | 'total' | undefined
-  /** Starts the time of a phase and ends that of the phase before. */
-  enter(phase: CallPhase): void
-  stop(): void
+/** The phases of a call, with what is said of one that took too long. Each has its own limit, and the call as a whole has one. */
+const lateSentences = {
+  connect: 'The host did not take the connection in time',
+  headers: 'The host did not answer in time',
+  body: 'The body of the answer did not end in time',
 }
+type CallPhase = keyof typeof lateSentences
+
+type CallClock = ReturnType<typeof startCallClock>
 
 /** Bounds a call by the clock: its signal aborts when a phase or the whole call takes too long, or `parent` aborts. */
-function startCallClock(times: CallTimes, parent: AbortSignal | undefined): CallClock {
+function startCallClock(times: CallTimes, parent: AbortSignal | undefined) {
   const abort = new AbortController()
   const limits = { connect: times.connectMs, headers: times.headersMs, body: times.bodyMs }
-  let current: CallPhase = 'connect'
-  let expired: CallPhase | 'total' | undefined
-  const expire = (what: CallPhase | 'total') => () => {
-    expired = what
+  let phase: CallPhase = 'connect'
+  let lateness: string | undefined
+  const expire = (end: string) => {
+    lateness = `${lateSentences[phase]}${end}`
     abort.abort()
   }
   const stopWithParent = () => abort.abort()
   parent?.addEventListener('abort', stopWithParent, { once: true })
   if (parent?.aborted === true) abort.abort()
-  const total = setTimeout(expire('total'), times.totalMs)
-  let part = setTimeout(expire(current), limits.connect)
+  const total = setTimeout(expire, times.totalMs, ', all steps together.')
+  let part = setTimeout(expire, limits.connect, '.')
   return {
     signal: abort.signal,
-    phase: () => current,
-    expired: () => expired,
-    enter(phase) {
-      current = phase
+    /** Says what took too long; `undefined` while there is time. */
+    lateness: () => lateness,
+    /** Starts the time of a phase and ends that of the phase before. */
+    enter(next: CallPhase): void {
+      phase = next
       clearTimeout(part)
-      part = setTimeout(expire(phase), limits[phase])
+      part = setTimeout(expire, limits[next], '.')
     },
-    stop() {
+    stop(): void {
       clearTimeout(total)
       clearTimeout(part)
       parent?.removeEventListener('abort', stopWithParent)
@@ -309,10 +307,8 @@ function toFailure(
   headerLimitBytes: number,
 ): GuardedAnswer {
   const known = head === undefined ? {} : { head }
-  const expired = clock.expired()
-  if (expired !== undefined) {
-    return { kind: 'timeout', ...known, message: timeoutMessage(clock, expired === 'total') }
-  }
+  const lateness = clock.lateness()
+  if (lateness !== undefined) return { kind: 'timeout', ...known, message: lateness }
   if (clock.signal.aborted) return unreachable('ABORTED', 'The call was given up on our side.')
   const blocked = causeOf(error, (cause) => cause instanceof BlockedTargetError)
   if (blocked !== undefined) return { kind: 'blocked', message: blocked.message }
@@ -322,15 +318,6 @@ function toFailure(
     return { kind: 'too_large', message }
   }
   return { ...unreachable(code, sentenceOf(code)), ...known }
-}
-
-function timeoutMessage(clock: CallClock, isTotal: boolean): string {
-  const what = {
-    connect: 'The host did not take the connection in time.',
-    headers: 'The host did not answer in time.',
-    body: 'The body of the answer did not end in time.',
-  }[clock.phase()]
-  return isTotal ? `${what.slice(0, -1)}, all steps together.` : what
 }
 
 function unreachable(code: string, message: string): GuardedAnswer {

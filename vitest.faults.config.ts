@@ -1,6 +1,22 @@
 import { defineConfig } from 'vitest/config'
 import { compiledThreads } from './test/support/compiled-threads.js'
 
+/** Files with several processes at once, or with a process that starts over and over: they keep a processor busy. */
+const busy = [
+  'archive',
+  'attestation',
+  'clocks',
+  'database',
+  'deliveries',
+  'hooks',
+  'hosted-replicas',
+  'kill',
+  'paused-replica',
+  'pgbouncer',
+  'replicas',
+  'rolling-restart',
+].map((name) => `test/faults/${name}.test.ts`)
+
 /** What is true of USDC is true of any token: kills, lying nodes and third parties once more over EURC. */
 const inEuros = ['kill', 'lanes', 'rpc'].map((name) => `test/faults/${name}.test.ts`)
 
@@ -10,41 +26,77 @@ const byUpto = ['kill', 'permit2', 'deliveries', 'crowd', 'rpc'].map(
 )
 const byPermit2 = ['kill', 'permit2', 'crowd', 'rpc'].map((name) => `test/faults/${name}.test.ts`)
 
+// The packages of this repository are tested from their sources.
+const sources = { resolve: { tsconfigPaths: true }, plugins: [compiledThreads()] }
+
+const shared = {
+  expect: { poll: { timeout: 15_000 } },
+  testTimeout: 180_000,
+  hookTimeout: 60_000,
+  // Files run one after another in the same process, so that each module is loaded once.
+  isolate: false,
+  pool: 'forks',
+} as const
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/compiled-sources.ts'],
-    // The files mostly wait for blocks, so four of them share two processors. Their bounds hold on a busier machine too.
-    maxWorkers: 4,
+    // Faults are about time, so no file may wait for a processor. The others mostly wait for blocks.
     projects: [
-      project('USDC', ['test/faults/**/*.test.ts'], {}, ['test/faults/permit2.test.ts']),
-      project('EURC', inEuros, { FAULTS_TOKEN: 'EURC' }),
-      project('upto', byUpto, { FAULTS_SCHEME: 'upto' }),
-      project('permit2', byPermit2, { FAULTS_SCHEME: 'permit2' }),
+      {
+        ...sources,
+        test: {
+          ...shared,
+          name: 'busy',
+          include: busy,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        ...sources,
+        test: {
+          ...shared,
+          name: 'waiting',
+          include: ['test/faults/**/*.test.ts'],
+          exclude: [...busy, 'test/faults/permit2.test.ts'],
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        ...sources,
+        test: {
+          ...shared,
+          name: 'EURC',
+          include: inEuros,
+          maxWorkers: 2,
+          env: { FAULTS_TOKEN: 'EURC' },
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        ...sources,
+        test: {
+          ...shared,
+          name: 'upto',
+          include: byUpto,
+          maxWorkers: 2,
+          env: { FAULTS_SCHEME: 'upto' },
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        ...sources,
+        test: {
+          ...shared,
+          name: 'permit2',
+          include: byPermit2,
+          maxWorkers: 2,
+          env: { FAULTS_SCHEME: 'permit2' },
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
   },
 })
-
-function project(
-  name: string,
-  include: string[],
-  env: Record<string, string>,
-  exclude: string[] = [],
-) {
-  // The packages of this repository are tested from their sources.
-  return {
-    resolve: { tsconfigPaths: true },
-    plugins: [compiledThreads()],
-    test: {
-      name,
-      include,
-      exclude,
-      env,
-      expect: { poll: { timeout: 15_000 } },
-      testTimeout: 180_000,
-      hookTimeout: 60_000,
-      // Files run one after another in the same process, so that each module is loaded once.
-      isolate: false,
-      pool: 'forks' as const,
-    },
-  }
-}

@@ -7,7 +7,7 @@ import {
 } from '../../src/directory/probe/call-limits.js'
 import { probeRoutes } from '../../src/directory/probe/probe-routes.js'
 import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
-import { createValidator, validateRoutes } from '../../src/directory/probe/validate.js'
+import { createValidator, validateRoutes } from '../../src/directory/probe/validate-routes.js'
 import type { EndpointHealth } from '../../src/store/listings.js'
 import {
   aRequirement,

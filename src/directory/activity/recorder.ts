@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import { createHourlyCounts } from '../../http/limiter.js'
+import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
 import { createPolling } from '../../store/polling.js'
 import type { PaymentAnswer } from '../../x402/payment.js'

@@ -1,4 +1,4 @@
-import { createTokenBuckets } from '../../http/limiter.js'
+import { createTokenBuckets } from '../../http/token-buckets.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listings.js'
 import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { createHourlyCounts } from '../../http/limiter.js'
 import { blockOf } from '../../http/rate-limit.js'
+import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { ListingReader } from '../../store/listings.js'
 import { type RefusalCode, WriteFault } from './faults.js'
 

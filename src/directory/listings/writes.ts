@@ -2,7 +2,7 @@ import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'ar
 import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
 import type { Address } from 'viem'
 import type { z } from 'zod'
-import type { TokenBuckets } from '../../http/limiter.js'
+import type { TokenBuckets } from '../../http/token-buckets.js'
 import type {
   Endpoint,
   ListedEndpoint,

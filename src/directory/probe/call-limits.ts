@@ -1,5 +1,5 @@
 import { httpFault, type RequestFault, rateLimitFault } from '../../http/errors.js'
-import { createTokenBuckets, type TokenBucketOptions } from '../../http/limiter.js'
+import { createTokenBuckets, type TokenBucketOptions } from '../../http/token-buckets.js'
 import { parseUrl } from '../../x402/parse-url.js'
 
 export interface CallBudgetOptions {

@@ -42,9 +42,9 @@ export interface Quote {
 /** The searchable parts of an endpoint of a listed merchant. */
 export interface ListedEndpoint
   extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema'> {
-  /** Whether it is listed when nobody asks for a merchant or a payTo: live, or seen by no probe yet unless its merchant must be live. */
+  /** True if a search that names no merchant and no payTo finds it: it is live, or no probe has called it yet and its merchant need not wait for one. */
   isListed: boolean
-  /** Whether the last probe saw its own 402 as it is listed. */
+  /** True if the last probe got a 402 that matches the listing. */
   isLive: boolean
   merchant: ListedMerchant
   /** Offsets in the text of the merchant, and in the labels. */

@@ -118,17 +118,27 @@ export class WriteFault extends RequestFault {
   }
 }
 
+/** Parses what a caller sent. Throws the error that `refuse` makes of the problems. */
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  sent: unknown,
+  refuse: (issues: readonly z.core.$ZodIssue[]) => Error,
+): z.output<Schema> {
+  const parsed = schema.safeParse(sent, { error: describeIssue })
+  if (parsed.success) return parsed.data
+  throw refuse(parsed.error.issues)
+}
+
 /** Parses a request by its schema. Throws a `WriteFault` with this code, which names the first problem. */
 export function parseRequest<Schema extends z.ZodType>(
   schema: Schema,
   request: unknown,
   code: RefusalCode,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(request, { error: describeIssue })
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const path = formatPath(issue?.path ?? []) || 'The request'
-  throw new WriteFault(code, `${path} ${issue?.message ?? 'is malformed'}.`)
+  return parse(schema, request, ([issue]) => {
+    const path = formatPath(issue?.path ?? []) || 'The request'
+    return new WriteFault(code, `${path} ${issue?.message ?? 'is malformed'}.`)
+  })
 }
 
 /** Problems of a body that one answer lists; the rest is counted. */
@@ -139,13 +149,12 @@ export function parseBody<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(body, { error: describeIssue })
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({
-    path: formatPath(path),
-    message,
-  }))
-  throw listingFault(issues, parsed.error.issues.length - issues.length)
+  return parse(schema, body, (issues) => {
+    const named = issues
+      .slice(0, MAX_ISSUES)
+      .map(({ path, message }) => ({ path: formatPath(path), message }))
+    return listingFault(named, issues.length - named.length)
+  })
 }
 
 /** Longest name of a field that a refusal repeats. */
@@ -156,11 +165,10 @@ export function readBody<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(body, { error: describeIssue })
-  if (parsed.success) return parsed.data
-  const [{ path, message } = { path: [], message: 'is malformed' }] = parsed.error.issues
-  const field = formatPath(path).slice(0, MAX_FIELD_CHARS) || 'The body'
-  throw parameterFault(asSentence(`${field} ${message}`))
+  return parse(schema, body, ([issue]) => {
+    const field = formatPath(issue?.path ?? []).slice(0, MAX_FIELD_CHARS) || 'The body'
+    return parameterFault(asSentence(`${field} ${issue?.message ?? 'is malformed'}`))
+  })
 }
 
 /** Makes the fault of a body from its issues; `omitted` is how many more there are. */

@@ -26,7 +26,7 @@ export function createMerchantView(
   return async (merchant) => {
     const { id, owner, offer, network, payTo } = merchant
     const endpoints = await listings.endpointsOf(id)
-    // What was paid to an address, and said about that, is shown only where the listing speaks for the address.
+    // Payments and ratings of an address are shown only if the listing has proven that the address is its own.
     const isPayee = speaksForPayTo(merchant)
     const ids = isPayee ? endpoints.map((endpoint) => endpoint.id) : []
     const [usage, ratings, whole, rating, warnings] = await Promise.all([

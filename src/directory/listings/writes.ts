@@ -89,7 +89,7 @@ export function createWrites(options: WritesOptions) {
     return async (merchantId: string, request: unknown, ip: string): Promise<Merchant> => {
       const checked = await check(request, { merchantId, actions: { standing: action }, schema })
       const change = toChange(checked)
-      // What is public can always be taken away.
+      // A deletion counts against no quota, because owners may delete a listing at any time.
       if (change.kind === 'delete') return apply(checked, change)
       return keep(checked, ip, () => apply(checked, change))
     }

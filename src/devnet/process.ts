@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 
@@ -90,13 +91,29 @@ const LOWEST_PORT = 20_000
 const PORTS = 12_000
 const MAX_TRIES = 100
 
-/** Finds a TCP port that nobody listens on at this moment. */
+/**
+ * Finds a TCP port that nobody listens on. Until this process ends no other call finds it, in any process: a server that
+ * stops and starts again finds its port free.
+ */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = LOWEST_PORT + randomInt(PORTS)
-    if ((await problemWith(port, host)) === undefined) return port
+    if ((await claim(port, host)) && (await problemWith(port, host)) === undefined) return port
   }
   throw new PortTakenError(`No port from ${LOWEST_PORT} to ${LOWEST_PORT + PORTS - 1} is free.`)
+}
+
+/** Holds the UDP port of the same number, which the system gives to one process and takes back when that one ends. */
+async function claim(port: number, host: string): Promise<boolean> {
+  const socket = createSocket('udp4').unref()
+  try {
+    socket.bind({ port, address: host, exclusive: true })
+    await once(socket, 'listening')
+    return true
+  } catch {
+    socket.close()
+    return false
+  }
 }
 
 /** Rejects with a `PortTakenError` that names the port, its purpose and a remedy, such as another `--port`. */

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil.js'
@@ -98,4 +99,15 @@ describe('findAnvil', () => {
       expect(findAnvil('')).toMatch(/anvil-linux-amd64\/bin\/anvil$/)
     },
   )
+})
+
+describe('freePort', () => {
+  it('gives a port to one process alone, also while its server is down', async () => {
+    const port = await freePort()
+    const another = createSocket('udp4')
+    const refusal = new Promise((resolve) => another.once('error', resolve))
+    another.bind({ port, address: '127.0.0.1', exclusive: true })
+    expect(await refusal).toMatchObject({ code: 'EADDRINUSE' })
+    another.close()
+  })
 })

@@ -91,9 +91,8 @@ describe('a relayer without gas money', () => {
       world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'), { times: 1 })
       await pause(800)
       await goOn()
-      const endedAt = Date.now()
       await settling
-      await expectAllSettledAndTrue(world, payments, { withinMs: endedAt + 10_000 - Date.now() })
+      await expectAllSettledAndTrue(world, payments)
     },
   )
 
@@ -107,10 +106,8 @@ describe('a relayer without gas money', () => {
     const dry = await world.client.settle((await somePayments(1))[0] as SignedPayment)
     expect(dry.body).toMatchObject({ success: false })
     await fundNative(world.chainUrl, relayer.address, PURSE)
-    const refilledAt = Date.now()
     await settling
-    const withinMs = refilledAt + 10_000 - Date.now()
-    await expectAllSettledAndTrue(world, [...payments, dry.payment], { withinMs })
+    await expectAllSettledAndTrue(world, [...payments, dry.payment])
   })
 })
 
@@ -148,17 +145,18 @@ describe('what every node refuses', () => {
     const { body } = await world.client.settle(payment)
     expect(body).toMatchObject({ errorReason: pendingCode, transaction: '' })
     expect(body?.errorMessage).toMatch(/^No node of the chain has taken/)
-    const untaken = { state: 'queued', transaction: null }
-    expect(await world.client.findPayment(payment)).toMatchObject(untaken)
+    // While its transaction is offered once more, the payment has its hash.
+    const untilUntaken = () =>
+      until('it is known to be untaken', async () => {
+        const view = await world.client.findPayment(payment)
+        return view?.state === 'queued' && view.transaction === null
+      })
+    await untilUntaken()
     await world.service().crash()
     await world.restart()
-    // The signed transaction is offered again, and refused again.
-    await until('it is known to be untaken', async () => {
-      const view = await world.client.findPayment(payment)
-      return view?.transaction === null
-    })
+    await untilUntaken()
     for (const lift of lifts) lift?.()
-    await expectAllSettledAndTrue(world, [payment, later], { withinMs: 20_000 })
+    await expectAllSettledAndTrue(world, [payment, later])
   })
 
   it('but one is on its way, with its hash', async () => {

@@ -13,6 +13,9 @@ import { spread } from './support/spread.js'
 import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
 import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
 
+/** For cases in which every call must learn how the payment ended. */
+const LONG_WAIT = { SETTLE_WAIT_SECONDS: '30' }
+
 let world: World
 
 afterEach(() => world?.close())
@@ -22,13 +25,13 @@ const isByPermit2 = permit2Scheme !== undefined
 
 describe.skipIf(isByPermit2)('one payment a thousand times', () => {
   it('is one transfer and one success, and everybody else learns its hash', async () => {
-    world = await startWorld()
+    world = await startWorld({ env: LONG_WAIT })
     const payment = await aSignedPayment()
     await expectOneSuccess(payment, 1_000)
   })
 
   it('is so again and again, in any order', async () => {
-    world = await startWorld()
+    world = await startWorld({ env: LONG_WAIT })
     for (const payment of await somePayments(10)) await expectOneSuccess(payment, 100)
   })
 })

@@ -149,7 +149,7 @@ async function settleAndDieAt(
 async function dieOnceJournalSays(condition: string, { nonce }: SignedPayment): Promise<void> {
   const journal = new Sqlite(world.databasePath, { readonly: true })
   const query = journal.prepare(`SELECT 1 FROM jobs WHERE ${condition} AND key LIKE '%' || ?`)
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + PATIENCE_MS
   while (query.get(nonce) === undefined && Date.now() < deadline) {
     await new Promise((resolve) => setImmediate(resolve))
   }

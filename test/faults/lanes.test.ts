@@ -84,9 +84,8 @@ describe('a base fee that jumps tenfold', () => {
     await until('something was sent', () => world.proxy.count(SEND) > 2)
     await setBaseFee(200n * GWEI)
     await goOn()
-    const jumpedAt = Date.now()
     await settling
-    await expectAllSettledAndTrue(world, payments, { withinMs: jumpedAt + 10_000 - Date.now() })
+    await expectAllSettledAndTrue(world, payments)
   })
 
   it('beyond the cap is waited out, and refused to newcomers', async () => {
@@ -102,10 +101,8 @@ describe('a base fee that jumps tenfold', () => {
     expect(body).toMatchObject({ success: false, errorReason: 'gas_price_too_high' })
     await setBaseFee(20n * GWEI)
     await goOn()
-    const endedAt = Date.now()
     await settling
-    const withinMs = endedAt + 10_000 - Date.now()
-    await expectAllSettledAndTrue(world, [...payments, newcomer], { withinMs })
+    await expectAllSettledAndTrue(world, [...payments, newcomer])
   })
 })
 

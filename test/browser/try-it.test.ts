@@ -501,6 +501,28 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await close()
   })
 
+  it('signs nothing while another tab asks its wallet', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    shop.opensToPages = true
+    const before = await balance()
+    const answer = wallet.holdNext('eth_signTypedData_v4')
+    await pay(page)
+    await page.getByText('Answer in the wallet.').waitFor()
+    const tab = await page.context().newPage()
+    await tab.goto('/merchants/corner-shop')
+    await tab.getByRole('button', { name: 'Try it', exact: true }).click()
+    await pay(tab)
+    await tab.getByText('Another tab is paying this endpoint.', { exact: false }).waitFor()
+    answer()
+    await page.getByText('Paid', { exact: true }).waitFor()
+    await pay(tab)
+    await tab.getByText('Paid', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(20_000n)
+    expect(shop.presented).toHaveLength(2)
+    await close()
+  })
+
   it('says that a slow call goes on, and pays it once', async () => {
     const wallet = aWallet()
     const { page, close } = await openPanel(wallet)

@@ -74,6 +74,17 @@ export function forgetOpen(nonce: string): void {
   if (left.length < kept.length) write(left)
 }
 
+/**
+ * Runs `work` unless another tab runs the same; resolves with whether it ran. A browser ends the hold of a tab that is
+ * closed. It offers none to a page without TLS.
+ */
+export async function aloneAmongTabs(name: string, work: () => Promise<void>): Promise<boolean> {
+  const run = () => work().then(() => true)
+  const { locks } = navigator as Partial<Navigator>
+  if (locks === undefined) return run()
+  return locks.request(name, { ifAvailable: true }, (lock) => lock !== null && run())
+}
+
 /** Returns the payments that other tabs made, or this one before it was loaded again, oldest first. */
 export const openElsewhere = (): readonly OpenPayment[] => others
 

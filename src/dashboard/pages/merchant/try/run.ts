@@ -7,7 +7,7 @@ import { isObject, memberOf } from '../../../../x402/json.js'
 import { requestJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import { type CalledEndpoint, type Caller, callByPage, callByService, type Reply } from './call.js'
-import { forgetOpen, keepOpen, openElsewhere } from './open-payments.js'
+import { aloneAmongTabs, forgetOpen, keepOpen, openElsewhere } from './open-payments.js'
 import { type SignedPayment, signPayment } from './payment.js'
 import { approvePermit2, type Payer, type Plan, planPayment } from './permit2.js'
 import {
@@ -119,6 +119,56 @@ function createRun(called: CalledEndpoint): Run {
     })
   }
 
+  async function payOnce(input: TryInput, payer: Payer, shown: ShownTerms): Promise<void> {
+    const other = findElsewhere()
+    if (other !== undefined && Date.now() / 1000 < other.validBefore) {
+      return set({ step: 'idle', signed: other })
+    }
+    const first = await ask(input)
+    if (!first.ok) {
+      const title = first.wasSent ? words.notAnswered : words.notCalled
+      return set({ step: 'idle', refusal: { title, text: first.message } })
+    }
+    const terms = termsOf(first)
+    if (first.status !== 402 && !isObject(terms)) return set({ step: 'idle', reply: first })
+    const refuse = (text: string, title: string = words.refused) =>
+      set({ step: 'idle', refusal: { title, text } })
+    const service = await readService(shown.network)
+    const choice = choose(terms, shown, service)
+    if (!choice.ok) return refuse(choice.why)
+    const { required, ways } = choice
+    const planned = await planPayment(ways, payer, required, shown, service)
+    if (!planned.ok) return refuse(planned.why)
+    const { plan } = planned
+    if (plan.first !== undefined && !(await isAgreed(plan.first.kind))) {
+      return set({ step: 'idle' })
+    }
+    let done = 0
+    const counting: Payer = {
+      ...payer,
+      async sign(typedData) {
+        const signature = await payer.sign(typedData)
+        done++
+        return signature
+      },
+    }
+    let signed: SignedPayment
+    try {
+      if (plan.first?.kind === 'approval') {
+        set({ step: 'approving' })
+        await approvePermit2(payer, shown.asset.address, BigInt(plan.way.offer.amount))
+        done++
+      }
+      set({ step: 'signing' })
+      signed = await signPayment(counting, { required, plan }, shown, await readServiceNow())
+    } catch (error) {
+      return refuse(describeError(error), done > 0 ? words.unsent : words.refused)
+    }
+    paid = { input, caller: first.by }
+    isOut = false
+    await pay(signed)
+  }
+
   return {
     get: () => state,
     subscribe(listener) {
@@ -128,54 +178,12 @@ function createRun(called: CalledEndpoint): Run {
     async start(input, payer, shown) {
       if (state.step !== 'idle') return
       if (state.signed !== undefined) passed.add(state.signed.nonce)
-      const other = findElsewhere()
-      if (other !== undefined && Date.now() / 1000 < other.validBefore) {
-        return set({ step: 'idle', signed: other })
-      }
       set({ step: 'asking' })
-      const first = await ask(input)
-      if (!first.ok) {
-        const title = first.wasSent ? words.notAnswered : words.notCalled
-        return set({ step: 'idle', refusal: { title, text: first.message } })
+      const name = `arcus:pay ${here.merchantId} ${here.endpointId}`
+      const isAlone = await aloneAmongTabs(name, () => payOnce(input, payer, shown))
+      if (!isAlone) {
+        set({ step: 'idle', refusal: { title: words.refused, text: words.otherTab } })
       }
-      const terms = termsOf(first)
-      if (first.status !== 402 && !isObject(terms)) return set({ step: 'idle', reply: first })
-      const refuse = (text: string, title: string = words.refused) =>
-        set({ step: 'idle', refusal: { title, text } })
-      const service = await readService(shown.network)
-      const choice = choose(terms, shown, service)
-      if (!choice.ok) return refuse(choice.why)
-      const { required, ways } = choice
-      const planned = await planPayment(ways, payer, required, shown, service)
-      if (!planned.ok) return refuse(planned.why)
-      const { plan } = planned
-      if (plan.first !== undefined && !(await isAgreed(plan.first.kind))) {
-        return set({ step: 'idle' })
-      }
-      let done = 0
-      const counting: Payer = {
-        ...payer,
-        async sign(typedData) {
-          const signature = await payer.sign(typedData)
-          done++
-          return signature
-        },
-      }
-      let signed: SignedPayment
-      try {
-        if (plan.first?.kind === 'approval') {
-          set({ step: 'approving' })
-          await approvePermit2(payer, shown.asset.address, BigInt(plan.way.offer.amount))
-          done++
-        }
-        set({ step: 'signing' })
-        signed = await signPayment(counting, { required, plan }, shown, await readServiceNow())
-      } catch (error) {
-        return refuse(describeError(error), done > 0 ? words.unsent : words.refused)
-      }
-      paid = { input, caller: first.by }
-      isOut = false
-      await pay(signed)
     },
     agree: (isAgreed) => agree(isAgreed),
     async sendAgain() {

@@ -60,6 +60,7 @@ export const words = {
   notAnswered: 'The endpoint did not answer, and nothing was signed',
   free: 'The endpoint asked for no payment',
   freeText: (status: number) => `It answered ${status} without one, and nothing was signed.`,
+  otherTab: 'Another tab is paying this endpoint. Finish or close it there, and call again.',
   otherAccount: 'The wallet changed its account meanwhile. Nothing was signed.',
 
   unknown: 'It is not known whether the payment went through',

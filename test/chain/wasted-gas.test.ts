@@ -175,14 +175,21 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
   })
 
   it('is held to its budget when it delegates before its payments are valid', async () => {
-    const liar = await aPayer()
     let codes: string[] = []
-    const gas = await world.gasOf(async () => {
-      const start = nowSeconds()
-      const answers = Array.from({ length: 10 }, () => pay(liar, start))
-      await delegate([liar], trap)
-      codes = (await Promise.all(answers)).map(({ errorReason }) => errorReason)
-    })
+    /** Returns the payer and what they burnt, once their code was seen before anything was signed for them. */
+    async function delegateInTime(): Promise<[PrivateKeyAccount, bigint]> {
+      for (;;) {
+        const liar = await aPayer()
+        const gas = await world.gasOf(async () => {
+          const start = nowSeconds()
+          const answers = Array.from({ length: 10 }, () => pay(liar, start))
+          await delegate([liar], trap)
+          codes = (await Promise.all(answers)).map(({ errorReason }) => errorReason)
+        })
+        if (!didShare(liar.address)) return [liar, gas]
+      }
+    }
+    const [liar, gas] = await delegateInTime()
     expect(codes).toContain(refused)
     expect(gas).toBeLessThanOrEqual(budget)
     const told = { isValid: false, invalidReason: refused }
@@ -191,19 +198,30 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
   })
 })
 
-/** Reads the gas that is booked by account, without the total. It adds the days up, because a test may run at midnight. */
-function burnt(): Record<string, bigint> {
+function rowsOf<Row>(sql: string): Row[] {
   const database = new Sqlite(world.databasePath, { readonly: true })
   try {
-    const rows = database.prepare("SELECT payer, amount FROM gas_spending WHERE payer <> ''").all()
-    const sums: Record<string, bigint> = {}
-    for (const { payer, amount } of rows as { payer: string; amount: string }[]) {
-      sums[payer] = (sums[payer] ?? 0n) + BigInt(amount)
-    }
-    return sums
+    return database.prepare(sql).all() as Row[]
   } finally {
     database.close()
   }
+}
+
+/** Tells whether payments of this payer shared a transaction, as they do while the payer is known to have no code. */
+function didShare(payer: string): boolean {
+  const shared = `SELECT 1 FROM attempt_jobs JOIN jobs ON id = job_id
+    WHERE key LIKE '%${payer.toLowerCase()}%' GROUP BY hash HAVING count(*) > 1`
+  return rowsOf(shared).length > 0
+}
+
+/** Reads the gas that is booked by account, without the total. It adds the days up, because a test may run at midnight. */
+function burnt(): Record<string, bigint> {
+  const sums: Record<string, bigint> = {}
+  const booked = "SELECT payer, amount FROM gas_spending WHERE payer <> ''"
+  for (const { payer, amount } of rowsOf<{ payer: string; amount: string }>(booked)) {
+    sums[payer] = (sums[payer] ?? 0n) + BigInt(amount)
+  }
+  return sums
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Address, bytesToHex, type Hex, hexToBytes } from 'viem'
+import { type Address, bytesToHex, type Hex } from 'viem'
 import { readGasMoney, readTransactionCount } from '../chain/accounts.js'
 import { findReceiptAnywhere, type Receipt, readReceipts } from '../chain/receipts.js'
 import {
@@ -15,7 +15,7 @@ import { bumpFees, type Fees, type GasBudgets, quoteFees } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
-import type { Signer } from './signer.js'
+import { hashOfTransaction, type Signer } from './signer.js'
 import {
   createSlots,
   newestAttempt,
@@ -324,7 +324,7 @@ async function sign(
   const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
   const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
   const attempt: Attempt = {
-    hash: hashOf(lane, rawTransaction),
+    hash: bytesToHex(hashOfTransaction(lane.keccak256, rawTransaction)),
     network,
     relayer: signer.address,
     relayerNonce: nonce,
@@ -342,10 +342,6 @@ async function sign(
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
   if (lane.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
   return attempt
-}
-
-function hashOf({ keccak256 }: LaneState, rawTransaction: Hex): Hex {
-  return bytesToHex(keccak256(hexToBytes(rawTransaction)))
 }
 
 /** Sends the newest transaction of the slot, and repairs the cause of a refusal. */

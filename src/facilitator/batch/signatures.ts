@@ -17,7 +17,7 @@ import { nameRevert, rowsGas } from './kinds.js'
 /**
  * Brings the signatures of accounts without code into the one form that token and settlement contract accept: another form
  * may verify off chain and revert on chain. Signatures of accounts with code stay as they are. The signature over a claim
- * does not cover the signatures of its rows, so these may change. Throws `RpcUnavailableError`.
+ * does not cover the signatures of its rows, so these may change. Throws what a read of the chain throws.
  */
 export async function withCanonicalSignatures<Payload extends BatchPayload>(
   payload: Payload,

@@ -394,13 +394,13 @@ function* updateEndpoint(
   )
 }
 
-/** Adds a probe to the history, unless it is the one that the endpoint had before and only the time of the next has changed. */
+/** Adds a probe to the history, unless the endpoint has that one or a later one already: then only other columns change. */
 function* keepProbe(
   id: number,
   { probe }: EndpointHealth,
   before: ProbeRecord | null,
 ): Steps<void> {
-  if (probe !== null && probe.checkedAt !== before?.checkedAt) yield* keepSample(id, probe)
+  if (probe !== null && probe.checkedAt > (before?.checkedAt ?? 0)) yield* keepSample(id, probe)
 }
 
 function probeOf({ probe }: EndpointRow): ProbeRecord | null {

@@ -44,6 +44,8 @@ export function createEventStreams<Member extends string>(
   })
 
   return (reply: FastifyReply, { from, follow, check }: Follower<Member>): void => {
+    // Who left while their right was checked has a connection whose end is not told again.
+    if (reply.raw.destroyed) return void reply.hijack()
     refuseCrowd([...open.values()], from, options)
     const response = openEventStream(reply)
     open.set(response, from)

@@ -523,6 +523,33 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await close()
   })
 
+  it('does not send what was not sent while another tab pays', async () => {
+    const { page, close } = await openPanel(aWallet())
+    const before = await balance()
+    const refusal = { error: 'rate_limited', message: 'Too many requests.' }
+    await page.route('**/api/try', (route) =>
+      route.request().postDataJSON().payment === undefined
+        ? route.continue()
+        : route.fulfill({ status: 429, json: refusal }),
+    )
+    await pay(page)
+    await page.getByText('The payment was not sent', { exact: true }).waitFor()
+    await page.unroute('**/api/try')
+    const tab = await page.context().newPage()
+    await tab.goto('/merchants/corner-shop')
+    await tab.getByRole('button', { name: 'Try it', exact: true }).click()
+    const release = shop.holdNext()
+    await pay(tab)
+    await expect.poll(() => shop.presented.length).toBe(1)
+    await page.getByRole('button', { name: 'Send the same payment again' }).click()
+    await page.getByText('Another tab is paying this endpoint.', { exact: false }).waitFor()
+    release()
+    await tab.getByText('Paid', { exact: true }).waitFor()
+    expect(shop.presented).toHaveLength(1)
+    expect(before - (await balance())).toBe(10_000n)
+    await close()
+  })
+
   it('says that a slow call goes on, and pays it once', async () => {
     const wallet = aWallet()
     const { page, close } = await openPanel(wallet)

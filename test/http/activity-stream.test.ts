@@ -21,6 +21,8 @@ let app: FastifyInstance
 let feed: ActivityFeed
 let sessions: Sessions
 let merchant: Merchant
+/** A read of a merchant waits for it. */
+let read: Promise<void> | undefined
 let base: string
 let url: string
 
@@ -28,8 +30,10 @@ beforeEach(async () => {
   feed = createActivityFeed()
   sessions = createSessions(createMemorySessions(), Date.now)
   merchant = { id: 'weather', owner, payTo: owner, deletedAt: null } as Merchant
+  read = undefined
   // Others of the same name with a number have the owner of that number.
   const findMerchant = async (id: string) => {
+    await read
     if (id === 'weather') return merchant
     const [, number] = /^weather-(\d+)$/.exec(id) ?? []
     return number === undefined ? undefined : ({ ...merchant, id, ...payee(number) } as Merchant)
@@ -120,6 +124,27 @@ describe('the stream of activity', () => {
     expect(ninth.response.status).toBe(503)
     open[0]?.stop()
     await vi.waitUntil(async () => (await follow(id)).response.status === 200, 15_000)
+  })
+
+  it('keeps no place for those who left before it began', async () => {
+    const { id } = await signIn(owner)
+    const connections = () =>
+      new Promise((resolve) => app.server.getConnections((_, count) => resolve(count)))
+    let goOn = () => {}
+    read = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const leaving = new AbortController()
+    const headers = { cookie: `${SESSION_COOKIE}=${id}` }
+    const left = Array.from({ length: 8 }, () => fetch(url, { headers, signal: leaving.signal }))
+    await vi.waitUntil(async () => (await connections()) === 8, 15_000)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    leaving.abort()
+    await Promise.allSettled(left)
+    await vi.waitUntil(async () => (await connections()) === 0, 15_000)
+    goOn()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect((await follow(id)).response.status).toBe(200)
   })
 
   it('is not used up by one owner of many merchants', async () => {

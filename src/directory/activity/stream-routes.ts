@@ -54,8 +54,9 @@ export async function activityStreamRoutes(
     '/api/merchants/:id/activity/stream',
     { exposeHeadRoute: false, ...describedAs(activityStreamOperation) },
     async (request, reply) => {
-      const { id, owner } = await requireOwner(request, options)
+      // Read before the wait: the address is gone with the connection.
       const from = { caller: callerOf(request.ip), block: blockOf(request.ip) }
+      const { id, owner } = await requireOwner(request, options)
       openStream(reply, {
         from: { merchant: id, owner: owner ?? '', ...from },
         check: () => requireOwner(request, options),

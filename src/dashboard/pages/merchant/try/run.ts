@@ -63,6 +63,7 @@ export interface Run {
 
 function createRun(called: CalledEndpoint): Run {
   const here = { merchantId: called.merchantId, endpointId: called.endpoint.state.id }
+  const name = `arcus:pay ${here.merchantId} ${here.endpointId}`
   /** The payments that the person knows of, and went on from once they were over. */
   const passed = new Set<string>()
   const findElsewhere = () =>
@@ -70,6 +71,10 @@ function createRun(called: CalledEndpoint): Run {
       ({ merchantId, endpointId, nonce }) =>
         merchantId === here.merchantId && endpointId === here.endpointId && !passed.has(nonce),
     )
+  const findOpenElsewhere = () => {
+    const other = findElsewhere()
+    return other !== undefined && Date.now() / 1000 < other.validBefore ? other : undefined
+  }
   const left = findElsewhere()
   let state: RunState = { step: 'idle', ...(left && { signed: left }) }
   /** Whether anybody but the service may have the payment. */
@@ -119,11 +124,13 @@ function createRun(called: CalledEndpoint): Run {
     })
   }
 
+  function giveWay(title: string): void {
+    set({ step: 'idle', refusal: { title, text: words.otherTab } })
+  }
+
   async function payOnce(input: TryInput, payer: Payer, shown: ShownTerms): Promise<void> {
-    const other = findElsewhere()
-    if (other !== undefined && Date.now() / 1000 < other.validBefore) {
-      return set({ step: 'idle', signed: other })
-    }
+    const other = findOpenElsewhere()
+    if (other !== undefined) return set({ step: 'idle', signed: other })
     const first = await ask(input)
     if (!first.ok) {
       const title = first.wasSent ? words.notAnswered : words.notCalled
@@ -179,15 +186,23 @@ function createRun(called: CalledEndpoint): Run {
       if (state.step !== 'idle') return
       if (state.signed !== undefined) passed.add(state.signed.nonce)
       set({ step: 'asking' })
-      const name = `arcus:pay ${here.merchantId} ${here.endpointId}`
-      const isAlone = await aloneAmongTabs(name, () => payOnce(input, payer, shown))
-      if (!isAlone) {
-        set({ step: 'idle', refusal: { title: words.refused, text: words.otherTab } })
+      if (!(await aloneAmongTabs(name, () => payOnce(input, payer, shown)))) {
+        giveWay(words.refused)
       }
     },
     agree: (isAgreed) => agree(isAgreed),
     async sendAgain() {
-      if (state.step === 'idle' && state.signed !== undefined) await pay(state.signed)
+      const { step, signed } = state
+      if (step !== 'idle' || signed === undefined || paid === undefined) return
+      if (isOut) return pay(signed)
+      set({ ...state, step: 'paying' })
+      const isAlone = await aloneAmongTabs(name, async () => {
+        // A payment that nobody got is forgotten, and another tab may have signed one since.
+        const other = findOpenElsewhere()
+        if (other === undefined) await pay(signed)
+        else set({ step: 'idle', signed: other })
+      })
+      if (!isAlone) giveWay(words.notSent)
     },
     seen() {
       if (state.signed !== undefined) forgetOpen(state.signed.nonce)

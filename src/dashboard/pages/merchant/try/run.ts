@@ -63,7 +63,7 @@ export interface Run {
 
 function createRun(called: CalledEndpoint): Run {
   const here = { merchantId: called.merchantId, endpointId: called.endpoint.state.id }
-  const name = `arcus:pay ${here.merchantId} ${here.endpointId}`
+  const lockName = `arcus:pay ${here.merchantId} ${here.endpointId}`
   /** The payments that the person knows of, and went on from once they were over. */
   const passed = new Set<string>()
   const findElsewhere = () =>
@@ -186,7 +186,7 @@ function createRun(called: CalledEndpoint): Run {
       if (state.step !== 'idle') return
       if (state.signed !== undefined) passed.add(state.signed.nonce)
       set({ step: 'asking' })
-      if (!(await aloneAmongTabs(name, () => payOnce(input, payer, shown)))) {
+      if (!(await aloneAmongTabs(lockName, () => payOnce(input, payer, shown)))) {
         giveWay(words.refused)
       }
     },
@@ -196,7 +196,7 @@ function createRun(called: CalledEndpoint): Run {
       if (step !== 'idle' || signed === undefined || paid === undefined) return
       if (isOut) return pay(signed)
       set({ ...state, step: 'paying' })
-      const isAlone = await aloneAmongTabs(name, async () => {
+      const isAlone = await aloneAmongTabs(lockName, async () => {
         // A payment that nobody got is forgotten, and another tab may have signed one since.
         const other = findOpenElsewhere()
         if (other === undefined) await pay(signed)

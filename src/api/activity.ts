@@ -151,7 +151,9 @@ const activityRow = z.object({
   id: z.int(),
   at: time,
   kind,
-  state: z.enum(['valid', 'invalid', 'settled', 'failed', 'refused', 'pending', 'refunded']),
+  state: z
+    .enum(['valid', 'invalid', 'settled', 'free', 'failed', 'refused', 'pending', 'refunded'])
+    .describe('`free` is a settle that charged nothing and moved nothing; no figure counts it.'),
   endpointId: z.int().nullable(),
   resource: z.string().nullable(),
   toolName: z.string().nullable().describe('The tool of an MCP server that the payment names.'),

@@ -100,17 +100,23 @@ export function reportVerify(
   }
 }
 
+/** Tells whether a success moved nothing. Anybody gets one, as often as they ask, so no figure counts it. */
+export function isFree({ body, payment }: SettleResult): boolean {
+  return body.success && payment?.amount === 0n
+}
+
 /** Describes an answer of settle. `startedAt` is `performance.now()` at the request. */
 export function reportSettle(result: SettleResult, startedAt: number): PaymentAnswer | undefined {
   const { body, payment, settlementId = null, gasCost = null } = result
   if (payment === undefined) return undefined
   const isPending = body.errorReason === reasons.settlementPending.code
+  const success = isFree(result) ? 'free' : 'settled'
   return {
     kind: 'settle',
     at: Date.now(),
     latencyMs: performance.now() - startedAt,
     payment,
-    state: body.success ? 'settled' : isPending ? 'pending' : 'failed',
+    state: body.success ? success : isPending ? 'pending' : 'failed',
     reason: body.errorReason ?? null,
     transaction: body.transaction === '' ? null : body.transaction,
     settlementId,

@@ -5,7 +5,7 @@ import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
 import { parseRequest } from '../x402/parse-request.js'
-import type { SettleResult } from './answers.js'
+import { isFree, type SettleResult } from './answers.js'
 import type { Terms } from './checks.js'
 import type { PaymentDigest } from './payment-method.js'
 
@@ -38,13 +38,14 @@ interface Queue {
  * Applies the rate limit to settles. A settle is counted when it comes in, and the count is given back when it ends in
  * success or pending, a few times for each payment: so a flood of forged settles meets the limit, and good ones do not.
  * If only settles in progress fill the limit, the next one waits for them. Payments that verify found valid are let in
- * uncounted, and counted afterwards if they are refused.
+ * uncounted, and counted afterwards if they are refused. A charge of nothing costs nobody anything, so it is free only in
+ * the turns of a verified payment.
  */
 export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerified): SettlePace {
   const queues = new Map<string, Queue>()
   const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
 
-  function isFree(result: SettleResult | undefined): boolean {
+  function isUncounted(result: SettleResult | undefined): boolean {
     if (result?.settlementId === undefined || !isGood(result)) return false
     const times = (answered.get(result.settlementId) ?? 0) + 1
     answered.set(result.settlementId, times)
@@ -101,12 +102,14 @@ export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerifie
   return async (request) => {
     if (takeVerified(request.body)) {
       return (result) => {
-        if (result !== undefined && !isFree(result)) limiter.consume(request)
+        if (result === undefined || isUncounted(result)) return
+        // The turns of a verified payment are few, so a seller who charges nothing for it is not slowed.
+        if (!isFree(result)) limiter.consume(request)
       }
     }
     const held = await hold(request)
     return (result) => {
-      if (isFree(result)) held.giveBack()
+      if (isUncounted(result)) held.giveBack()
       release(request)
     }
   }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Address, Hex } from 'viem'
+import { isFree } from '../facilitator/answers.js'
 import { exactKey } from '../facilitator/exact-job.js'
 import { permit2Key } from '../facilitator/permit2-job.js'
 import type { Settle } from '../facilitator/settler.js'
@@ -100,8 +101,10 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
         const result = await settle(request)
         const { success, errorReason = '' } = result.body
         const tookSeconds = (performance.now() - startedAt) / 1000
-        countPromise(network, success, errorReason, tookSeconds)
-        total.settle.inc({ network, reason: success ? 'settled' : reasonLabel(errorReason) })
+        const free = isFree(result)
+        if (!free) countPromise(network, success, errorReason, tookSeconds)
+        const reason = free ? 'free' : success ? 'settled' : reasonLabel(errorReason)
+        total.settle.inc({ network, reason })
         const key = paymentKey(request.body)
         if (success && key !== undefined) promises.delete(key)
         // If there is a row, the promise ended when the row was decided.
@@ -141,7 +144,10 @@ function createInstruments(registry: Registry) {
   return {
     total: {
       verify: answers('arcus_verify_total', 'Answers of verify; reason is valid for a yes.'),
-      settle: answers('arcus_settle_total', 'Answers of settle; reason is settled for a success.'),
+      settle: answers(
+        'arcus_settle_total',
+        'Answers of settle; reason is settled for a success, free for one that charged nothing.',
+      ),
     },
     seconds: {
       verify: times('arcus_verify_seconds', 'Time a verify took to be answered.', VERIFY_BUCKETS),

@@ -83,8 +83,11 @@ export interface PaymentAnswer {
   at: number
   latencyMs: number
   payment: AnsweredPayment
-  /** `failed` is any final refusal of settle, of sound and unsound payments alike. */
-  state: 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
+  /**
+   * `failed` is any final refusal of settle, of sound and unsound payments alike. `free` is a success that moved nothing,
+   * because the seller charged nothing.
+   */
+  state: 'valid' | 'invalid' | 'settled' | 'free' | 'failed' | 'pending'
   /** The wire code of a refusal. */
   reason: string | null
   transaction: Hex | null

@@ -3,7 +3,8 @@ import { devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
-import { aChannel } from '../support/a-channel.js'
+import { aChannel, anAccount } from '../support/a-channel.js'
+import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
@@ -44,7 +45,7 @@ const forged = (payment: SignedPayment): SignedPayment => {
 }
 
 /** Verifies through callers of their own, so that the one that settles has its allowance. */
-async function verifyAll(payments: readonly SignedPayment[]): Promise<void> {
+async function verifyAll(payments: readonly object[]): Promise<void> {
   for (let from = 0; from < payments.length; from += LIMIT) {
     const { verify } = aCaller()
     const answers = await Promise.all(payments.slice(from, from + LIMIT).map(verify))
@@ -100,6 +101,26 @@ describe('settles that buy nothing count', () => {
     expect(passed(answers).length).toBeLessThanOrEqual(LIMIT + FEW)
   })
 
+  it('charges of nothing, by wallets that hold nothing', async () => {
+    const payments = await many(100, async () => {
+      const signer = anAccount()
+      return charging(await aPermit2Payment({ from: signer.address, signer }), 0n)
+    })
+    const { settle } = aCaller()
+    const answers = await Promise.all(payments.map((payment) => settle(payment)))
+    expect(successes(answers).length).toBeGreaterThan(0)
+    expect(passed(answers).length).toBeLessThanOrEqual(LIMIT)
+  })
+
+  it('charges of nothing for one verified payment, after a few', async () => {
+    await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 12n)
+    const payment = await aPermit2Payment()
+    await verifyAll([payment])
+    const { settle } = aCaller()
+    const answers = await many(100, () => settle(charging(payment, 0n)))
+    expect(passed(answers).length).toBeLessThanOrEqual(LIMIT + FEW)
+  })
+
   it('a body that cannot be read', async () => {
     const { settle } = aCaller()
     const answers = await many(100, () => settle({ x402Version: 2 }))
@@ -133,6 +154,16 @@ describe('settles that buy something do not', () => {
     expect(successes(answers)).toHaveLength(60)
     const stranger = await aSignedPayment()
     expect((await caller.settle(stranger)).status).toBe(429)
+  })
+
+  it('so they do when the seller charges nothing', async () => {
+    await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 12n)
+    const payments = await many(LIMIT + 5, () => aPermit2Payment())
+    await verifyAll(payments)
+    const caller = aCaller()
+    const charged = payments.map((payment) => caller.settle(charging(payment, 0n)))
+    expect(successes(await Promise.all(charged))).toHaveLength(payments.length)
+    expect(passed(await many(LIMIT, () => caller.settle({})))).toHaveLength(LIMIT)
   })
 
   it('so does a deposit of a channel', async () => {

@@ -1252,7 +1252,7 @@ export interface operations {
         kind?: "verify" | "settle";
         /** @description How far back, from now; `custom` with `from` and `to`. */
         range?: "24h" | "7d" | "30d" | "all" | "custom";
-        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+        state?: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
         /** @description Last day of `custom`, UTC. */
         to?: string;
       };
@@ -1358,7 +1358,7 @@ export interface operations {
         limit?: number;
         /** @description How far back, from now; `custom` with `from` and `to`. */
         range?: "24h" | "7d" | "30d" | "all" | "custom";
-        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+        state?: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
         /** @description Last day of `custom`, UTC. */
         to?: string;
       };
@@ -1389,7 +1389,8 @@ export interface operations {
               payTo: components["schemas"]["Address"];
               reason: string | null;
               resource: string | null;
-              state: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+              /** @description `free` is a settle that charged nothing and moved nothing; no figure counts it. */
+              state: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
               symbol: string | null;
               /** @description The tool of an MCP server that the payment names. */
               toolName: string | null;

@@ -261,7 +261,10 @@ type Keeping =
   /** The sums over everybody. */
   | 'everybody'
 
-/** Answers within an hour that get a row of their own: about one merchant, and in all. */
+/**
+ * Answers within an hour that get a row of their own: about one merchant, and in all. Charges of nothing are among the
+ * unsound, because they cost nobody anything either.
+ */
 const MAX_SOUND = { each: 2_000, inAll: 20_000 }
 const MAX_UNSOUND = { each: 100, inAll: 2_000 }
 /** Merchants whose refusals get sums of their own within an hour: a stranger may name any merchant. */
@@ -290,6 +293,7 @@ function createRowBounds(now: () => number) {
 
 /** Tells whether the payment was found valid, now or before: then it has a row in the journal. */
 function isSound({ state, settlementId }: PaymentAnswer): boolean {
+  if (state === 'free') return false
   return state === 'valid' || state === 'pending' || settlementId !== null
 }
 

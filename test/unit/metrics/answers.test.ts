@@ -82,6 +82,16 @@ describe('answers', () => {
     expect(await promise()).toEqual({ 'eip155:5042 yes': 1, 'eip155:5042 no': 2 })
   })
 
+  it('that charged nothing are counted apart, and keep no promise', async () => {
+    const payment = { network: '', asset: '0x', payTo: '0x', payer: '0x', amount: 0n } as const
+    const body = { success: true, transaction: '', network: '' } as const
+    const settle: Settle = async () => ({ status: 200, body, payment })
+    const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
+    await metrics.measureSettle(settle)(request)
+    expect(await figures('arcus_settle_total')).toEqual({ 'eip155:5042 free': 1 })
+    expect(await figures('arcus_settle_promise_total')).toEqual({})
+  })
+
   it('break the promise when success comes after more than five seconds', async () => {
     const clock = vi.spyOn(performance, 'now')
     const settle: Settle = async () => {

@@ -40,6 +40,7 @@ const kinds = [
 
 const tones: Record<ActivityRow['state'], Tone> = {
   settled: 'ok',
+  free: 'plain',
   refunded: 'plain',
   failed: 'bad',
   refused: 'plain',

@@ -254,6 +254,7 @@ export const words = {
     anyState: 'Any state',
     states: {
       settled: 'settled',
+      free: 'free',
       refunded: 'refunded',
       failed: 'failed',
       refused: 'refused',

@@ -202,7 +202,9 @@ export const receiptAnswer = z
     resource: z
       .string()
       .nullable()
-      .describe('As the payer stated it, unsigned; `null` if it is not kept.'),
+      .describe(
+        'Host and path as the payer stated them, unsigned, without the query; `null` if it is not kept.',
+      ),
     price: z.string().describe('The amount in whole units of the token.'),
     symbol: z.string().describe('Of the token.'),
     transaction: hash,

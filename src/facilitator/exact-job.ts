@@ -11,7 +11,7 @@ import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
-import { type PaidResource, type Payment, paidResourceOf } from '../x402/payment.js'
+import { keptResourceOf, type PaidResource, type Payment } from '../x402/payment.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 import type { Attestor, SettledTransfer } from './attestor.js'
 import { checkFacts, reject } from './checks.js'
@@ -73,7 +73,7 @@ export function createExactJob(options: {
     signature,
     isAlone,
     claimedAt,
-    ...paidResourceOf(payment),
+    ...keptResourceOf(payment),
   }
   return {
     id,

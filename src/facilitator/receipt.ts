@@ -9,7 +9,7 @@ export interface PaymentRecord {
   status: PaymentStatus
   /** `undefined` if none was signed at its confirmation. */
   attestation: Attestation | undefined
-  /** As the payload stated it; `undefined` for an archived payment. */
+  /** As the payload stated it, without its query; `undefined` for an archived payment. */
   resourceUrl: string | undefined
   /** The tool that the payload named, likewise. */
   toolName: string | undefined

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
+import { withoutQuery } from './parse-url.js'
 import type { Permit2Terms } from './permit2-digest.js'
 
 /**
@@ -27,6 +28,7 @@ export interface Payment extends PaidResource {
 
 /** The paid resource as the payload names it; the payer does not sign it. */
 export interface PaidResource {
+  /** Whole in the memory of a request, and without its query wherever it is kept. */
   resourceUrl?: string
   /** With a valid name in the bazaar extension: the tool of the MCP server at the URL. */
   toolName?: string
@@ -41,6 +43,12 @@ export function paidResourceOf({
     ...(resourceUrl === undefined ? {} : { resourceUrl }),
     ...(toolName === undefined ? {} : { toolName }),
   }
+}
+
+/** Returns the members that a row may keep: the query of the URL is the buyer's own. */
+export function keptResourceOf({ resourceUrl, toolName }: PaidResource): PaidResource {
+  const url = resourceUrl === undefined ? undefined : withoutQuery(resourceUrl)
+  return paidResourceOf({ resourceUrl: url, toolName })
 }
 
 /** The members that a payment by Permit2 has beside its authorization. */

@@ -236,6 +236,18 @@ describe('a rating', () => {
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
   })
 
+  it('takes a payment for an endpoint whose listed URL has a query, which no row keeps', async () => {
+    const inKelvin = `${url}?unit=kelvin`
+    const merchant = { id: 'weather', owner: lower(seller), payTo: lower(seller) }
+    await save(stores.listings, merchant, [{ url }, { url: inKelvin }], 1_000)
+    expect((await post(await sign(pay(), { resource: inKelvin }))).status).toBe(201)
+    expect((await post(await sign(pay(), { resource: url }))).status).toBe(201)
+    expect(await refusal(pay({}, tides), { resource: inKelvin })).toEqual([
+      403,
+      'payment_elsewhere',
+    ])
+  })
+
   it('takes a payment that the endpoint may have cost, whatever its payer says it was for', async () => {
     const dear = 'https://api.example/dear'
     const merchant = { id: 'weather', owner: lower(seller), payTo: lower(seller) }

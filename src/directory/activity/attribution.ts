@@ -78,16 +78,20 @@ export function createAttributor(
   }
 
   return {
-    /** Finds by the paid URL, its tool and the recipient, or by the recipient alone. */
+    /**
+     * Finds by the paid URL, its tool and the recipient, or by the recipient alone. A URL that was kept is not whole: it
+     * has lost its query.
+     */
     async find(
       payTo: Address,
       url: URL | undefined,
       toolName?: string,
+      isWhole = true,
     ): Promise<Attribution | undefined> {
       const merchants = await merchantsOf(payTo)
       if (url !== undefined) {
         for (const merchant of merchants) {
-          const endpointId = (await pathsOf(merchant)).find(url, toolName)
+          const endpointId = (await pathsOf(merchant)).find(url, toolName, isWhole)
           if (endpointId !== undefined) {
             return { merchantId: merchant.id, owner: merchant.owner, endpointId }
           }
@@ -146,7 +150,7 @@ interface Candidate {
  * Creates the index of endpoints by origin and path, which finds the endpoint that a paid URL belongs to. If several share them, the one with the longest listed query that is
  * part of the call's query is found. Of the tools at one URL the one that the payment names is found, and of several none
  * for a payment without a name. A listed path such as `/weather/:city` stands for every path of its form that is not listed
- * itself.
+ * itself. A paid URL that has lost its query is of no endpoint where a listed one has a query.
  */
 export function createPathIndex(
   endpoints: readonly { id: number; url: string; toolName?: string }[],
@@ -166,8 +170,10 @@ export function createPathIndex(
   }
 
   return {
-    find(url: URL, toolName?: string): number | undefined {
+    find(url: URL, toolName?: string, isWhole = true): number | undefined {
       const candidates = exact.get(url.origin + url.pathname)
+      // Without the query of the call nobody knows which of the listed ones it had.
+      if (!isWhole && candidates?.some(({ query }) => query.length > 0)) return undefined
       const same = candidates?.filter(({ query }) => isPartOf(query, url.searchParams)) ?? []
       if (toolName !== undefined) {
         // A payment for a tool that is not listed counts for no other tool.

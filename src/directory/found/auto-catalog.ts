@@ -91,10 +91,10 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   async function addEntry(offer: Offer): Promise<BazaarStatus> {
-    const { resource, terms, uncalled } = offer
+    const { resource, claims, terms, uncalled } = offer
     const verdict = await infoCheck.check(resource)
     if (!verdict.ok) return rejected(verdict.rejectedReason)
-    const described = describeEndpoint(resource, terms)
+    const described = describeEndpoint(claims, terms)
     if (!described.ok) return rejected(described.rejectedReason)
     const place = await placeOf(offer)
     const standing = statusAt(offer, place)

@@ -4,10 +4,12 @@ import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
 import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
-import { memberOf } from '../../x402/json.js'
+import { defined, memberOf } from '../../x402/json.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
 import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
+import type { EndpointClaims } from './draft.js'
 
 /** A settled payment, with its request. */
 export interface SettledPayment {
@@ -30,6 +32,8 @@ export interface Offer {
   /** The hash of all its content. */
   fingerprint: string
   resource: BazaarResource
+  /** What is shown of it before the endpoint itself was seen. */
+  claims: EndpointClaims
   terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
     symbol: string
     requirement: QuotedRequirement
@@ -72,6 +76,9 @@ export function readOffer(
     key: `${payTo} ${network} ${targetKey(resource)}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
+    claims: repeatsQuery(resource, memberOf(memberOf(settled.payload, 'resource'), 'url'))
+      ? bareOf(resource)
+      : resource,
     terms: {
       network,
       asset,
@@ -87,6 +94,34 @@ export function readOffer(
     settlementId,
   }
   return { ok: true, offer }
+}
+
+/** A shorter value is found in any text. */
+const MIN_TELLING_CHARS = 8
+
+/**
+ * Tells whether a description repeats a value of the paid URL's query. The extension is the seller's, and its values are
+ * examples; but a seller may write the call itself into it, and then they are the buyer's own.
+ */
+function repeatsQuery(resource: BazaarResource, paidUrl: unknown): boolean {
+  const url = typeof paidUrl === 'string' ? parseUrl(paidUrl) : undefined
+  if (url === undefined) return false
+  const example = memberOf(memberOf(resource.info, 'input'), 'queryParams')
+  const query = [...url.searchParams]
+  if (query.some(([name, value]) => String(memberOf(example, name)) === value)) return true
+  const raw = [url.username, url.password, ...`${url.search}&${url.hash}`.split(/[?&=#]/)]
+  const telling = [...query.map(([, value]) => value), ...raw].filter(
+    (value) => value.length >= MIN_TELLING_CHARS,
+  )
+  if (telling.length === 0) return false
+  const { url: _, ...texts } = resource
+  const written = JSON.stringify(texts)
+  return telling.some((value) => written.includes(JSON.stringify(value).slice(1, -1)))
+}
+
+/** Leaves out the description, which the endpoint's own 402 gives to our probe. */
+function bareOf({ url, method, toolName, transport, routeTemplate }: BazaarResource) {
+  return { url, method, ...defined({ toolName, transport, routeTemplate }) }
 }
 
 function uncalledBy(message: string | undefined): Offer['uncalled'] {

@@ -199,6 +199,8 @@ export function createRatings(options: RatingsOptions) {
         'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
       throw new WriteFault('payment_unclear', text)
     }
+    // The row has no query. The payer signs which of the listed URLs of this path it was, as they wrote it when they paid.
+    paid.search = new URL(rated.url).search
     const bought = listed.flatMap(({ findPaid }) => findPaid(paid, toolName) ?? [])
     if (bought.length === 0) {
       const place = paid.origin + paid.pathname

@@ -9,7 +9,7 @@ import {
 } from '../../x402/batch-request.js'
 import type { BatchPayload } from '../../x402/batch-schemas.js'
 import { readNetwork, readPayer } from '../../x402/parse-request.js'
-import { paidResourceOf } from '../../x402/payment.js'
+import { keptResourceOf } from '../../x402/payment.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { type SettleResult, settleRejection } from '../answers.js'
 import { findToken, isRejection, reject } from '../checks.js'
@@ -155,7 +155,7 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     const kind = batchKinds[action]
     const seenBlock = chain.headBlock()
     const { network } = request
-    const kept = JSON.stringify({ ...details, ...paidResourceOf(request) })
+    const kept = JSON.stringify({ ...details, ...keptResourceOf(request) })
     const content = { kind, network, key, digest, to, calldata, seenBlock, expiresAt }
     const obtained = await obtainRow({ id: randomUUID(), ...content, details: kept }, failed)
     if (obtained.isOurs) options.relayers.get(network)?.submit(obtained.job)

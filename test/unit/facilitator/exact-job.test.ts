@@ -5,6 +5,7 @@ import {
   rejectionOfRevert,
   shortenDetails,
 } from '../../../src/facilitator/exact-job.js'
+import type { PaidResource } from '../../../src/x402/payment.js'
 import { aPayment } from '../x402/a-payment.js'
 
 it.each([
@@ -33,9 +34,8 @@ it('quotes the text of a contract without URLs and line breaks', () => {
   expect(message).toBe('The simulated transfer reverted: "see … now\\n\\"paused\\"".')
 })
 
-it('keeps what was paid for until the payment is archived', () => {
-  const paid = { resourceUrl: 'https://api.example.com/mcp', toolName: 'tides' }
-  const job = createExactJob({
+const aJobFor = (paid: PaidResource) =>
+  createExactJob({
     id: 'a',
     payment: { ...aPayment(), ...paid },
     digest: '0xdd',
@@ -44,6 +44,24 @@ it('keeps what was paid for until the payment is archived', () => {
     seenBlock: 1,
     claimedAt: 1,
   })
+
+it.each([
+  ['https://me:pass@api.example.com:8443/a/b?c=d#e', 'https://api.example.com:8443/a/b'],
+  ['HTTPS://API.example.com', 'https://api.example.com/'],
+  ['https:\\\\me@api.example.com\\a?c', 'https://api.example.com/a'],
+  ['mcp://me@tool/tides?port=Faro', 'mcp://tool/tides'],
+  ['data:text/plain,secret', undefined],
+  ['not a URL?c=d', undefined],
+  ['/a?c=d', undefined],
+])("keeps of %s what is not the buyer's own", (resourceUrl, kept) => {
+  const { details } = aJobFor({ resourceUrl, toolName: 'tides' })
+  expect(JSON.parse(details).resourceUrl).toBe(kept)
+  expect(JSON.parse(details).toolName).toBe('tides')
+})
+
+it('keeps what was paid for until the payment is archived', () => {
+  const paid = { resourceUrl: 'https://api.example.com/mcp', toolName: 'tides' }
+  const job = aJobFor(paid)
   expect(readExactDetails(job)).toMatchObject(paid)
   expect(shortenDetails(job.kind, job.details)).not.toMatch(/resourceUrl|toolName/)
 })

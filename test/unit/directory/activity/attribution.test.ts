@@ -191,6 +191,14 @@ describe('the endpoint of a paid URL', () => {
     expect(find('https://api.example.com/search?kind=images')).toBeUndefined()
   })
 
+  it('is none where only the lost query of the call would tell', () => {
+    const findKept = (url: string, toolName?: string) => index.find(new URL(url), toolName, false)
+    expect(findKept('https://api.example.com/search')).toBeUndefined()
+    expect(findKept('https://api.example.com/weather')).toBe(1)
+    expect(findKept('https://api.example.com/city/porto/today')).toBe(4)
+    expect(findKept('https://tools.example.com/mcp', 'tides')).toBe(6)
+  })
+
   it('is that of a template only where the path itself is not listed', () => {
     expect(find('https://api.example.com/city/porto/today')).toBe(4)
     expect(find('https://api.example.com/city/lisbon/today')).toBe(5)

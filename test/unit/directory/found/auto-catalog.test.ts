@@ -128,6 +128,29 @@ describe('a settled payment with a bazaar extension', () => {
     expect(await entries()).toHaveLength(1)
   })
 
+  it.each([
+    ['its query', '?city=Lisbon', {}],
+    [
+      'a token of its query',
+      '?key=abcdefgh',
+      { description: 'As https://a.example/?key=abcdefgh' },
+    ],
+    ['a part of its query as it is written', '?key=a%20bcdefgh', { serviceName: 'a%20bcdefgh' }],
+    ['its fragment', '#abcdefgh', { description: 'The key is abcdefgh' }],
+  ])("shows no description that repeats %s, which is the buyer's", async (_, suffix, more) => {
+    await offer(aSettledPayment({ resource: { url: url + suffix, ...more } }))
+    const { endpoint } = await theEntry()
+    expect(endpoint).toMatchObject({ url, title: 'GET /v1/weather', description: '' })
+    expect(endpoint.example).not.toHaveProperty('queryParams.city')
+    expect(JSON.stringify([endpoint.extras, endpoint.inputSchema])).not.toMatch(/Lisbon|bcdefgh/)
+    expect(probes).toEqual([endpoint.id])
+  })
+
+  it("shows the seller's examples beside a query of other values", async () => {
+    await offer(aSettledPayment({ resource: { url: `${url}?city=Faro&days=21` } }))
+    expect((await theEntry()).endpoint.example).toEqual({ queryParams: { city: 'Lisbon' } })
+  })
+
   it('keeps the texts of the first payment, whatever later ones say and pay', async () => {
     await offer()
     const before = await entries()

@@ -145,7 +145,7 @@ it('a payment that failed or is unknown has none, and the answer says why', asyn
 })
 
 it('a receipt shows the payment and its attestation, as a page without scripts and as JSON', async () => {
-  const hostile = 'https://api.example/<script>alert(1)</script>?"x=\u202e'
+  const hostile = 'https://api.example/<script>alert(1)</script>/a&lt;\u202e?token="secret'
   const payment = await aSignedPayment({ value: 1_234_500n })
   const { paymentPayload } = payment
   const stated = { ...payment, paymentPayload: { ...paymentPayload, resource: { url: hostile } } }
@@ -159,7 +159,7 @@ it('a receipt shows the payment and its attestation, as a page without scripts a
     price: '1.2345',
     symbol: 'USDC',
     merchant: null,
-    resource: hostile.replace('\u202e', ''),
+    resource: 'https://api.example/%3Cscript%3Ealert(1)%3C/script%3E/a&lt;%E2%80%AE',
     payer: getAddress(from as string),
     payTo: getAddress(to as string),
     transaction,
@@ -173,7 +173,8 @@ it('a receipt shows the payment and its attestation, as a page without scripts a
   )
   expect(page.headers.get('vary')).toContain('accept')
   expect(html).not.toMatch(/<script|\u202e/)
-  expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;?&quot;x=')
+  expect(html).toContain('%3C/script%3E/a&amp;lt;%E2%80%AE')
+  expect(html).not.toContain('secret')
   expect(html).toContain('1.2345 USDC')
   expect(html).toContain(transaction)
 })

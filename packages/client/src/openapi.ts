@@ -607,7 +607,7 @@ export interface components {
       payTo: components["schemas"]["Address"];
       /** @description The amount in whole units of the token. */
       price: string;
-      /** @description As the payer stated it, unsigned; `null` if it is not kept. */
+      /** @description Host and path as the payer stated them, unsigned, without the query; `null` if it is not kept. */
       resource: string | null;
       /** @description Of the token. */
       symbol: string;

@@ -7,7 +7,6 @@ const sources = `${root}src/`
 
 /** Packages that stay in `node_modules`: they have compiled parts, or are loaded only where a setting asks for them. */
 export const external = [
-  '@aws-sdk/client-kms',
   'better-sqlite3',
   'pg',
   'secp256k1',

@@ -206,7 +206,7 @@ async function openKeys(
     teardown: Teardown
   },
 ) {
-  const { signers, close } = await openSigners(secrets, keccak256)
+  const { signers, close } = openSigners(secrets, keccak256)
   teardown.add('signers', close)
   const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
   const { attestationPrivateKey: privateKey } = secrets

@@ -19,7 +19,6 @@ import type { HooksAnswer } from '../../api/events.js'
 import type { ExploreAnswer } from '../../api/explore.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
-import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
 import type { EndpointRatingsAnswer } from '../../api/ratings.js'
 import type { ConsoleSettings, ServiceStatus, StatusHistory } from '../../api/service.js'
@@ -116,9 +115,6 @@ export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', {
   staleTime: 15_000,
   refetchInterval: 60_000,
 })
-
-export const toolsQuery = (id: string) =>
-  read<ToolsAnswer>(['tools', id], ofMerchant(id, '/tools.json'), { staleTime: 60_000 })
 
 export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
   refetchInterval: 5_000,

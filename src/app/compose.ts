@@ -18,9 +18,7 @@ import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
 import { version } from '../http/version.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
-import { createServiceWatch } from '../metrics/service-watch.js'
 import { createStatus } from '../metrics/status.js'
-import { createStatusHistory } from '../metrics/status-history.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
@@ -87,12 +85,12 @@ interface Process {
 async function open(config: Config, secrets: Secrets, process: Process): Promise<FastifyInstance> {
   const parts = await composeParts(config, secrets, process)
   const { networks, leases, directory, hosted, ownCalls } = parts
-  const { log, teardown } = process
-  const state = composeState({ ...parts, config, log })
-  teardown.add('service watch', () => state.watch.stop())
-  const app = await buildApp({ ...describeApp(parts, config, process), ...state.options })
+  const { log } = process
+  const app = await buildApp({
+    ...describeApp(parts, config, process),
+    ...composeState({ ...parts, config, log }),
+  })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
-  state.watch.start()
   startUpkeep(parts, config, secrets, process)
   return app
 }
@@ -376,19 +374,15 @@ function composeTracing(
 function composeState(world: {
   config: Config
   networks: readonly ComposedNetwork[]
-  stores: Pick<Stores, 'journal' | 'activity' | 'service'>
+  stores: Pick<Stores, 'journal' | 'activity'>
   leases: LeaseKeeper
-  isKeeper: () => boolean
   disk: DiskWatch
   checksum: (address: Address) => Address
   now: () => number
   log: Logger
-}): {
-  options: Pick<AppOptions, 'readiness' | 'console'>
-  watch: ReturnType<typeof createServiceWatch>
-} {
-  const { config, networks, stores, leases, isKeeper, disk, checksum, now, log } = world
-  const { journal, activity, service: history } = stores
+}): Pick<AppOptions, 'readiness' | 'console'> {
+  const { config, networks, stores, leases, disk, checksum, now, log } = world
+  const { journal, activity } = stores
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const ready = networks.map((network) => network.ready)
@@ -407,10 +401,7 @@ function composeState(world: {
     config,
     networks.map(({ served }) => describeAssets(served.terms, checksum)),
   )
-  const readStatusHistory = createStatusHistory({ history, now })
-  const watch = createServiceWatch({ readReadiness, history, isKeeper, now, log })
-  const console = { pages, settings, readStatus, readStatusHistory }
-  return { options: { readiness: readReadiness, console }, watch }
+  return { readiness: readReadiness, console: { pages, settings, readStatus } }
 }
 
 /** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */

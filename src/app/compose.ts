@@ -26,7 +26,7 @@ import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import { isPublicPayee } from '../store/ownership.js'
 import type { Stores } from '../store/stores.js'
-import { createSpanExporter } from '../tracing/exporter.js'
+import { openSdk } from '../tracing/sdk.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
@@ -119,7 +119,7 @@ async function composeParts(config: Config, secrets: Secrets, { log, teardown }:
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
   const { signers, attestor, refundWallets } = await openKeys(secrets, { ...common, teardown })
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const tracing = composeTracing(config, metrics, teardown, log)
+  const tracing = await composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
   const shared = { ...holding, keccak256, signers, attestor, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
@@ -346,18 +346,19 @@ function requireKnownSymbols(
 }
 
 /** Builds the traces; `undefined` without a collector. */
-function composeTracing(
+async function composeTracing(
   { tracing }: Config,
   metrics: Metrics | undefined,
   teardown: Teardown,
   log: Logger,
-): Tracing | undefined {
+): Promise<Tracing | undefined> {
   if (tracing === undefined) return undefined
   const { endpoint, headers, serviceName, sampleRatio } = tracing
   const instance = `${hostname()}-${process.pid}`
-  const { add, close } = createSpanExporter({
+  const { close, ...options } = await openSdk({
     endpoint,
     headers,
+    sampleRatio,
     resource: {
       'service.name': serviceName,
       'service.version': version,
@@ -367,7 +368,7 @@ function composeTracing(
     log,
   })
   teardown.add('traces', close)
-  return createTracing({ add, sampleRatio })
+  return createTracing(options)
 }
 
 /** Builds the readiness, the status and the console of the service. */

@@ -15,12 +15,6 @@ const topicWords =
   'weather forecast price market crypto token swap news search image video audio speech text translate summary sentiment company stock bond'.split(
     ' ',
   )
-/** A slip of the hand in each of them. */
-const mistypedWords =
-  'wether forcast pricce makret cripto toekn swpa nwes seach imgae vidoe aduio speach textt transalte sumary sentimant compnay sotck bnod'.split(
-    ' ',
-  )
-
 const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
 const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const MERCHANTS_ASKED = 100
@@ -94,11 +88,6 @@ export function questions(endpoints: number): Kind[] {
       name: 'search, ranked',
       target,
       paths: topicWords.map((word) => `/discovery/search?query=${word}+a`),
-    },
-    {
-      name: 'a typo, corrected',
-      target,
-      paths: mistypedWords.map((word) => `/discovery/search?query=${word}`),
     },
   ]
 }

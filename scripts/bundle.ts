@@ -6,13 +6,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = `${root}src/`
 
 /** Packages that stay in `node_modules`: they have compiled parts, or are loaded only where a setting asks for them. */
-export const external = [
-  '@aws-sdk/client-kms',
-  'better-sqlite3',
-  'pg',
-  'secp256k1',
-  'tiny-secp256k1',
-]
+export const external = ['better-sqlite3', 'pg', 'secp256k1']
 /** Scripts that the service runs as threads. */
 const threads = [
   'app/discovery-thread',

@@ -17,7 +17,6 @@ import {
   type OnFault,
 } from './metrics/routes.js'
 import { type ReadStatus, statusRoutes } from './metrics/status.js'
-import { type ReadStatusHistory, statusHistoryRoutes } from './metrics/status-history.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 export interface AppOptions {
@@ -41,7 +40,6 @@ export interface AppOptions {
     pages: Console
     settings: ConsoleSettings
     readStatus: ReadStatus
-    readStatusHistory: ReadStatusHistory
   }
   /** `undefined` if traces are off. */
   tracing?: { install(app: FastifyInstance): void } | undefined
@@ -62,7 +60,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  const { pages, settings, readStatus, readStatusHistory } = options.console
+  const { pages, settings, readStatus } = options.console
   installNotFound(app, pages.answerPage)
   await installCors(app)
   const limiter = installRateLimit(app, options.rateLimit, options.countExchange)
@@ -71,7 +69,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   readinessRoutes(app, options.readiness, options.isLeaving)
   consoleSettingsRoute(app, settings)
   statusRoutes(app, readStatus)
-  statusHistoryRoutes(app, readStatusHistory)
   await pages.install(app)
   if (options.metrics !== undefined) {
     installFaultCount(app, options.metrics.countFault)

@@ -7,7 +7,6 @@ import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { readSettings } from './config/config.js'
 import { startWarnings } from './doctor/settings-checks.js'
 import { type Front, openFront } from './http/front.js'
-import { SignerError } from './relayer/signer.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
@@ -60,7 +59,7 @@ async function serve(): Promise<void> {
   )
 }
 
-/** Builds the service, again and again while a node, the database or AWS KMS is away. Any other error is for the operator. */
+/** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */
 async function patiently<Value>(
   build: () => Promise<Value>,
   front: Front,
@@ -85,6 +84,5 @@ async function patiently<Value>(
 /** Returns what is away; `undefined` for an error that waiting does not mend. */
 function awaitedAfter(error: unknown): string | undefined {
   if (error instanceof RpcUnavailableError) return 'the chain nodes'
-  if (error instanceof StoreUnavailableError) return 'the database'
-  return error instanceof SignerError ? 'AWS KMS' : undefined
+  return error instanceof StoreUnavailableError ? 'the database' : undefined
 }

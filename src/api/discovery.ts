@@ -107,14 +107,8 @@ export const resourcesAnswer = z.object({
   }),
 })
 
-const correctedQuery = z
-  .string()
-  .optional()
-  .describe('The corrected words, if nothing has the words as typed and something has these.')
-
 export const searchAnswer = z.object({
   x402Version: z.literal(2),
-  correctedQuery,
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
   unappliedFilters,
@@ -197,7 +191,6 @@ const card = z
 export type EndpointCard = AnswerOf<typeof card>
 
 export const browseAnswer = z.object({
-  correctedQuery,
   items: z.array(card),
   total: z
     .int()

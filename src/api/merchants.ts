@@ -64,25 +64,3 @@ export const openApiAnswer = z.looseObject({
   info: anyObject,
   paths: anyObject,
 })
-
-const toolCall = z.object({
-  method,
-  url: z.string(),
-  toolName: ofTool.toolName,
-  arguments: z
-    .enum(['query', 'body', 'body.body', 'arguments'])
-    .describe('Where the arguments go; `arguments` are those of a `tools/call` by MCP.'),
-  pricing,
-  ...prices,
-  network,
-  payTo: address,
-  status: endpointStatus,
-})
-
-export const toolsAnswer = z.object({
-  tools: z.array(anyObject),
-  calls: z.record(z.string(), toolCall),
-})
-
-export type ToolCall = AnswerOf<typeof toolCall>
-export type ToolsAnswer = AnswerOf<typeof toolsAnswer>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AnswerOf, address, amount, latency, network, seconds, time, usd } from './fields.js'
+import { type AnswerOf, address, amount, latency, network, time, usd } from './fields.js'
 import { supportedAnswer, takenAsset } from './payments.js'
 
 export const healthAnswer = z.object({ status: z.literal('ok') })
@@ -71,44 +71,6 @@ export type ServiceStatus = AnswerOf<typeof statusAnswer>
 export type NetworkStatus = AnswerOf<typeof networkStatus>
 export type LaneStatus = AnswerOf<typeof lane>
 export type SettlingStatus = AnswerOf<typeof settling>
-
-const minutes = z.int()
-
-export const statusHistoryAnswer = z.object({
-  recordedSince: seconds
-    .nullable()
-    .describe('The first minute that was noted within 90 days; `null` before it.'),
-  uptime: z
-    .number()
-    .nullable()
-    .describe(
-      'Share of the minutes since then in which payments could settle, 0 to 1. Minutes in which nothing was noted count as if they could not.',
-    ),
-  days: z
-    .array(
-      z.object({
-        at: seconds.describe('Start of the day (UTC).'),
-        ready: minutes,
-        degraded: minutes.describe('Payments settled, and something needed attention.'),
-        down: minutes,
-        unknown: minutes.describe('Nothing was noted: the service was stopped, for example.'),
-        ...latency,
-      }),
-    )
-    .describe('Minutes by state and settle times, for 90 days, oldest first.'),
-  incidents: z
-    .array(
-      z.object({
-        startedAt: seconds,
-        endedAt: seconds.nullable().describe('`null` while it lasts.'),
-        kind: z.enum(['degraded', 'down', 'silent']),
-        reason: z.string(),
-      }),
-    )
-    .describe('The last 100, newest first.'),
-})
-
-export type StatusHistory = AnswerOf<typeof statusHistoryAnswer>
 
 /** Everything a stranger must know to use or to check this facilitator. */
 export const facilitatorAnswer = z

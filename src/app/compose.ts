@@ -18,9 +18,7 @@ import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
 import { version } from '../http/version.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
-import { createServiceWatch } from '../metrics/service-watch.js'
 import { createStatus } from '../metrics/status.js'
-import { createStatusHistory } from '../metrics/status-history.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
@@ -28,7 +26,7 @@ import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import { isPublicPayee } from '../store/ownership.js'
 import type { Stores } from '../store/stores.js'
-import { createSpanExporter } from '../tracing/exporter.js'
+import { openSdk } from '../tracing/sdk.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
@@ -87,12 +85,12 @@ interface Process {
 async function open(config: Config, secrets: Secrets, process: Process): Promise<FastifyInstance> {
   const parts = await composeParts(config, secrets, process)
   const { networks, leases, directory, hosted, ownCalls } = parts
-  const { log, teardown } = process
-  const state = composeState({ ...parts, config, log })
-  teardown.add('service watch', () => state.watch.stop())
-  const app = await buildApp({ ...describeApp(parts, config, process), ...state.options })
+  const { log } = process
+  const app = await buildApp({
+    ...describeApp(parts, config, process),
+    ...composeState({ ...parts, config, log }),
+  })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
-  state.watch.start()
   startUpkeep(parts, config, secrets, process)
   return app
 }
@@ -121,7 +119,7 @@ async function composeParts(config: Config, secrets: Secrets, { log, teardown }:
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
   const { signers, attestor, refundWallets } = await openKeys(secrets, { ...common, teardown })
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const tracing = composeTracing(config, metrics, teardown, log)
+  const tracing = await composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
   const shared = { ...holding, keccak256, signers, attestor, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
@@ -206,7 +204,7 @@ async function openKeys(
     teardown: Teardown
   },
 ) {
-  const { signers, close } = await openSigners(secrets, keccak256)
+  const { signers, close } = openSigners(secrets, keccak256)
   teardown.add('signers', close)
   const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
   const { attestationPrivateKey: privateKey } = secrets
@@ -348,18 +346,19 @@ function requireKnownSymbols(
 }
 
 /** Builds the traces; `undefined` without a collector. */
-function composeTracing(
+async function composeTracing(
   { tracing }: Config,
   metrics: Metrics | undefined,
   teardown: Teardown,
   log: Logger,
-): Tracing | undefined {
+): Promise<Tracing | undefined> {
   if (tracing === undefined) return undefined
   const { endpoint, headers, serviceName, sampleRatio } = tracing
   const instance = `${hostname()}-${process.pid}`
-  const { add, close } = createSpanExporter({
+  const { close, ...options } = await openSdk({
     endpoint,
     headers,
+    sampleRatio,
     resource: {
       'service.name': serviceName,
       'service.version': version,
@@ -369,26 +368,22 @@ function composeTracing(
     log,
   })
   teardown.add('traces', close)
-  return createTracing({ add, sampleRatio })
+  return createTracing(options)
 }
 
 /** Builds the readiness, the status and the console of the service. */
 function composeState(world: {
   config: Config
   networks: readonly ComposedNetwork[]
-  stores: Pick<Stores, 'journal' | 'activity' | 'service'>
+  stores: Pick<Stores, 'journal' | 'activity'>
   leases: LeaseKeeper
-  isKeeper: () => boolean
   disk: DiskWatch
   checksum: (address: Address) => Address
   now: () => number
   log: Logger
-}): {
-  options: Pick<AppOptions, 'readiness' | 'console'>
-  watch: ReturnType<typeof createServiceWatch>
-} {
-  const { config, networks, stores, leases, isKeeper, disk, checksum, now, log } = world
-  const { journal, activity, service: history } = stores
+}): Pick<AppOptions, 'readiness' | 'console'> {
+  const { config, networks, stores, leases, disk, checksum, now, log } = world
+  const { journal, activity } = stores
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const ready = networks.map((network) => network.ready)
@@ -407,10 +402,7 @@ function composeState(world: {
     config,
     networks.map(({ served }) => describeAssets(served.terms, checksum)),
   )
-  const readStatusHistory = createStatusHistory({ history, now })
-  const watch = createServiceWatch({ readReadiness, history, isKeeper, now, log })
-  const console = { pages, settings, readStatus, readStatusHistory }
-  return { options: { readiness: readReadiness, console }, watch }
+  return { readiness: readReadiness, console: { pages, settings, readStatus } }
 }
 
 /** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */

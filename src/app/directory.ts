@@ -16,7 +16,6 @@ import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
 import { createExploreFigures } from '../directory/explore/figures.js'
 import { exploreRoutes } from '../directory/explore/routes.js'
 import { createSettlementFeed } from '../directory/explore/settlement-feed.js'
-import { feedRoutes } from '../directory/exports/feeds.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
 import { createInfoCheck } from '../directory/found/info-check.js'
@@ -243,11 +242,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(statusRoutes, { store, findRefusals: bazaar.findRefusals, checksum })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
-      await app.register(feedRoutes, {
-        store,
-        events: world.stores.events,
-        directoryUrl: config.directoryUrl,
-      })
       await app.register(exportRoutes, { store, ...about })
       await app.register(pageRoutes, {
         store,

@@ -16,9 +16,6 @@ Decisions about merchants that only the operator makes. It works while the servi
   unhide ID
   block payer|payTo ADDRESS --reason "why"
   unblock payer|payTo ADDRESS       the same as npm run blocks, which also lists them
-  export [--out FILE]               JSON; without --out to the terminal (npm run -s merchants -- export)
-  import FILE [--dry-run] [--replace]
-                                    checked as a whole before anything is written
   --help                            this text
 
 Settings are read as the service reads them: DATABASE_URL, BUYBACK_ADDRESS and so on, from .env too.`

@@ -75,7 +75,7 @@ process.exitCode = await runCommand(help, parameters, async ({ values }) => {
 /** Returns the addresses of the wallets of the settings and of these others, in lower case. */
 async function readWallets(secrets: Secrets, others: readonly string[]): Promise<Set<Address>> {
   try {
-    const { signers, close } = await openSigners(secrets, await createKeccak256())
+    const { signers, close } = openSigners(secrets, await createKeccak256())
     await close()
     const addresses = [...signers.map(({ address }) => address), ...others]
     return new Set(addresses.map((address) => address.toLowerCase() as Address))

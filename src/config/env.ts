@@ -4,7 +4,6 @@ import { type Settings, settings } from './settings.js'
 const secretNames = [
   'RELAYER_PRIVATE_KEYS',
   'RELAYER_PRIVATE_KEYS_FILE',
-  'RELAYER_KMS_KEY_IDS',
   'RELAYER_SIGNER_URL',
   'RELAYER_SIGNER_ADDRESSES',
   'HOSTED_PRIVATE_KEY',

@@ -15,8 +15,6 @@ const KEY_FORM = 'expected 32 bytes of hex, 0x followed by 64 digits'
 export interface Secrets {
   /** One for each lane. 32 bytes, lower case, in the order given. */
   readonly relayerPrivateKeys: readonly Hex[]
-  /** Keys in AWS KMS, one lane each: ids, ARNs or aliases. */
-  readonly relayerKmsKeyIds: readonly string[]
   /** The service that signs for these wallets, one lane each. Its URL may hold a password. */
   readonly relayerSigner: { url: string; addresses: readonly Address[] } | undefined
   /** The key that signs claims and refunds of hosted endpoints; `undefined` when there are none. */
@@ -41,7 +39,6 @@ interface WrittenKey {
  */
 export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   const env = readEnv(source)
-  const relayerKmsKeyIds = listOf(env.RELAYER_KMS_KEY_IDS)
   const written = writtenKeys(env)
   const problems: string[] = []
   const positions = new Map<Hex, string>()
@@ -61,9 +58,6 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
       positions.set(key, position)
     }
   }
-  if (new Set(relayerKmsKeyIds).size < relayerKmsKeyIds.length) {
-    problems.push('RELAYER_KMS_KEY_IDS repeats a key: one wallet is one lane, remove one of them.')
-  }
   const relayerPrivateKeys = [...positions.keys()]
   const relayerSigner = readSigner(env, problems)
   const hostedPrivateKey = readHostedKey(env, positions, problems)
@@ -73,7 +67,7 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   const operatorWebhook = readOperatorWebhook(env, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return concealing(
-    { relayerPrivateKeys: concealed(relayerPrivateKeys), relayerKmsKeyIds },
+    { relayerPrivateKeys: concealed(relayerPrivateKeys) },
     { relayerSigner, hostedPrivateKey, attestationPrivateKey, webhookKey, operatorWebhook },
   )
 }
@@ -201,12 +195,11 @@ function writtenKeys(env: Env): WrittenKey[] {
   }
   if (list !== undefined) return keysOfList(list)
   if (file !== undefined) return keysOfFile(file)
-  const elsewhere = [env.RELAYER_KMS_KEY_IDS, env.RELAYER_SIGNER_ADDRESSES]
-  if (elsewhere.some((text) => listOf(text).length > 0)) return []
+  if (listOf(env.RELAYER_SIGNER_ADDRESSES).length > 0) return []
   throw new ConfigError([
     'RELAYER_PRIVATE_KEYS or RELAYER_PRIVATE_KEYS_FILE must be set: the private key of a wallet that holds a ' +
-      'little USDC on Arc for gas, or a file with one key a line. RELAYER_KMS_KEY_IDS and RELAYER_SIGNER_URL name ' +
-      'keys that other services hold.',
+      'little USDC on Arc for gas, or a file with one key a line. RELAYER_SIGNER_URL names ' +
+      'a service that holds keys.',
   ])
 }
 

@@ -11,7 +11,6 @@ import {
   type CatalogSearch,
   createCatalogSearch,
   type ListQuery,
-  type RankedPage,
   type RankedQuery,
 } from './search.js'
 
@@ -116,7 +115,7 @@ export function createDiscoveryAnswers(
     const pagination = JSON.stringify({ limit: query.limit, cursor })
     const resources = await itemsOf(found.ids)
     return {
-      json: `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},${unappliedOf(query)}"pagination":${pagination}}`,
+      json: `{"x402Version":2,"resources":[${resources}],"partialResults":${cursor !== null},${unappliedOf(query)}"pagination":${pagination}}`,
       isWhole: resources.length === found.ids.length,
     }
   }
@@ -130,7 +129,7 @@ export function createDiscoveryAnswers(
       entries.map((entry) => toCard(entry, trends.get(entry.endpoint.id) ?? NO_TREND)),
     )
     return {
-      json: `{${correctionOf(found)}"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`,
+      json: `{"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`,
       isWhole: entries.length === ids.length,
     }
   }
@@ -170,7 +169,6 @@ interface Found {
   ids: number[]
   total: number | null
   next: string | null
-  correctedQuery?: string
 }
 
 function find(search: CatalogSearch, query: BrowseQuery): Found {
@@ -181,11 +179,6 @@ function find(search: CatalogSearch, query: BrowseQuery): Found {
   const { ids, total } = search.list(query)
   const end = query.offset + ids.length
   return { ids, total, next: end < total ? String(end) : null }
-}
-
-/** Writes the member with the corrected query; nothing if the query was not corrected. */
-function correctionOf({ correctedQuery }: Pick<RankedPage, 'correctedQuery'>): string {
-  return correctedQuery === undefined ? '' : `"correctedQuery":${JSON.stringify(correctedQuery)},`
 }
 
 /** Writes the member with the filters that were not applied; nothing if all were. */

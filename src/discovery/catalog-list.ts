@@ -5,7 +5,6 @@ import { speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { currencyOf } from '../x402/currencies.js'
 import { isObject } from '../x402/json.js'
 import { fold, foldUrl } from './fold.js'
-import { createWordCounts, type WordCounts } from './spelling.js'
 
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
 export interface ListedMerchant {
@@ -84,8 +83,6 @@ export interface CatalogList {
   /** The version of the last figures that the list has. */
   usageVersion: number
   readonly endpoints: readonly ListedEndpoint[]
-  /** The words of all texts in the list. */
-  readonly words: WordCounts
   merchants(): Iterable<ListedMerchant>
   findMerchant(id: string): ListedMerchant | undefined
   /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
@@ -100,14 +97,12 @@ export interface CatalogList {
 export function createCatalogList(sequence: number): CatalogList {
   const endpoints: ListedEndpoint[] = []
   const merchants = new Map<string, ListedMerchant>()
-  const words = createWordCounts()
   /** By id of the endpoint. */
   const evidence = new Map<number, Evidence>()
 
   function addMerchant(merchant: Merchant): ListedMerchant {
     const listed = toListedMerchant(merchant)
     merchants.set(listed.id, listed)
-    words.add(listed)
     return listed
   }
 
@@ -124,7 +119,6 @@ export function createCatalogList(sequence: number): CatalogList {
     sequence,
     usageVersion: 0,
     endpoints,
-    words,
     merchants: () => merchants.values(),
     findMerchant: (id) => merchants.get(id),
     append(rows, added) {
@@ -144,10 +138,7 @@ export function createCatalogList(sequence: number): CatalogList {
       }
     },
     replace({ id, merchant, endpoints: rows }) {
-      // One more text is counted than is added, so that the number of waiting texts does not grow.
-      words.count(2)
       const before = merchants.get(id)
-      if (before !== undefined) words.remove(before)
       // A merchant that is still listed keeps its place among the others, so that searches find ids in order.
       if (merchant === undefined || !isPublic(merchant)) merchants.delete(id)
       else {

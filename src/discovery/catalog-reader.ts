@@ -46,7 +46,6 @@ export interface CatalogReader {
 
 const ROWS_AT_ONCE = 500
 const CHANGES_AT_ONCE = 200
-const TEXTS_AT_ONCE = 20
 /** A question does not wait for more changes than these. */
 const MAX_LAG = 5_000
 const RETRY_MS = 1_000
@@ -86,8 +85,6 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
     list = fresh
     readSeconds = (performance.now() - startedAt) / 1_000
     onRead?.()
-    // Only corrections need the words, so that the catalog can answer before they are counted.
-    while (!isStopped && (await pace.share(async () => fresh.words.count(TEXTS_AT_ONCE))));
   }
 
   /** Returns the id of the last endpoint of the page, or `undefined` after the last page. */

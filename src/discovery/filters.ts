@@ -32,7 +32,7 @@ export interface CatalogFilter {
 export type EndpointTest = (endpoint: ListedEndpoint) => boolean
 
 /** Tells whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
-export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
+function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
   return merchant !== undefined || payTo !== undefined
 }
 

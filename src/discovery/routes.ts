@@ -46,7 +46,7 @@ const searchOperation: Operation = {
   tag: 'Discovery',
   summary: 'Paid APIs that have the words, best first',
   description:
-    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days. Where nothing has the words as typed, misspelled ones are corrected to words of the catalog, and `correctedQuery` says so.',
+    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days.',
   query: rankedQuery,
   answers: cached('A page.', searchAnswer),
   codes: [httpCodes.unavailable],
@@ -61,7 +61,6 @@ const searchOperation: Operation = {
       query: { query: 'weather', currency: 'EUR', maxPrice: '50000' },
       status: 200,
     },
-    misspelled: { summary: 'A typing error', query: { query: 'wether' }, status: 200 },
     nothingFound: {
       summary: 'Words nobody wrote',
       query: { query: 'zyxwvut' },

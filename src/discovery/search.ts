@@ -6,9 +6,8 @@ import {
   type ListedMerchant,
   lowerBound,
 } from './catalog-list.js'
-import { type CatalogFilter, type EndpointTest, isAddressed, testOf } from './filters.js'
-import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
-import { findCorrections, rewrite } from './spelling.js'
+import { type CatalogFilter, type EndpointTest, testOf } from './filters.js'
+import { urlPieces, wordsOf } from './fold.js'
 
 export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
 type Sort = (typeof sorts)[number]
@@ -46,8 +45,6 @@ export interface RankedPage {
   ids: number[]
   /** The place to continue from if there are more. */
   next: RankedPlace | null
-  /** The corrected query, if nothing has the words as typed. The same on every page while the catalog does not change. */
-  correctedQuery?: string
 }
 
 /** Searches a list as it is at the moment of the call. */
@@ -102,11 +99,11 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     return named === undefined ? [] : [named]
   }
 
-  /** Visits the endpoints that have every word, merchant by merchant, until `visit` returns true. */
+  /** Visits the endpoints that have every word, merchant by merchant. */
   function eachMatch(
     words: readonly string[],
     { filter, isMet, isWide }: { filter: CatalogFilter; isMet: EndpointTest; isWide: boolean },
-    visit: (endpoint: ListedEndpoint, tier: number) => unknown,
+    visit: (endpoint: ListedEndpoint, tier: number) => void,
   ): void {
     const finders = words.map((word) => createFinder(word, isWide))
     for (const merchant of merchantsOf(filter)) {
@@ -117,14 +114,14 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
           tier = Math.max(tier, tierOf(endpoint))
           if (tier === TIERS.nowhere) break
         }
-        if (tier !== TIERS.nowhere && isMet(endpoint) && visit(endpoint, tier) === true) return
+        if (tier !== TIERS.nowhere && isMet(endpoint)) visit(endpoint, tier)
       }
     }
   }
 
   function ranked(filter: CatalogFilter, query: string): number[][] {
     const words = wordsOf(query)
-    return keep(rankKey(filter, words), () => {
+    return keep(JSON.stringify(['rank', filter, words]), () => {
       const groups: number[][] = Array.from({ length: GROUPS }, () => [])
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
@@ -133,34 +130,6 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
       })
       return groups.map(inOrder)
     })
-  }
-
-  /** Tells whether any public endpoint has the word, whatever the rest of the filter is. */
-  function occurs(word: string, filter: CatalogFilter): boolean {
-    const isMet: EndpointTest = ({ isListed }) => isListed || isAddressed(filter)
-    // The result of a query for this word alone may be known already.
-    const known = isAddressed(filter) ? undefined : kept.get(rankKey({}, [word]))
-    if (known !== undefined) return isAnything(known)
-    let isAny = false
-    eachMatch([word], { filter: {}, isMet, isWide: true }, () => {
-      isAny = true
-      return isAny
-    })
-    return isAny
-  }
-
-  /** Returns the correction of a query that finds nothing, unless the correction finds nothing either. */
-  function correct(filter: CatalogFilter, query: string): string | undefined {
-    const words = [...new Set(tokensOf(fold(query)))].sort()
-    const corrections = findCorrections(words, {
-      occurs: (word) => occurs(word, filter),
-      isFound: (words) => isAnything(ranked(filter, words.join(' '))),
-      words: list.words,
-    })
-    if (corrections.size === 0) return undefined
-    const corrected = rewrite(query, corrections, fold)
-    // A correction is there to be asked for.
-    return corrected.length > MAX_QUERY_CHARS ? undefined : corrected
   }
 
   return {
@@ -180,17 +149,9 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
     rank({ filter, query, limit, after }) {
-      const asTyped = ranked(filter, query)
-      if (isAnything(asTyped)) return pageOf(asTyped, limit, after)
-      const correctedQuery = correct(filter, query)
-      if (correctedQuery === undefined) return { ids: [], next: null }
-      return { ...pageOf(ranked(filter, correctedQuery), limit, after), correctedQuery }
+      return pageOf(ranked(filter, query), limit, after)
     },
   }
-}
-
-function rankKey(filter: CatalogFilter, words: readonly string[]): string {
-  return JSON.stringify(['rank', filter, words])
 }
 
 /** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
@@ -299,8 +260,4 @@ function pageOf(
     ids: shown.map(({ endpointId }) => endpointId),
     next: places.length > limit ? (shown.at(-1) ?? null) : null,
   }
-}
-
-function isAnything(groups: readonly number[][]): boolean {
-  return groups.some((ids) => ids.length > 0)
 }

@@ -36,14 +36,13 @@ interface Installation {
 export async function examine(installation: Installation): Promise<Finding[]> {
   const { config, secrets, env, database } = installation
   const keccak256 = await createKeccak256()
-  const { signers, close, problem } = await openAnySigners(secrets, keccak256)
+  const { signers, close } = openSigners(secrets, keccak256)
   try {
     const chains = await Promise.all(
       config.networks.map((place) => examineNetwork(place, installation, keccak256, signers)),
     )
     return [
       ...checkSettings(config, secrets, env),
-      ...problem,
       ...checkDatabase(database, config.database),
       ...checkArchive(config),
       ...chains.flat(),
@@ -51,19 +50,6 @@ export async function examine(installation: Installation): Promise<Finding[]> {
     ]
   } finally {
     await close()
-  }
-}
-
-/** Opens the keys; those of this process alone when KMS does not answer, with that finding. */
-async function openAnySigners(secrets: Secrets, keccak256: Keccak256) {
-  try {
-    return { ...(await openSigners(secrets, keccak256)), problem: [] }
-  } catch (error) {
-    const { relayerPrivateKeys, relayerSigner } = secrets
-    const others = { relayerPrivateKeys, relayerSigner, relayerKmsKeyIds: [] }
-    const mend = 'Check RELAYER_KMS_KEY_IDS, AWS_REGION, the credentials and the policy of the key.'
-    const problem = [fail('relayer keys', (error as Error).message, mend)]
-    return { ...(await openSigners(others, keccak256)), problem }
   }
 }
 

@@ -69,15 +69,14 @@ function checkAddresses(config: Config, isMainnet: boolean): Finding[] {
   return findings
 }
 
-type RelayerKeys = Pick<Secrets, 'relayerPrivateKeys' | 'relayerKmsKeyIds' | 'relayerSigner'>
+type RelayerKeys = Pick<Secrets, 'relayerPrivateKeys' | 'relayerSigner'>
 
 function checkKeys(
-  { relayerPrivateKeys, relayerKmsKeyIds, relayerSigner }: RelayerKeys,
+  { relayerPrivateKeys, relayerSigner }: RelayerKeys,
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const name = 'relayer keys'
-  const count =
-    relayerPrivateKeys.length + relayerKmsKeyIds.length + (relayerSigner?.addresses.length ?? 0)
+  const count = relayerPrivateKeys.length + (relayerSigner?.addresses.length ?? 0)
   const findings =
     count === 1
       ? [

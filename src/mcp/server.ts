@@ -139,7 +139,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
     {
       title: 'Search paid APIs',
       description:
-        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency, payments that settled here in usage, what payers think in rating. correctedQuery is there when nothing had the words as typed.',
+        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency, payments that settled here in usage, what payers think in rating.',
       inputSchema: searchInput,
       annotations,
     },

@@ -69,9 +69,8 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
 
   return {
     async search(query) {
-      const { resources, pagination, correctedQuery } = parseBody(await answers.search(query))
+      const { resources, pagination } = parseBody(await answers.search(query))
       return {
-        ...(correctedQuery === undefined ? {} : { correctedQuery }),
         resources: resources.map(summarize),
         nextCursor: pagination.cursor,
       }

@@ -1,11 +1,8 @@
-import type { KMSClient } from '@aws-sdk/client-kms'
-import secp256k1 from 'secp256k1'
 import { type Address, concat, type Hex, hexToBytes, pad, parseTransaction } from 'viem'
 import { toQuantity } from '../chain/abi.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import {
-  addressOf,
   createLocalSigner,
   createRemoteSigner,
   type RelayerTransaction,
@@ -17,8 +14,6 @@ import {
 /** The places where the keys of the relayers are. */
 export interface KeyPlaces {
   relayerPrivateKeys: readonly Hex[]
-  /** Keys in AWS KMS, each by id, ARN or alias. */
-  relayerKmsKeyIds: readonly string[]
   /** A service that signs for these wallets by JSON-RPC. */
   relayerSigner: { url: string; addresses: readonly Address[] } | undefined
 }
@@ -30,19 +25,17 @@ export interface OpenSigners {
   close(): Promise<void>
 }
 
-/** Opens the keys. Rejects with `SignerError` when KMS does not name the public key of one. */
-export async function openSigners(places: KeyPlaces, keccak256: Keccak256): Promise<OpenSigners> {
-  const { relayerPrivateKeys, relayerKmsKeyIds, relayerSigner } = places
+/** Opens the keys. No service is asked before the first signature. */
+export function openSigners(places: KeyPlaces, keccak256: Keccak256): OpenSigners {
+  const { relayerPrivateKeys, relayerSigner } = places
   const local = relayerPrivateKeys.map((key) => createLocalSigner(key, keccak256))
-  const kms = relayerKmsKeyIds.length === 0 ? undefined : await openKms(relayerKmsKeyIds, keccak256)
   const rpc = relayerSigner && createRpc([relayerSigner.url])
   const remote = rpc
     ? relayerSigner.addresses.map((address) => createRpcSigner(address, rpc, keccak256))
     : []
   return {
-    signers: [...local, ...(kms?.signers ?? []), ...remote],
+    signers: [...local, ...remote],
     async close() {
-      kms?.close()
       await rpc?.close()
     },
   }
@@ -82,70 +75,6 @@ function readSignature(raw: unknown): Uint8Array {
     const { r, s } = parseTransaction(raw as `0x02${string}`)
     return hexToBytes(concat([pad(r as Hex), pad(s as Hex)]))
   } catch {
-    throw new SignerError('it answers something else than a signed transaction')
+    throw new SignerError('it returned something other than a signed transaction')
   }
-}
-
-/** An uncompressed public key is the end of its DER form, behind the names of its curve. */
-const PUBLIC_KEY_BYTES = 65
-const UNCOMPRESSED = 4
-const CURVE = 'ECC_SECG_P256K1'
-
-/** Region and credentials are those of the SDK's own settings, such as `AWS_REGION`. */
-async function openKms(keyIds: readonly string[], keccak256: Keccak256) {
-  const sdk = await import('@aws-sdk/client-kms')
-  const client = new sdk.KMSClient({})
-  const open = async (KeyId: string) =>
-    createRemoteSigner(
-      addressOf(await readPublicKey(sdk, client, KeyId), keccak256),
-      keccak256,
-      async (digest) => {
-        const { Signature } = await client.send(
-          new sdk.SignCommand({
-            KeyId,
-            Message: digest,
-            MessageType: 'DIGEST',
-            SigningAlgorithm: 'ECDSA_SHA_256',
-          }),
-          { abortSignal: AbortSignal.timeout(SIGN_TIMEOUT_MS) },
-        )
-        return fromDer(Signature)
-      },
-    )
-  try {
-    return { signers: await Promise.all(keyIds.map(open)), close: () => client.destroy() }
-  } catch (error) {
-    client.destroy()
-    throw error
-  }
-}
-
-function fromDer(signature: Uint8Array = new Uint8Array()): Uint8Array {
-  try {
-    return secp256k1.signatureImport(signature)
-  } catch {
-    throw new SignerError('it answers something else than a signature')
-  }
-}
-
-const START_TIMEOUT_MS = 5_000
-
-async function readPublicKey(
-  sdk: typeof import('@aws-sdk/client-kms'),
-  client: KMSClient,
-  KeyId: string,
-): Promise<Uint8Array> {
-  const abortSignal = AbortSignal.timeout(START_TIMEOUT_MS)
-  const { KeySpec, PublicKey } = await client
-    .send(new sdk.GetPublicKeyCommand({ KeyId }), { abortSignal })
-    .catch((cause: Error) => {
-      throw new SignerError(`AWS KMS does not name the public key of a relayer (${cause.name})`, {
-        cause,
-      })
-    })
-  const publicKey = PublicKey?.subarray(-PUBLIC_KEY_BYTES)
-  if (KeySpec !== CURVE || publicKey?.[0] !== UNCOMPRESSED) {
-    throw new SignerError(`a relayer key in AWS KMS is not of the curve ${CURVE}`)
-  }
-  return publicKey
 }

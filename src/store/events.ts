@@ -102,13 +102,6 @@ export function createEventStore(sql: Sql) {
          WHERE merchant_id = $1 AND id > $2 AND ${sql.among('type', 3)} ORDER BY id LIMIT $4`,
         [merchantId, since, types, limit],
       ),
-    /** The newest events of these types, newest first. */
-    latest: (merchantId: string, types: readonly EventType[], limit: number) =>
-      sql.all<StoredEvent>(
-        `SELECT id, merchant_id AS "merchantId", type, key, at, data FROM events
-         WHERE merchant_id = $1 AND ${sql.among('type', 2)} ORDER BY id DESC LIMIT $3`,
-        [merchantId, types, limit],
-      ),
     /** Drops those of the oldest `limit` events that are before `before` (Unix milliseconds); resolves with their number. */
     forget: (before: number, limit: number) =>
       sql.run(

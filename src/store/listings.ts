@@ -250,8 +250,6 @@ export interface ListingReader {
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
-  /** Entries of the catalog among the newest thousand endpoints that did not fail, newest first. */
-  newestEntries(limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */
   scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
   /** The `Usage` of those of these endpoints that were paid, as JSON. */

@@ -1,19 +1,24 @@
-import { randomFillSync } from 'node:crypto'
+import {
+  type Context,
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapPropagator,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import '../http/operation.js'
-import type { Span } from './exporter.js'
-
-/** The identity of a span, as W3C Trace Context names it. */
-interface SpanContext {
-  traceId: string
-  spanId: string
-}
 
 /** The span of one request, and what is under way for it. */
-interface RequestTrace extends SpanContext {
-  parentSpanId: string | undefined
+interface RequestTrace {
+  span: Span
+  context: Context
   startedAt: number
   /** The payment that this request claimed, if it did. */
   settlement: Settlement | undefined
@@ -22,7 +27,7 @@ interface RequestTrace extends SpanContext {
 /** A payment between its claim and its answer: what it waits for, and since when. */
 interface Settlement {
   id: string
-  server: SpanContext
+  server: RequestTrace
   waitsFor: 'queue' | 'batch' | 'block' | 'answer'
   since: number
   network: string | undefined
@@ -41,9 +46,9 @@ export interface Tracing {
 }
 
 export interface TracingOptions {
-  add(span: Span): void
-  /** The share of the traces that begin here, 0 to 1. The caller decides about traces that it began. */
-  sampleRatio: number
+  tracer: Tracer
+  /** Reads the trace that a caller began. */
+  propagator: Pick<TextMapPropagator, 'extract'>
 }
 
 /** Where a request keeps its trace: a weak map of so many short-lived keys would cost the garbage collector more. */
@@ -58,21 +63,15 @@ const MAX_SETTLEMENTS = 20_000
  * Its children are `check`, `queue`, `batch` (preparing and signing a transaction), `block` (until the chain has decided)
  * and `answer`. Payments that share a transaction are linked to one span `transaction`, which is a trace of its own.
  */
-export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
+export function createTracing({ tracer, propagator }: TracingOptions): Tracing {
   const settlements = new LRUCache<string, Settlement>({ max: MAX_SETTLEMENTS })
 
   /** Ends what a payment waits for, as a span of its trace, and begins the next. */
   function advance(it: Settlement, next: Settlement['waitsFor'], at = now()): void {
     const { id, server, waitsFor, since, network, transaction } = it
-    add({
-      ...child(server),
-      name: waitsFor,
-      kind: 1,
-      startedAt: since,
-      endedAt: at,
-      attributes: { 'arcus.settlement_id': id, 'arcus.network': network },
-      ...(transaction && { links: [transaction] }),
-    })
+    const attributes = { 'arcus.settlement_id': id, ...(network && { 'arcus.network': network }) }
+    const links = transaction === undefined ? [] : [{ context: transaction }]
+    tracer.startSpan(waitsFor, { startTime: since, attributes, links }, server.context).end(at)
     it.waitsFor = next
     it.since = at
   }
@@ -81,62 +80,44 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
 
   function openTransaction(network: string, members: readonly Settlement[], hash: string): void {
     const at = now()
-    const transaction = { traceId: randomHex(16), spanId: randomHex(8) }
-    add({
-      ...transaction,
-      name: 'transaction',
-      kind: 1,
-      startedAt: Math.min(...members.map(({ since }) => since)),
-      endedAt: at,
-      attributes: { 'arcus.network': network, 'arcus.transaction': hash },
-      links: members.map(({ server }) => server),
-    })
+    const startTime = Math.min(...members.map(({ since }) => since))
+    const links = members.map(({ server }) => ({ context: server.span.spanContext() }))
+    const attributes = { 'arcus.network': network, 'arcus.transaction': hash }
+    const span = tracer.startSpan('transaction', { startTime, links, attributes }, ROOT_CONTEXT)
+    span.end(at)
     for (const it of members) {
-      it.transaction = transaction
+      it.transaction = span.spanContext()
       advance(it, 'block', at)
     }
   }
 
-  function begin({ headers }: FastifyRequest): RequestTrace | undefined {
-    const parent = parseTraceparent(headers.traceparent)
-    const isSampled = parent === undefined ? Math.random() < sampleRatio : parent.isSampled
-    if (!isSampled) return undefined
-    return {
-      traceId: parent?.traceId ?? randomHex(16),
-      spanId: randomHex(8),
-      parentSpanId: parent?.spanId,
-      startedAt: now(),
-      settlement: undefined,
+  /** Begins the trace of a request; `undefined` where the sampler leaves it out. */
+  function begin({ method, id, routeOptions, headers }: FastifyRequest): RequestTrace | undefined {
+    const startedAt = now()
+    const attributes = {
+      'http.request.method': method,
+      'http.route': routeOptions.url ?? '',
+      'arcus.request_id': id,
     }
+    const options = { kind: SpanKind.SERVER, startTime: startedAt, attributes }
+    const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
+    const span = tracer.startSpan(`${method} ${routeOptions.url}`, options, parent)
+    if (!span.isRecording()) return undefined
+    return { span, context: trace.setSpan(ROOT_CONTEXT, span), startedAt, settlement: undefined }
   }
 
-  function end(request: FastifyRequest, trace: RequestTrace, status: number): void {
-    const { traceId, spanId, parentSpanId, startedAt, settlement } = trace
-    const { method, id, routeOptions } = request
+  function end({ span, settlement }: RequestTrace, status: number): void {
     if (settlement !== undefined) {
       settlement.isAnswered = true
       if (settlement.waitsFor === 'answer') {
         settlements.delete(settlement.id)
         advance(settlement, 'answer')
       }
+      span.setAttribute('arcus.settlement_id', settlement.id)
     }
-    add({
-      traceId,
-      spanId,
-      ...(parentSpanId !== undefined && { parentSpanId }),
-      name: `${method} ${routeOptions.url}`,
-      kind: 2,
-      startedAt,
-      endedAt: now(),
-      attributes: {
-        'http.request.method': method,
-        'http.route': routeOptions.url,
-        'http.response.status_code': status,
-        'arcus.request_id': id,
-        'arcus.settlement_id': settlement?.id,
-      },
-      isError: status >= 500,
-    })
+    span.setAttribute('http.response.status_code', status)
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end(now())
   }
 
   return {
@@ -144,28 +125,25 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
       app.addHook('onRequest', (request, _reply, done) => {
         const { family } = request.routeOptions.config
         const isTraced = family === 'verify' || family === 'settle'
-        const trace = isTraced ? begin(request) : undefined
-        if (trace !== undefined) {
-          ;(request as Traced)[TRACE] = trace
-          request.log = request.log.child({ traceId: trace.traceId })
+        const began = isTraced ? begin(request) : undefined
+        if (began !== undefined) {
+          ;(request as Traced)[TRACE] = began
+          request.log = request.log.child({ traceId: began.span.spanContext().traceId })
         }
         done()
       })
       app.addHook('onResponse', (request, reply, done) => {
-        const trace = (request as Traced)[TRACE]
-        if (trace !== undefined) end(request, trace, reply.statusCode)
+        const began = (request as Traced)[TRACE]
+        if (began !== undefined) end(began, reply.statusCode)
         done()
       })
     },
     claimed(request, settlementId) {
-      const trace = (request as Traced)[TRACE]
-      if (trace === undefined) return
+      const server = (request as Traced)[TRACE]
+      if (server === undefined) return
       const at = now()
-      const { startedAt } = trace
-      add({ ...child(trace), name: 'check', kind: 1, startedAt, endedAt: at, attributes: {} })
-      const { traceId, spanId } = trace
-      const server = { traceId, spanId }
-      trace.settlement = {
+      tracer.startSpan('check', { startTime: server.startedAt }, server.context).end(at)
+      server.settlement = {
         id: settlementId,
         server,
         waitsFor: 'queue',
@@ -174,7 +152,7 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
         transaction: undefined,
         isAnswered: false,
       }
-      settlements.set(settlementId, trace.settlement)
+      settlements.set(settlementId, server.settlement)
     },
     relayerEvents: (network, next) => ({
       ...next,
@@ -206,35 +184,4 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
 /** Returns Unix milliseconds with fractions, on the monotonic clock of the process. */
 function now(): number {
   return performance.timeOrigin + performance.now()
-}
-
-function child({ traceId, spanId }: SpanContext) {
-  return { traceId, spanId: randomHex(8), parentSpanId: spanId }
-}
-
-/** Random bytes are drawn for many ids at once, since each draw is a call into the system. */
-const pool = Buffer.alloc(4_096)
-let drawn = pool.length
-
-function randomHex(bytes: number): string {
-  if (drawn + bytes > pool.length) {
-    randomFillSync(pool)
-    drawn = 0
-  }
-  const hex = pool.toString('hex', drawn, drawn + bytes)
-  drawn += bytes
-  return hex
-}
-
-/** Reads the header of W3C Trace Context; `undefined` if it is missing or malformed, and then a new trace begins. */
-export function parseTraceparent(
-  header: unknown,
-): (SpanContext & { isSampled: boolean }) | undefined {
-  if (typeof header !== 'string') return undefined
-  const parts = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header)
-  const [, version, traceId = '', spanId = '', flags = '', rest] = parts ?? []
-  if (parts === null || version === 'ff' || (version === '00' && rest !== undefined))
-    return undefined
-  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
-  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }

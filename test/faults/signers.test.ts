@@ -15,11 +15,6 @@ import {
 
 const SEND = 'eth_sendRawTransaction'
 const relayer = devnetRelayers[2] as (typeof devnetRelayers)[number]
-const cases = badBehaviours.flatMap((behaviour) => [
-  ['JSON-RPC', behaviour] as const,
-  // KMS sees a digest only, so it cannot treat payments differently.
-  ...(behaviour === 'hangs on payments' ? [] : [['KMS', behaviour] as const]),
-])
 
 let world: World
 let keys: KeyService
@@ -31,10 +26,10 @@ afterEach(async () => {
 })
 
 /** Starts a world whose last lane has its key in a service; the `local` lanes before it have theirs in the process. */
-async function begin(kind: 'JSON-RPC' | 'KMS', local: number): Promise<void> {
+async function begin(local: number): Promise<void> {
   settling = []
   keys = await startKeyService(relayer.privateKey)
-  world = await startWorld({ relayers: local, env: keys.settings(kind) })
+  world = await startWorld({ relayers: local, env: keys.settings() })
 }
 
 /** Settles one payment after another until this is true. While no block comes, every lane gets some of them. */
@@ -71,32 +66,29 @@ const failures = () =>
     ({ body }) => body?.success === false && body.errorReason !== pendingCode,
   )
 
-describe('a key held elsewhere, by', () => {
-  it.each(cases)(
-    '%s that %s costs no payment: another lane settles it',
-    async (kind, behaviour) => {
-      await begin(kind, 1)
-      const goOn = await world.holdBlocks()
-      const asked = keys.asked
-      const payments = await settleUntil('it signs a payment', () => keys.asked > asked)
-      keys.behaviour = behaviour
-      payments.push(
-        ...(await settleUntil('its lane is closed', () => saidOfLane().includes('lane closed'))),
+describe('a key service', () => {
+  it.each(badBehaviours)('that %s costs no payment: another lane settles it', async (behaviour) => {
+    await begin(1)
+    const goOn = await world.holdBlocks()
+    const asked = keys.asked
+    const payments = await settleUntil('it signs a payment', () => keys.asked > asked)
+    keys.behaviour = behaviour
+    payments.push(
+      ...(await settleUntil('its lane is closed', () => saidOfLane().includes('lane closed'))),
+    )
+    if (behaviour !== 'hangs on payments') {
+      expect(await readiness()).toMatch(
+        new RegExp(`${relayer.address}[^;]*closed: its signer`, 'i'),
       )
-      if (behaviour !== 'hangs on payments') {
-        expect(await readiness()).toMatch(
-          new RegExp(`${relayer.address}[^;]*closed: its signer`, 'i'),
-        )
-      }
-      await goOn()
-      await Promise.all(settling)
-      await expectAllSettledAndTrue(world, payments)
-      expect(failures()).toEqual([])
-    },
-  )
+    }
+    await goOn()
+    await Promise.all(settling)
+    await expectAllSettledAndTrue(world, payments)
+    expect(failures()).toEqual([])
+  })
 
-  it.each(['JSON-RPC', 'KMS'] as const)('%s that works again gets payments again', async (kind) => {
-    await begin(kind, 1)
+  it('that works again gets payments again', async () => {
+    await begin(1)
     keys.behaviour = 'refuses'
     const goOn = await world.holdBlocks()
     const isSaid = (words: string) => () => saidOfLane().at(-1) === words
@@ -111,34 +103,28 @@ describe('a key held elsewhere, by', () => {
     expect(failures()).toEqual([])
   })
 
-  it.each(['JSON-RPC', 'KMS'] as const)(
-    '%s alone goes on after it was killed with payments under way',
-    async (kind) => {
-      await begin(kind, 0)
-      const goOn = await world.holdBlocks()
-      const sent = await settleUntil('a payment is sent', () => world.proxy.count(SEND) > 0)
-      await keys.kill()
-      const waiting = await settleUntil('its lane is closed', () => saidOfLane().length > 0)
-      const [late] = (await somePayments(1)) as [SignedPayment]
-      expect(await world.client.verify(late)).toBe(false)
-      await goOn()
-      await until('what was sent lands', async () => (await auditWorld(world, sent)).onChain > 0)
-      await keys.revive()
-      await expectAllSettledAndTrue(world, [...sent, ...waiting, late])
-    },
-  )
+  it('alone goes on after it was killed with payments under way', async () => {
+    await begin(0)
+    const goOn = await world.holdBlocks()
+    const sent = await settleUntil('a payment is sent', () => world.proxy.count(SEND) > 0)
+    await keys.kill()
+    const waiting = await settleUntil('its lane is closed', () => saidOfLane().length > 0)
+    const [late] = (await somePayments(1)) as [SignedPayment]
+    expect(await world.client.verify(late)).toBe(false)
+    await goOn()
+    await until('what was sent lands', async () => (await auditWorld(world, sent)).onChain > 0)
+    await keys.revive()
+    await expectAllSettledAndTrue(world, [...sent, ...waiting, late])
+  })
 
-  it.each(['JSON-RPC', 'KMS'] as const)(
-    '%s settles what a service that was killed had under way',
-    async (kind) => {
-      await begin(kind, 0)
-      const payments = await somePayments(10)
-      const settling = spread(world.client, payments, 400)
-      await until('a payment is sent', () => world.proxy.count(SEND) > 0)
-      await world.service().crash()
-      await world.restart()
-      await settling
-      await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
-    },
-  )
+  it('settles what a service that was killed had under way', async () => {
+    await begin(0)
+    const payments = await somePayments(10)
+    const settling = spread(world.client, payments, 400)
+    await until('a payment is sent', () => world.proxy.count(SEND) > 0)
+    await world.service().crash()
+    await world.restart()
+    await settling
+    await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
+  })
 })

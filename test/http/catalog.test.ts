@@ -274,8 +274,6 @@ describe('GET /api/merchants', () => {
       { id: 'm', claimed: true, official: true, partner: true },
       { id, claimed: false, official: false, endpoints: [{ url: 'https://other.example/' }] },
     ])
-    const tools = (await ask(`/api/merchants/${id}/tools.json`)).json()
-    expect(tools.tools ?? tools).toHaveLength(1)
     await listings.store.saveProbe(number, { ...found, status: 'failing' }, 8)
     expect(await merchants()).toMatchObject([{ id: 'm' }])
   })
@@ -534,97 +532,12 @@ describe('GET /api/merchants/:id/openapi.json', () => {
       ['gone', 410, 'merchant_deleted', /deleted by its owner/],
       ['hidden', 403, 'merchant_hidden', /^The operator hides this merchant: Fraud\.$/],
     ] as const) {
-      for (const file of ['openapi.json', 'tools.json', 'llms.txt']) {
+      for (const file of ['openapi.json', 'llms.txt']) {
         const { statusCode, ...answer } = await ask(`/api/merchants/${id}/${file}`)
         expect(statusCode).toBe(status)
         expect(answer.json()).toMatchObject({ error, message: expect.stringMatching(message) })
       }
     }
-  })
-})
-
-describe('GET /api/merchants/:id/tools.json', () => {
-  const tools = async (query = '') => (await ask(`/api/merchants/m/tools.json${query}`)).json()
-
-  it('gives the stored schema as the parameters of a function, and the parts of its call beside it', async () => {
-    await listings.list('m')
-    const { tools: all, calls } = await tools()
-    expect(all).toEqual([
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          description: 'Weather\nThe weather of a city.\nCosts 0.01 USD a call.',
-          parameters: anEndpoint().inputSchema,
-        },
-      },
-    ])
-    expect(calls.weather).toMatchObject({
-      method: 'GET',
-      url: 'https://api.example.com/v1/weather',
-      arguments: 'query',
-      price: '10000',
-      payTo: getAddress(payTo),
-    })
-  })
-
-  it('puts the price of the 402 before the listed one, as the other files do', async () => {
-    const network = 'eip155:5042'
-    const accepts = [{ scheme: 'exact', network, asset, amount: '9000000', payTo }]
-    await listings.list('m', [anEndpoint({ accepts })])
-    const { tools: all, calls } = await tools()
-    const cost = '9 USD a call by its own 402, though listed at 0.01 USD'
-    expect(all[0].function.description).toContain(`Costs ${cost}.`)
-    expect(calls.weather).toMatchObject({ price: '10000', livePrice: '9000000', livePriceUsd: 9 })
-    expect((await ask('/api/merchants/m/llms.txt')).body).toContain(`GET; ${cost};`)
-    const { paths } = (await ask('/api/merchants/m/openapi.json')).json()
-    expect(paths['/v1/weather'].get['x-payment-info'].price).toMatchObject({ amount: '9' })
-    const [merchant] = (await ask('/api/merchants')).json().merchants
-    expect(merchant.endpoints[0]).toMatchObject({ price: '10000', livePrice: '9000000' })
-  })
-
-  it('gives them as an answer to tools/list of MCP', async () => {
-    await listings.list('m')
-    expect((await tools('?format=mcp')).tools).toEqual([
-      {
-        name: 'weather',
-        title: 'Weather',
-        description: expect.any(String),
-        inputSchema: anEndpoint().inputSchema,
-      },
-    ])
-  })
-
-  it('makes an object schema where none is stored, and wraps a body that is no object', async () => {
-    const url = (path: string) => `https://api.example.com/${path}`
-    await listings.list('m', [
-      anEndpoint({ url: url('a'), title: 'a', inputSchema: null }),
-      anEndpoint({
-        url: url('b'),
-        title: 'b',
-        method: 'POST',
-        inputSchema: null,
-        example: { body: [1] },
-      }),
-      anEndpoint({ url: url('c'), title: 'c', inputSchema: { type: 'object' } }),
-    ])
-    const { tools: all, calls } = await tools()
-    const parameters = all.map(
-      (tool: { function: { parameters: unknown } }) => tool.function.parameters,
-    )
-    expect(parameters).toEqual([
-      { type: 'object', properties: { city: { examples: ['Lisbon'] } } },
-      { type: 'object', properties: { body: {} }, required: ['body'] },
-      { type: 'object', properties: {} },
-    ])
-    expect(calls.b.arguments).toBe('body.body')
-  })
-
-  it('refuses a format nobody knows, by name', async () => {
-    await listings.list('m')
-    const answer = await ask('/api/merchants/m/tools.json?format=yaml')
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json().message).toBe('format must be function or mcp.')
   })
 })
 

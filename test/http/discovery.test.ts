@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
-import { aQuote, inEuros, network, payTo, save, whenReady } from '../unit/discovery/a-catalog.js'
+import { aQuote, inEuros, network, payTo, save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 
 let app: FastifyInstance
@@ -302,118 +302,6 @@ describe('GET /discovery/search', () => {
     expect(await found('query=map%20rain')).toEqual([])
     expect(await found('query=example.com/')).toEqual(['map', 'chart'])
     expect(await found('query=https://api.example.com')).toEqual(['map', 'chart'])
-  })
-
-  describe('if nothing has the words as typed', () => {
-    const correctedOf = async (query: string) => {
-      const answer = (await get(`/discovery/search?${query}`)).json()
-      return answer.correctedQuery
-    }
-
-    it('corrects a typing error to a listed word, and says so', async () => {
-      await save(store, { name: 'Sun House' }, [
-        { title: 'Weather forecast.', description: 'for a city' },
-        { title: 'Crypto prices', url: 'https://api.example.com/tokens/swap' },
-      ])
-      for (const [query, correctedQuery, title] of [
-        ['wether', 'weather', 'Weather forecast.'],
-        ['City%20FORECSAT', 'City forecast', 'Weather forecast.'],
-        ['wether%20forcast%20sun', 'weather forecast sun', 'Weather forecast.'],
-        ['cripto', 'crypto', 'Crypto prices'],
-        ['tokesn%20crypto', 'tokens crypto', 'Crypto prices'],
-        ['hosue%20prices?', 'house prices', 'Crypto prices'],
-      ] as const) {
-        const answer = (await get(`/discovery/search?query=${query}`)).json()
-        expect(answer.correctedQuery, query).toBe(correctedQuery)
-        expect(await found(`query=${query}`)).toEqual([title])
-        const asked = (await get(`/discovery/search?query=${correctedQuery}`)).json()
-        expect(asked).toEqual({ ...answer, correctedQuery: undefined })
-      }
-      expect(await correctedOf('query=zyxwvut')).toBeUndefined()
-      expect(await correctedOf('query=wether&type=mcp')).toBeUndefined()
-      expect(await total('?q=wether')).toBe(0)
-      const cards = (await get('/api/endpoints?query=wether')).json()
-      expect(cards).toMatchObject({
-        correctedQuery: 'weather',
-        items: [{ title: 'Weather forecast.' }],
-      })
-      expect((await get('/api/endpoints')).json()).not.toHaveProperty('correctedQuery')
-    })
-
-    it('offers no correction that is too long for a query', async () => {
-      await save(store, { name: 'Sun House' }, [{ title: 'Weather forecast.' }])
-      const words = (count: number) => Array(count).fill('wether').join('%20')
-      expect(await correctedOf(`query=${words(25)}`)).toBe(Array(25).fill('weather').join(' '))
-      expect(await correctedOf(`query=${words(26)}`)).toBeUndefined()
-    })
-
-    it('leaves words that occur unchanged, even if the query finds nothing', async () => {
-      const [leather, weather] = [
-        { title: 'leather' },
-        { title: 'weather', method: 'POST' as const },
-      ]
-      await save(store, { name: 'Shop' }, [leather, weather])
-      for (const query of ['query=leather&method=POST', 'query=leather%20weather']) {
-        expect(await found(query)).toEqual([])
-        expect(await correctedOf(query)).toBeUndefined()
-      }
-      expect(await found('query=weath')).toEqual(['weather'])
-      expect(await correctedOf('query=weath')).toBeUndefined()
-    })
-
-    it('takes only words of public endpoints that meet the filters', async () => {
-      await save(store, { id: 'a', name: 'Shop' }, [
-        { title: 'feather' },
-        { title: 'feather two' },
-        { title: 'leather', method: 'POST' },
-        { title: 'heather', status: 'failing' },
-      ])
-      await save(store, { id: 'b', name: 'Shop' }, [{ title: 'weather' }])
-      // A word that only hidden or failing endpoints have does not occur.
-      expect(await correctedOf('query=heather%20two')).toBe('feather two')
-      expect(await correctedOf('query=xeather')).toBe('feather')
-      expect(await correctedOf('query=xeather&method=POST')).toBe('leather')
-      expect(await correctedOf('query=xeather&merchant=b')).toBe('weather')
-      expect(await correctedOf('query=xeather&official=true')).toBeUndefined()
-      expect(await correctedOf('query=heathre')).toBeUndefined()
-      expect(await found('query=heathre&merchant=a')).toEqual(['heather'])
-      expect(await correctedOf('query=heather')).toBe('feather')
-      await store.setFlags('a', { hiddenReason: 'spam' }, 2_000)
-      expect(await correctedOf('query=xeather')).toBe('weather')
-      expect(await correctedOf('query=feathre')).toBeUndefined()
-    })
-
-    it('has the words of the start as well as those of later changes', async () => {
-      const before = await aDiscoveryServer({ isLoading: true })
-      const correctedOf = async (query: string) =>
-        (await before.get(`/discovery/search?query=${query}`)).json().correctedQuery
-      const shop = { id: 'a', name: 'Shop' }
-      await save(before.store, shop, [{ title: 'weather', description: 'Straße, погода' }])
-      await whenReady(before.catalog)
-      expect(await correctedOf('wether')).toBe('weather')
-      expect(await correctedOf(encodeURIComponent('STRASE погдоа'))).toBe('strasse погода')
-      await save(before.store, { id: 'b', name: 'Wether House' }, [{ title: 'feather map' }])
-      expect(await correctedOf('wether')).toBeUndefined()
-      expect(await correctedOf('xeather')).toBe('feather')
-      expect(await correctedOf('weathre%20shop')).toBe('weather shop')
-      await save(before.store, shop, [{ title: 'maps' }])
-      expect(await correctedOf('weathre%20shop')).toBeUndefined()
-      await before.app.close()
-    })
-
-    it('continues with the corrected query on later pages', async () => {
-      await save(store, {}, numbered(5))
-      const titles: string[] = []
-      let cursor = ''
-      while (cursor !== null) {
-        const next: string = cursor && `&cursor=${cursor}`
-        const answer = (await get(`/discovery/search?query=endpiont&limit=2${next}`)).json()
-        expect(answer.correctedQuery).toBe('endpoint')
-        for (const { metadata } of answer.resources) titles.push(metadata.title)
-        cursor = answer.pagination.cursor
-      }
-      expect(titles).toEqual(numbers(0, 5))
-    })
   })
 
   it('continues after the previous page, whatever was added meanwhile', async () => {

@@ -116,9 +116,6 @@ describe('the tools', () => {
       }),
     ])
     expect(found.nextCursor).toBeNull()
-    expect(found).not.toHaveProperty('correctedQuery')
-    const misspelled = await call('search_resources', { query: 'wether ctiy', method: 'GET' })
-    expect(misspelled.structuredContent).toEqual({ ...found, correctedQuery: 'weather city' })
     const cheap = await call('search_resources', { query: 'weather', maxPrice: 9_999 })
     expect(cheap.structuredContent.resources).toEqual([])
     const first = await call('search_resources', { query: 'house', limit: 1 })

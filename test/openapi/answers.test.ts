@@ -113,8 +113,6 @@ it('describes every answer about a listing, its payments and its owner', async (
   await ask('getMerchant', '/api/merchants/penny-quotes')
   await ask('getMerchantHistory', '/api/merchants/penny-quotes/history')
   await ask('getMerchantOpenApi', '/api/merchants/penny-quotes/openapi.json')
-  await ask('getMerchantTools', '/api/merchants/penny-quotes/tools.json')
-  await ask('getMerchantTools', '/api/merchants/penny-quotes/tools.json?format=mcp')
   await ask('getMerchantLlmsText', '/api/merchants/penny-quotes/llms.txt')
   await ask('probeMerchant', '/api/merchants/penny-quotes/probe')
   await ask('validateEndpoint', '/discovery/validate', {

@@ -54,15 +54,6 @@ it('searches page by page', async () => {
   expect(rest.pagination).toEqual({ limit: 1, cursor: null })
 })
 
-it('corrects a misspelled word', async () => {
-  const found = await bazaar.search({ query: 'wether huose' })
-  expect(found).toEqual({
-    ...(await bazaar.search({ query: 'weather house' })),
-    correctedQuery: 'weather house',
-  })
-  expect(found.resources).toHaveLength(2)
-})
-
 it('answers a wrong query with what is wrong', async () => {
   await expect(bazaar.listResources({ limit: 101 })).rejects.toThrow(
     'limit must be an integer from 1 to 100.',

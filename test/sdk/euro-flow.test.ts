@@ -287,9 +287,6 @@ describe('an endpoint for €0.05', () => {
     const listed = catalog.find(({ id }: { id: string }) => id === 'euro-house')
     expect(listed).toMatchObject({ asset: eurc, endpoints: [{ ...euros, livePriceUsd: null }] })
     expect(listed.endpoints[0]).not.toHaveProperty('priceUsd')
-    const { tools, calls } = (await world.get('/api/merchants/euro-house/tools.json')).body
-    expect(tools[0].function.description).toContain('Costs 0.05 EUR a call.')
-    expect(Object.values(calls)).toMatchObject([euros])
     const document = (await world.get('/api/merchants/euro-house/openapi.json')).body
     expect(document.paths['/rates'].get['x-payment-info'].price).toEqual({
       mode: 'fixed',

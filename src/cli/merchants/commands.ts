@@ -9,7 +9,6 @@ import { moneyOf } from '../../x402/currencies.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { parseArguments, UsageError } from '../command-line.js'
 import { CommandError } from '../operator-command.js'
-import { exportMerchants, exportToFile, importMerchants } from './catalog-file.js'
 import {
   everyMerchant,
   getMerchant,
@@ -59,9 +58,6 @@ function readArguments(args: string[]) {
     allowPositionals: true,
     options: {
       reason: { type: 'string' },
-      out: { type: 'string' },
-      'dry-run': { type: 'boolean' },
-      replace: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   })
@@ -97,22 +93,6 @@ const commands: Record<string, KnownCommand> = {
   ),
   unblock: answering(2, (stores, [role, address]) =>
     removeBlock(stores, parseBlockTarget(role, address)),
-  ),
-  export: {
-    ...takes(0, ['out']),
-    async run(stores, _, { out }, write) {
-      if (out === undefined) await exportMerchants(stores, write)
-      else await write(`${await exportToFile(stores, out)}\n`)
-    },
-  },
-  import: answering(
-    1,
-    (stores, [file = ''], values) =>
-      importMerchants(stores, file, {
-        isDryRun: values['dry-run'] === true,
-        replaces: values.replace === true,
-      }),
-    ['dry-run', 'replace'],
   ),
 }
 

@@ -19,10 +19,9 @@ import type { HooksAnswer } from '../../api/events.js'
 import type { ExploreAnswer } from '../../api/explore.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
-import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
 import type { EndpointRatingsAnswer } from '../../api/ratings.js'
-import type { ConsoleSettings, ServiceStatus, StatusHistory } from '../../api/service.js'
+import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
 import type { Attestation } from '../../x402/attestation.js'
 import { requestJson } from './http.js'
@@ -117,19 +116,9 @@ export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', {
   refetchInterval: 60_000,
 })
 
-export const toolsQuery = (id: string) =>
-  read<ToolsAnswer>(['tools', id], ofMerchant(id, '/tools.json'), { staleTime: 60_000 })
-
 export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
   refetchInterval: 5_000,
 })
-
-/** The service notes once a minute. */
-export const statusHistoryQuery = read<StatusHistory>(
-  ['status', 'history'],
-  '/api/status/history',
-  { staleTime: 60_000, refetchInterval: 60_000 },
-)
 
 /**
  * Returns the address of a payment, or of a part such as `/receipt`. The token is named, because a payer may use a nonce in

@@ -33,8 +33,6 @@ export const walletWords = {
   onPhone: 'A wallet on your phone',
   apps: { metaMask: 'MetaMask', coinbase: 'Coinbase Wallet', trust: 'Trust Wallet' },
   openIn: (app: string) => `Open in ${app}`,
-  code: 'Code with the address of this page',
-  scan: 'Scan this code with your phone. Then open the page in the browser of your wallet app.',
 
   answer: 'Answer in the wallet.',
   notSigned: 'Not signed',

@@ -29,7 +29,6 @@ export function writeLlmsText(
     '## More',
     [
       `- [OpenAPI 3.1](${self}/openapi.json)`,
-      `- [Tools](${self}/tools.json): functions with the schema of their arguments; MCP with format=mcp`,
       `- [Discovery](${facilitator}/discovery/resources?${query}): the payment requirements of each endpoint`,
       `- [History](${self}/history): the signed changes of this listing`,
     ].join('\n'),

@@ -9,7 +9,6 @@ import { dataKeywords, schemaKeywords, schemasByName } from '../../x402/json-sch
 import { parseUrl } from '../../x402/parse-url.js'
 import { createPause } from '../listings/pause.js'
 import { propertiesOf, publishedIdentity } from '../listings/published.js'
-import { nameTools } from './tools.js'
 
 interface OpenApiOptions {
   facilitator: string
@@ -31,7 +30,7 @@ export async function writeOpenApi(
     ({ url, method }) => method !== 'MCP' && parseUrl(url) !== undefined,
   )
   const server = described[0] === undefined ? undefined : new URL(described[0].url).origin
-  const names = nameTools(described)
+  const names = nameOperations(described)
   /** Members of each path item, as text. */
   const paths = new Map<string, Map<string, string>>()
   const schemas: string[] = []
@@ -280,4 +279,39 @@ export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown 
     }
   }
   return Object.fromEntries(members)
+}
+
+/** An operation id is also the name of a tool: language models accept `^[a-zA-Z0-9_-]{1,64}$`. */
+const MAX_NAME_CHARS = 64
+
+/** Names the endpoints, in their order, by title or else by path. The names are unique. */
+export function nameOperations(endpoints: readonly Endpoint[]): string[] {
+  const taken = new Set<string>()
+  const counts = new Map<string, number>()
+  return endpoints.map((endpoint) => {
+    const wanted = toName(endpoint.title) || toName(pathOf(endpoint.url)) || 'endpoint'
+    let count = counts.get(wanted) ?? 1
+    let name = wanted
+    while (taken.has(name)) {
+      const suffix = `_${++count}`
+      name = wanted.slice(0, MAX_NAME_CHARS - suffix.length) + suffix
+    }
+    counts.set(wanted, count)
+    taken.add(name)
+    return name
+  })
+}
+
+function toName(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .slice(0, MAX_NAME_CHARS)
+    .replace(/^_+|_+$/g, '')
+}
+
+function pathOf(url: string): string {
+  return parseUrl(url)?.pathname ?? ''
 }

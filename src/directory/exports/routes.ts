@@ -1,39 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
-import { openApiAnswer, toolsAnswer } from '../../api/merchants.js'
+import { openApiAnswer } from '../../api/merchants.js'
 import { isKnown } from '../../http/cached-reply.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
-import { choiceParameter, readQuery } from '../../http/query.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { aboutMerchant, presentInPublic } from '../listings/faults.js'
 import { createPause } from '../listings/pause.js'
 import { shownEndpoints } from '../listings/published.js'
 import { writeLlmsText } from './llms-text.js'
 import { writeOpenApi } from './openapi.js'
-import { toolFormats, toTools } from './tools.js'
 
 const merchantOpenApiOperation: Operation = {
   ...aboutMerchant,
   id: 'getMerchantOpenApi',
   summary: 'The endpoints of a merchant as an OpenAPI document',
   answers: cached('OpenAPI 3.1.', openApiAnswer),
-}
-
-const toolsQuery = z.object({
-  format: choiceParameter(toolFormats)
-    .prefault('function')
-    .describe('`function` unless said; `mcp` is the answer to `tools/list`.'),
-})
-
-const merchantToolsOperation: Operation = {
-  ...aboutMerchant,
-  id: 'getMerchantTools',
-  summary: 'The endpoints of a merchant as tools of a language model',
-  query: toolsQuery,
-  answers: cached('The tools, and by name what a call of each is made of.', toolsAnswer),
 }
 
 const merchantLlmsOperation: Operation = {
@@ -52,7 +35,7 @@ interface ExportRoutesOptions {
 
 type OfMerchant = { Params: { id: string } }
 
-/** Serves a merchant as an OpenAPI document, as a list of tools and as an `llms.txt`. */
+/** Serves a merchant as an OpenAPI document and as an `llms.txt`. */
 export async function exportRoutes(
   app: FastifyInstance,
   { store, facilitator, checksum }: ExportRoutesOptions,
@@ -64,17 +47,6 @@ export async function exportRoutes(
       const [merchant, endpoints] = await readMerchant(request.params.id)
       const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
       return sendTagged(request, reply, document, json)
-    },
-  )
-
-  app.get<OfMerchant & { Querystring: Record<string, unknown> }>(
-    '/api/merchants/:id/tools.json',
-    describedAs(merchantToolsOperation),
-    async (request, reply) => {
-      const { format } = readQuery(toolsQuery, request.query)
-      const [merchant, endpoints] = await readMerchant(request.params.id)
-      const tools = toTools(merchant, endpoints, format, checksum)
-      return sendTagged(request, reply, [JSON.stringify(tools)], json)
     },
   )
 

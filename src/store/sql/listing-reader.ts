@@ -101,12 +101,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
-    newestEntries: (limit) =>
-      entries(
-        `WHERE e.id > (SELECT coalesce(max(id), 0) FROM endpoints) - 1000 AND e.status <> 'failing'
-           AND ${isPublic} ORDER BY e.id DESC LIMIT $1`,
-        [limit],
-      ),
     scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
     indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
     usageOf,

@@ -6,7 +6,6 @@ import { createHookStore } from '../hooks.js'
 import { createHostedRecords } from '../hosted-records.js'
 import { createRatingStore } from '../ratings.js'
 import { createRebuiltJobs } from '../rebuilt-jobs.js'
-import { createServiceHistory } from '../service-history.js'
 import { createSettlementReader } from '../settlements.js'
 import { createUsageStore } from '../usage.js'
 import { createActivityStore } from './activity.js'
@@ -29,7 +28,6 @@ export function createSqlStores(sql: Sql) {
     events: createEventStore(sql),
     usage: createUsageStore(sql),
     settlements: createSettlementReader(sql),
-    service: createServiceHistory(sql),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
     hostedRecords: createHostedRecords(sql),

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -57,13 +57,7 @@ describe('npm run merchants', () => {
   it('explains itself', async () => {
     const { code, stdout } = await run(['--help'])
     expect(code).toBe(0)
-    for (const word of [
-      'list',
-      'official ID on|off',
-      'hosted ID URL',
-      'import FILE',
-      '--dry-run',
-    ]) {
+    for (const word of ['list', 'official ID on|off', 'hosted ID URL']) {
       expect(stdout).toContain(word)
     }
   })
@@ -80,19 +74,6 @@ describe('npm run merchants', () => {
     expect(await service.store.scanMerchants('', 10)).toEqual([])
     expect((await run(['unhide', 'weather'])).code).toBe(0)
     expect(await service.store.scanMerchants('', 10)).toHaveLength(1)
-  })
-
-  it('imports what it exported to the terminal', async () => {
-    const exported = await run(['export'])
-    expect(exported.code).toBe(0)
-    const file = join(folder, 'merchants.json')
-    writeFileSync(file, exported.stdout)
-    expect(JSON.parse(readFileSync(file, 'utf8')).merchants).toMatchObject([{ id: 'weather' }])
-    const { code, stdout } = await run(['import', file, '--replace', '--dry-run'])
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: '0 would be added, 1 would be replaced; every endpoint would be probed again\n',
-    })
   })
 
   it('ends with 2 when it is not understood and 1 when it cannot be done, in one sentence', async () => {

@@ -40,7 +40,6 @@ it.each([
   [['partner', 'weather', 'yes'], 'Say on or off, got "yes".'],
   [['hosted', 'weather', 'https://a.example', 'GET'], 'Say on or off, got "GET".'],
   [['partner', 'weather', 'on', '--reason', 'x'], 'partner knows no --reason; try --help.'],
-  [['import', 'x.json', '--out', 'y'], 'import knows no --out; try --help.'],
   [['list', '--al'], "Unknown option '--al'; try --help."],
   [['hide', 'weather'], 'Give the reason with --reason "…": the public will read it.'],
   [['block', 'merchant', payTo], 'Name payer or payTo, got "merchant".'],
@@ -67,7 +66,4 @@ it('runs a command that it understands', async () => {
   expect(await run('block', 'payer', getAddress(payTo))).toBe(`payer ${payTo} is blocked\n`)
   expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} is no longer blocked\n`)
   expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
-  expect(JSON.parse(await run('export')).merchants).toMatchObject([
-    { id: 'weather', isPartner: true },
-  ])
 })

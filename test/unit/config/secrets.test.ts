@@ -149,9 +149,8 @@ describe('keys elsewhere', () => {
   }
 
   it('need no key in this process, and may stand beside some', () => {
-    const secrets = readSecrets({ ...signer, RELAYER_KMS_KEY_IDS: 'alias/a, alias/b' })
+    const secrets = readSecrets(signer)
     expect(secrets.relayerPrivateKeys).toEqual([])
-    expect(secrets.relayerKmsKeyIds).toEqual(['alias/a', 'alias/b'])
     expect(secrets.relayerSigner).toEqual({
       url: signer.RELAYER_SIGNER_URL,
       addresses: wallets.map((wallet) => wallet.toLowerCase()),
@@ -162,8 +161,6 @@ describe('keys elsewhere', () => {
   })
 
   it.each([
-    [{ RELAYER_KMS_KEY_IDS: ',' }, 'RELAYER_PRIVATE_KEYS or'],
-    [{ RELAYER_KMS_KEY_IDS: 'a,a' }, 'RELAYER_KMS_KEY_IDS repeats'],
     [{ ...signer, RELAYER_SIGNER_URL: '' }, 'belong together'],
     [{ ...signer, RELAYER_SIGNER_URL: 'ftp://a.example' }, 'RELAYER_SIGNER_URL is not'],
     [{ ...signer, RELAYER_SIGNER_ADDRESSES: '0x12' }, 'entry 1 must be an address'],

@@ -55,24 +55,6 @@ describe('the catalog in memory', () => {
     expect(await ids()).toEqual([...new Set([...again, ...b, ...c])].sort((x, y) => x - y))
   })
 
-  it('has the words of its present texts, and no others', async () => {
-    const { store, ...made } = await aCatalog()
-    catalog = made.catalog
-    const near = async (word: string) =>
-      (await catalog.current())?.words
-        .near(word, 1)
-        .map(({ word, count }) => `${word} ${count}`)
-        .sort()
-    await save(store, { id: 'a', name: 'Weather House' }, [{ title: 'feather' }, { title: 'map' }])
-    await save(store, { id: 'b', name: 'Shop' }, [{ title: 'feather' }])
-    await whenReady(catalog)
-    expect(await near('xeather')).toEqual(['feather 2', 'weather 1'])
-    await save(store, { id: 'a', name: 'House' }, [{ title: 'leather' }])
-    expect(await near('xeather')).toEqual(['feather 1', 'leather 1'])
-    await store.setFlags('b', { hiddenReason: 'spam' }, 2_000)
-    expect(await near('xeather')).toEqual(['leather 1'])
-  })
-
   it('has changes that come during the first reading', async () => {
     const { store } = await aCatalog()
     await save(store, { id: 'a' }, [{ title: 'one' }])

@@ -71,21 +71,11 @@ describe('a signer', () => {
   })
 })
 
-describe.each(['JSON-RPC', 'KMS'] as const)('a key service by %s', (kind) => {
+describe('a key service', () => {
   async function open() {
     const service = await startKeyService(privateKey)
-    const settings = service.settings(kind)
-    Object.assign(process.env, settings)
-    const opened = await openSigners(
-      {
-        relayerPrivateKeys: [],
-        relayerKmsKeyIds: kind === 'KMS' ? ['alias/arcus'] : [],
-        relayerSigner: kind === 'KMS' ? undefined : { url: service.url, addresses: [lower] },
-      },
-      keccak256,
-    )
-    for (const name of Object.keys(settings)) delete process.env[name]
-    return { service, ...opened }
+    const relayerSigner = { url: service.url, addresses: [lower] }
+    return { service, ...openSigners({ relayerPrivateKeys: [], relayerSigner }, keccak256) }
   }
 
   it('signs what a local key signs, and every other answer is an error', async () => {

@@ -72,7 +72,6 @@ export async function fillStores(stores: Stores): Promise<void> {
     ...{ calls: windows, payers: windows, topPayerShare: 1, settleP50Ms: 750, settleP95Ms: 750 },
     ...{ firstPaid: 1_000, lastPaid: 1_000 },
   }
-  await stores.service.note({ at: 1_200, standing: 'down', reason: 'kein Gas 💸' })
   const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))
   await stores.usage.save(
     places.map((it) => ({

@@ -11,7 +11,6 @@ import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
-import { describeService } from './service-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
 
@@ -64,7 +63,6 @@ describeStore('SQLite', openEngine)
 describeListings('SQLite', openEngine)
 describeEvents('SQLite', openEngine)
 describeUsage('SQLite', openEngine)
-describeService('SQLite', openEngine)
 describeRatings('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 describeArchive('SQLite', openEngine)

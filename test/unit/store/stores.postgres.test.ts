@@ -15,7 +15,6 @@ import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
-import { describeService } from './service-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
 
@@ -69,7 +68,6 @@ describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
 describeEvents('PostgreSQL', openEngine)
 describeUsage('PostgreSQL', openEngine)
-describeService('PostgreSQL', openEngine)
 describeRatings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 describeArchive('PostgreSQL', openEngine)

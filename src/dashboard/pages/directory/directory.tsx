@@ -57,24 +57,11 @@ function Results({
 }) {
   const items = pages.flatMap((page) => page.items)
   const total = pages[0]?.total ?? null
-  const correctedQuery = pages[0]?.correctedQuery
   const counted = total ?? items.length
   return (
     <>
       <MerchantOfId id={filters.query ?? ''} />
       <p role="status" className="px-1 pb-3 text-xs text-muted">
-        {correctedQuery !== undefined && (
-          <Sentence
-            text={words.corrected}
-            parts={{
-              query: (
-                <strong className="text-ink">
-                  <UntrustedText text={correctedQuery} max={200} />
-                </strong>
-              ),
-            }}
-          />
-        )}{' '}
         {items.length > 0 &&
           (total === null && query.hasNextPage
             ? words.best(counted)

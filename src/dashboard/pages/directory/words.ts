@@ -6,7 +6,6 @@ export const words = {
   lead: 'Paid APIs by price, use and uptime. Their owners list them, and nobody reviews them.',
   endpoints: 'Endpoints',
   loading: 'Loading the directory',
-  corrected: 'Nothing matches as typed. Showing results for {query}.',
   all: (count: number) => counted(count, { one: '# endpoint', other: '# endpoints' }, exactCount),
   found: (count: number) =>
     counted(count, { one: '# endpoint found', other: '# endpoints found' }, exactCount),

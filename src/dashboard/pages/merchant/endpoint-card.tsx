@@ -11,13 +11,13 @@ import {
 import { useLocationProperty } from 'wouter/use-browser-location'
 import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
-import { healthQuery, pricesQuery, settingsQuery, toolsQuery } from '../../api/queries.js'
+import { healthQuery, pricesQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
-import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Skeleton } from '../../components/loaded.js'
 import { When } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
@@ -25,7 +25,7 @@ import { words as shared } from '../../components/words.js'
 import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
-import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.js'
+import { curlSnippet, fetchSnippet, toolCallSnippet } from './snippets.js'
 import { words } from './words.js'
 
 /** Loaded on demand, because most readers need no wallet. */
@@ -119,7 +119,7 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
       )}
       <History merchantId={merchantId} id={state.id} />
       <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
-      <CallCode endpoint={endpoint} merchantId={merchantId} />
+      <CallCode endpoint={endpoint} />
       {endpoint.inputSchema !== null && (
         <details className="text-sm">
           <summary className="w-fit font-medium text-muted hover:text-ink">
@@ -198,7 +198,7 @@ function TryIt(props: EndpointProps) {
 }
 
 /** Shows code to call an endpoint. */
-function CallCode({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
+function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
   const { copy, code } = words
@@ -216,22 +216,7 @@ function CallCode({ endpoint, merchantId }: { endpoint: MerchantEndpoint; mercha
           [code.curl, () => block(copy.curl, curlSnippet(endpoint))],
           [code.fetch, fetchCode],
         ]
-  const tool: Tab = [code.tool, () => <Tool endpoint={endpoint} merchantId={merchantId} />]
-  return <Tabs label={code.label} tabs={[...tabs, tool]} />
-}
-
-function Tool({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
-  const query = useQuery(toolsQuery(merchantId))
-  return (
-    <Loaded query={query} skeleton={<Skeleton className="h-40" />}>
-      {(answer) => (
-        <CodeBlock
-          name={words.copy.tool}
-          code={JSON.stringify(toolFor(answer, endpoint) ?? null, null, 2)}
-        />
-      )}
-    </Loaded>
-  )
+  return <Tabs label={code.label} tabs={tabs} />
 }
 
 type Tab = readonly [name: string, content: () => ReactNode]

@@ -177,7 +177,7 @@ function Facts({ merchant }: { merchant: MerchantView }) {
         </Fact>
         <Fact name={words.fact.machines}>
           <span className="flex flex-wrap gap-x-3">
-            {['openapi.json', 'tools.json', 'llms.txt'].map((file) => (
+            {['openapi.json', 'llms.txt'].map((file) => (
               <a
                 key={file}
                 href={`/api/merchants/${encodeURIComponent(id)}/${file}`}

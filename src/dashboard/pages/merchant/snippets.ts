@@ -1,7 +1,6 @@
 import type { MerchantEndpoint } from '../../../api/listings.js'
-import type { ToolsAnswer } from '../../../api/merchants.js'
 import type { ConsoleNetwork } from '../../../api/service.js'
-import { isBodyMethod, targetKey, withParameters } from '../../../x402/calls.js'
+import { isBodyMethod, withParameters } from '../../../x402/calls.js'
 import { atomicToUsd } from '../../format/amounts.js'
 
 /*
@@ -65,18 +64,6 @@ const pay = wrapFetchWithPayment(fetch, client)
 
 const response = await pay(${quote(exampleUrl(endpoint))}${init})
 const answer = await response.text()`
-}
-
-/** Finds the tool that calls this endpoint among those of the merchant, by URL and method, or tool. */
-export function toolFor(answer: ToolsAnswer, endpoint: Callable): unknown {
-  const names = Object.keys(answer.calls)
-  const at = names.findIndex((name) => {
-    const call = answer.calls[name]
-    return call !== undefined && targetKey(call) === targetKey(endpoint)
-  })
-  return answer.tools.find(
-    (tool) => (tool as { function?: { name?: string } }).function?.name === names[at],
-  )
 }
 
 export type Callable = Pick<

@@ -84,7 +84,6 @@ export const words = {
     label: 'Ways to call it',
     curl: 'See the price',
     fetch: 'Pay with @x402/fetch',
-    tool: 'Function tool',
     toolCall: 'Call the tool',
   },
 
@@ -93,7 +92,6 @@ export const words = {
     url: 'URL',
     curl: 'curl command',
     fetch: 'TypeScript client',
-    tool: 'function tool',
     toolCall: 'tools/call',
     inputSchema: 'input schema',
   },

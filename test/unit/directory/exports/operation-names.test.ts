@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { nameTools } from '../../../../src/directory/exports/tools.js'
+import { nameOperations } from '../../../../src/directory/exports/openapi.js'
 import type { Endpoint } from '../../../../src/store/listings.js'
 
 const names = (...endpoints: { title: string; url?: string }[]) =>
-  nameTools(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as Endpoint))
+  nameOperations(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as Endpoint))
 
 it('makes a name of the title', () => {
   expect(names({ title: 'Weather for a city' })).toEqual(['weather_for_a_city'])

@@ -100,17 +100,22 @@ export function reportVerify(
   }
 }
 
+/** Tells whether an answer leaves the outcome of the payment open. */
+export function isUndecided({ errorReason }: SettleAnswer): boolean {
+  const { settlementPending, settlementUnknown } = reasons
+  return errorReason === settlementPending.code || errorReason === settlementUnknown.code
+}
+
 /** Describes an answer of settle. `startedAt` is `performance.now()` at the request. */
 export function reportSettle(result: SettleResult, startedAt: number): PaymentAnswer | undefined {
   const { body, payment, settlementId = null, gasCost = null } = result
   if (payment === undefined) return undefined
-  const isPending = body.errorReason === reasons.settlementPending.code
   return {
     kind: 'settle',
     at: Date.now(),
     latencyMs: performance.now() - startedAt,
     payment,
-    state: body.success ? 'settled' : isPending ? 'pending' : 'failed',
+    state: body.success ? 'settled' : isUndecided(body) ? 'pending' : 'failed',
     reason: body.errorReason ?? null,
     transaction: body.transaction === '' ? null : body.transaction,
     settlementId,

@@ -34,6 +34,7 @@ import {
   type Receipt,
   readBlockLogs,
   readLogs,
+  readReceiptLogs,
   readTransactions,
   type Transaction,
 } from './receipts.js'
@@ -78,8 +79,11 @@ export function createPermit2Uses(
     const logs = await readBlockLogs(rpc, filterOf(expected), block)
     const found = await findAmong(rpc, expected, logs, traces, () => true)
     if (found !== undefined) return found.use
-    // Nothing but the state shows this end, so no node may say otherwise.
-    return (await isAgreed(rpc, expected, block))
+    // Nothing but the state shows this end, so no node may say otherwise, and none may hide logs.
+    const all = await readReceiptLogs(rpc, block)
+    const hidden = all && (await findAmong(rpc, expected, all, traces, () => true))
+    if (hidden !== undefined) return hidden.use
+    return all !== undefined && (await isAgreed(rpc, expected, block))
       ? { state: 'otherUse', blockNumber: block }
       : search(expected, afterBlock, headBlock)
   }
@@ -202,23 +206,40 @@ async function findAmong(
   const candidates = new Map<Hex, number>()
   let cancellation: FoundLog | undefined
   for (const log of logs) {
-    if (log.topics[0] !== topics.nonceInvalidation) {
+    if (isTransferOfPayer(log, expected)) {
       if (mayBe(log)) candidates.set(lower(log.transactionHash), Number(log.blockNumber))
-    } else if (cancels(log.data, expected) && !(cancellation && isBefore(cancellation, log))) {
+    } else if (cancels(log, expected) && !(cancellation && isBefore(cancellation, log))) {
       cancellation = log
     }
   }
   const found = await findInTransactions(rpc, expected, [...candidates.keys()], readCalls)
-  const isProven = found !== undefined && found.state !== 'untraced'
-  if (found !== undefined && !(cancellation && !(isProven && goesBefore(found, cancellation)))) {
-    return { blockNumber: blockOf(found, candidates), use: found }
+  if (cancellation === undefined || (await isOlder(rpc, found, cancellation, expected))) {
+    return found && { blockNumber: blockOf(found, candidates), use: found }
   }
-  if (cancellation === undefined) return undefined
   const transaction = lower(cancellation.transactionHash)
   return {
     blockNumber: Number(cancellation.blockNumber),
     use: { state: 'cancelled', transaction },
   }
+}
+
+/**
+ * Tells whether a use is proven, and older than a cancellation. No cancellation can be older than a settlement that is
+ * proven, so one that seems to be must be in a receipt.
+ */
+async function isOlder(
+  rpc: Rpc,
+  use: AuthorizationUse | undefined,
+  cancellation: FoundLog,
+  expected: Permit2Transfer,
+): Promise<boolean> {
+  if (use === undefined || use.state === 'untraced') return false
+  if (use.state !== 'paid') return true
+  const { blockNumber, logIndex, transactionHash } = cancellation
+  const blocks = use.receipt.blockNumber - Number(blockNumber)
+  if (blocks < 0 || (blocks === 0 && use.transferLog < Number(logIndex))) return true
+  const isCredible = ({ logs }: Receipt) => logs.some((log) => cancels(log, expected))
+  return (await findReceiptAnywhere(rpc, transactionHash, isCredible)) === undefined
 }
 
 const lower = (hash: Hex) => hash.toLowerCase() as Hex
@@ -233,15 +254,23 @@ function isBefore(one: FoundLog, other: FoundLog): boolean {
   return blocks < 0 || (blocks === 0 && Number(one.logIndex) < Number(other.logIndex))
 }
 
-/** Returns whether a use is older than a cancellation. The place of one without a transfer is unknown: it counts as such. */
-function goesBefore(use: AuthorizationUse, { blockNumber, logIndex }: FoundLog): boolean {
-  if (use.state !== 'paid') return true
-  const blocks = use.receipt.blockNumber - Number(blockNumber)
-  return blocks < 0 || (blocks === 0 && use.transferLog < Number(logIndex))
+type AnyLog = Pick<FoundLog, 'address' | 'topics' | 'data'>
+
+function isTransferOfPayer(
+  { address, topics: [topic, from] }: AnyLog,
+  { asset, payer }: Permit2Transfer,
+): boolean {
+  const isTransfer = address.toLowerCase() === asset && topic === topics.transfer
+  return isTransfer && addressOf(from ?? '') === payer
 }
 
-/** Tells whether the data of an invalidation, a word of the bitmap and its bits, cover the nonce. */
-function cancels(data: Hex, { nonce }: Permit2Transfer): boolean {
+/** Tells whether a log is an invalidation by the payer whose data, a word of the bitmap and its bits, cover the nonce. */
+function cancels(
+  { address, topics: [topic, owner], data }: AnyLog,
+  { payer, nonce }: Permit2Transfer,
+): boolean {
+  if (address.toLowerCase() !== permit2 || topic !== topics.nonceInvalidation) return false
+  if (addressOf(owner ?? '') !== payer) return false
   const word = BigInt(data.slice(0, 66))
   const mask = BigInt(`0x${data.slice(66, 130)}`)
   return word === BigInt(nonce) >> 8n && ((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n
@@ -291,11 +320,7 @@ async function readUse(
     return isOther ? { state: 'otherTransfer', transaction: hash } : undefined
   }
   // A receipt without the log that led to it belongs to another transaction.
-  const isCredible = ({ logs }: Receipt) =>
-    logs.some(({ address, topics: [topic, from] }) => {
-      if (address !== expected.asset || topic !== topics.transfer) return false
-      return addressOf(from ?? '') === expected.payer
-    })
+  const isCredible = ({ logs }: Receipt) => logs.some((log) => isTransferOfPayer(log, expected))
   const receipt = await findReceiptAnywhere(rpc, hash, isCredible)
   const block = receipt && (await readBlock(rpc, receipt.blockNumber))
   if (receipt === undefined || block === undefined) return { state: 'unread', transaction: hash }

@@ -133,6 +133,7 @@ export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promis
 
 /** A log as a query returns it. */
 export interface FoundLog {
+  address: Address
   transactionHash: Hex
   blockNumber: Hex
   logIndex: Hex
@@ -173,7 +174,23 @@ export async function readBlockLogs(
     blockHash === undefined ? [] : await rpc.everywhere('eth_getLogs', [{ ...filter, blockHash }])
   const lists = answers.flatMap((answer) => (answer.ok ? [answer.value as FoundLog[]] : []))
   if (lists.length === 0) throw new RpcUnavailableError('no chain node has the logs of a block')
-  return [...new Map(lists.flat().map((log) => [Number(log.logIndex), log])).values()]
+  return lists.flat()
+}
+
+/**
+ * Reads all logs of a block that is not empty from the receipts of every node, for a second opinion on its logs;
+ * `undefined` where no node gives them. Never rejects.
+ */
+export async function readReceiptLogs(
+  rpc: Rpc,
+  blockNumber: number,
+): Promise<FoundLog[] | undefined> {
+  const answers = await rpc.everywhere('eth_getBlockReceipts', [toQuantity(blockNumber)])
+  const blocks = answers.flatMap((answer) =>
+    answer.ok && Array.isArray(answer.value) && answer.value.length > 0 ? [answer.value] : [],
+  )
+  if (blocks.length === 0) return undefined
+  return blocks.flat().flatMap(({ logs = [] }: { logs?: FoundLog[] }) => logs)
 }
 
 /**

@@ -92,6 +92,9 @@ function logsIn(from: number, to: number): (FoundLog & Logged)[] {
     })
 }
 
+const logsOf = ({ hash, block }: Mined) =>
+  logsIn(block, block).filter((log) => log.transactionHash === hash)
+
 const isFiltered = ({ topics: [topic] }: Logged) =>
   topic === topics.transfer || topic === topics.nonceInvalidation
 
@@ -123,15 +126,21 @@ const rpc = {
       const { blockHash } = first as { blockHash: Hex }
       return [ok(logsIn(Number(blockHash), Number(blockHash)).filter(isFiltered))]
     }
-    const found = mined.find((it) => it.hash === first) as Mined
+    if (method === 'eth_getBlockReceipts') {
+      const own = mined.filter((it) => it.block === Number(first))
+      const receipts = own.map((it) => ({ logs: logsOf(it) }))
+      return [ok(receipts.length > 0 ? receipts : [{ logs: [] }])]
+    }
+    const found = mined.find((it) => it.hash === first)
+    if (found === undefined) return [ok(null)]
     if (method === 'debug_traceTransaction') {
       return found.trace === undefined
         ? [{ ok: false, error: new RpcResponseError(-32601, 'no such method', undefined) }]
         : [ok(found.trace)]
     }
     const { block } = found
-    const logs = logsIn(block, block).filter((log) => log.transactionHash === found.hash)
-    return [ok({ transactionHash: found.hash, blockNumber: toHex(block), status: '0x1', logs })]
+    const receipt = { transactionHash: found.hash, blockNumber: toHex(block), status: '0x1' }
+    return [ok({ ...receipt, logs: logsOf(found) })]
   },
 } as unknown as Rpc
 
@@ -187,6 +196,25 @@ describe.each([
       { hash: hash('aa'), block: 19_990, to: proxy, input: own, logs: pair },
     )
     expect(await find()).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('believes no cancellation before a settlement that no receipt shows', async () => {
+    mine({ hash: hash('aa'), block: 19_990, to: proxy, input: own, logs: pair })
+    const place = { transactionHash: hash('bb'), blockNumber: toHex(19_990), logIndex: '0x0' }
+    const invented = { ...cancelled(), ...place }
+    const liar: Rpc = {
+      ...rpc,
+      async request(method, params) {
+        const answer = await rpc.request(method, params)
+        return Array.isArray(answer) ? [...answer, invented] : answer
+      },
+      async everywhere(method, params) {
+        const answers = await rpc.everywhere(method, params)
+        return method === 'eth_getLogs' ? [...answers, { ok: true, value: [invented] }] : answers
+      },
+    }
+    const search = createPermit2Uses(liar, () => 0)
+    expect(await search(exact, 1_000, HEAD)).toMatchObject({ state: 'paid' })
   })
 
   it('names the call of the same nonce that settled something else', async () => {
@@ -301,6 +329,32 @@ describe('the block in which a nonce was used', () => {
       },
     }
     const use = await createPermit2Uses(liar, () => 0)(exact, 1_000, HEAD)
+    expect(use).toEqual({ state: 'notFound', isFinal: false })
+  })
+
+  it('is read from its receipts where nodes hide its logs', async () => {
+    usedIn = 1_500
+    mined = [{ hash: hash('aa'), block: 1_500, to: proxy, input: own, logs: pair }]
+    const hidden: Rpc = {
+      ...rpc,
+      everywhere: async (method, params) =>
+        method === 'eth_getLogs' ? [{ ok: true, value: [] }] : rpc.everywhere(method, params),
+    }
+    const search = createPermit2Uses(hidden, () => 0)
+    expect(await search(exact, 1_000, HEAD)).toMatchObject({ state: 'paid' })
+  })
+
+  it('without its receipts is no proof that something else used it', async () => {
+    usedIn = 1_500
+    const forgetful: Rpc = {
+      ...rpc,
+      everywhere: async (method, params) =>
+        method === 'eth_getBlockReceipts'
+          ? [{ ok: true, value: [] }]
+          : rpc.everywhere(method, params),
+    }
+    const search = createPermit2Uses(forgetful, () => 0)
+    const use = await search(exact, 1_000, HEAD)
     expect(use).toEqual({ state: 'notFound', isFinal: false })
   })
 

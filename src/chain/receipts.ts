@@ -133,8 +133,10 @@ export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promis
 
 /** A log as a query returns it. */
 export interface FoundLog {
+  address: Address
   transactionHash: Hex
   blockNumber: Hex
+  logIndex: Hex
   topics: readonly Hex[]
   data: Hex
 }
@@ -153,6 +155,43 @@ export interface BlockRange {
 
 /** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
 export const LOG_RANGE_BLOCKS = 5_000
+
+/**
+ * Reads the logs of one block from every node that has it, and joins them: a node that lacks some hides none. Throws
+ * `RpcUnavailableError` when no node has the block.
+ */
+export async function readBlockLogs(
+  rpc: Rpc,
+  filter: LogFilter,
+  blockNumber: number,
+): Promise<FoundLog[]> {
+  const block = (await rpc.request('eth_getBlockByNumber', [toQuantity(blockNumber), false])) as {
+    hash?: Hex
+  } | null
+  // Asked by its hash, a node that lacks the block answers with an error, and not with no logs.
+  const blockHash = block?.hash
+  const answers =
+    blockHash === undefined ? [] : await rpc.everywhere('eth_getLogs', [{ ...filter, blockHash }])
+  const lists = answers.flatMap((answer) => (answer.ok ? [answer.value as FoundLog[]] : []))
+  if (lists.length === 0) throw new RpcUnavailableError('no chain node has the logs of a block')
+  return lists.flat()
+}
+
+/**
+ * Reads all logs of a block that is not empty from the receipts of every node, for a second opinion on its logs;
+ * `undefined` where no node gives them. Never rejects.
+ */
+export async function readReceiptLogs(
+  rpc: Rpc,
+  blockNumber: number,
+): Promise<FoundLog[] | undefined> {
+  const answers = await rpc.everywhere('eth_getBlockReceipts', [toQuantity(blockNumber)])
+  const blocks = answers.flatMap((answer) =>
+    answer.ok && Array.isArray(answer.value) && answer.value.length > 0 ? [answer.value] : [],
+  )
+  if (blocks.length === 0) return undefined
+  return blocks.flat().flatMap(({ logs = [] }: { logs?: FoundLog[] }) => logs)
+}
 
 /**
  * Reads the logs of a range of blocks, the newest first. A node that refuses the range is asked for half of it. Throws

@@ -210,7 +210,7 @@ export const settleOperation: Operation = {
   tag: 'Payments',
   summary: 'Bring a signed payment on chain and wait for it',
   description:
-    'The same payment settles once and is answered with success once. `settlement_pending` is no failure: settle the same payment again, it waits on.',
+    'The same payment settles once and is answered with success once. `settlement_pending`, which always names a transaction, and `settlement_unknown` are no failures: settle the same payment again, it waits on.',
   headers: z.object({
     'Idempotency-Key': z
       .string()

@@ -269,7 +269,7 @@ function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatu
   const message =
     state === 'failed'
       ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`
-      : 'The payment is on its way and not confirmed yet; ask again in a moment.'
+      : (errorMessage ?? 'The payment is on its way and not confirmed yet; ask again in a moment.')
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })
 }
 

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import {
   encodePermit2Settle,
-  findPermit2Transfer,
+  findSettlement,
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
@@ -21,6 +21,7 @@ import {
   PERMIT2,
   paymentKind,
   readExactDetails,
+  withoutTransfer,
 } from './exact-job.js'
 
 /** A payment by Permit2 as its job stores it: `value` is what moves, `permitted` what the payer signed for. */
@@ -124,19 +125,25 @@ export function createPermit2Kind(options: Permit2KindOptions): JobKind {
       }
     },
     findSettled(job, { logs }) {
-      const transferLog = findPermit2Transfer(logs, expectedTransfer(job), job.calldata)
+      const transferLog = findSettlement(logs, expectedTransfer(job), job.calldata)?.transferLog
       return transferLog === undefined ? undefined : { transferLog }
     },
     rejectionOf: (job, revert) =>
       rejectionOfPermit2Revert(revert, readPermit2Details(job).hasPermit === true),
-    examine: (job, atLeastBlock) =>
-      examine(expectedTransfer(job), options, job, atLeastBlock, {
-        decide: (use) => examineUse(use, job, options.isOurs),
+    async examine(job, atLeastBlock, receipt) {
+      const expected = expectedTransfer(job)
+      // The call took effect, so the nonce is used: a token that takes a fee moved another amount.
+      if (receipt && findSettlement(receipt.logs, expected, job.calldata) !== undefined) {
+        return withoutTransfer(receipt.transactionHash)
+      }
+      return examine(expected, options, job, atLeastBlock, {
+        decide: (use) => examineUse(use, job, options.isOurs, receipt),
         checkMore({ allowance }) {
           const { hasPermit, value, payer } = readPermit2Details(job)
           return hasPermit ? undefined : checkAllowance(BigInt(value), allowance, payer)
         },
-      }),
+      })
+    },
   }
 }
 

@@ -84,8 +84,11 @@ export function createSettler(options: SettlerOptions): Settle {
     switch (result.state) {
       case 'rejected':
         return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
-      case 'unclear':
-        return refuse(payment, unclear, result.transaction)
+      case 'unclear': {
+        const { transaction, message } = result
+        const isKnown = transaction !== undefined
+        return refuse(payment, isKnown ? pendingOnChain(message) : unseen, transaction)
+      }
       case 'held':
         return settleAfter(result.job, payment, request, deadline)
     }
@@ -151,7 +154,8 @@ export function createSettler(options: SettlerOptions): Settle {
       }
     }
     if (job.state !== 'confirmed') {
-      return { ...refuse(payment, pendingOf(job), job.transaction), settlementId }
+      const { rejection, transaction } = await describeOpen(options.journal, job)
+      return { ...refuse(payment, rejection, transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
     const turn = await takeTurn(job, key, request)
@@ -221,24 +225,41 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const pendingOnChain = reject(
+function pendingOnChain(why?: string | null): Rejection {
+  return reject(
+    'settlementPending',
+    why ??
+      'A transaction was sent, and the outcome of the payment is not known yet; settle it again to wait on.',
+  )
+}
+const pendingUntaken = reject(
   'settlementPending',
-  'The payment is on its way and not mined yet; settle it again to wait on.',
+  'No node of the chain has taken the signed transaction yet; it is sent again, so settle the payment again to wait on.',
 )
-const pendingUnsent = reject(
-  'settlementPending',
-  'No node of the chain has taken a transaction with it yet; settle it again to wait on.',
+const unsigned = reject(
+  'settlementUnknown',
+  'No signed transaction of the payment is known yet, and it may still settle; settle it again to wait on.',
+)
+const unseen = reject(
+  'settlementUnknown',
+  'The authorization was used on chain, and no node shows the transaction yet; settle the payment again.',
 )
 
-/** Returns the pending answer of a job that is not decided. Its transaction is set only while a node may have it. */
-export function pendingOf({ transaction }: Job): Rejection {
-  return transaction === null ? pendingUnsent : pendingOnChain
+/**
+ * Describes a job without an outcome. Pending always names a transaction, because merchants wait on only then: the one that
+ * may be on chain, or else the one whose signed bytes are kept.
+ */
+export async function describeOpen(
+  journal: Pick<SettlementJournal, 'findSigned'>,
+  { id, network, transaction, message }: Job,
+): Promise<{ rejection: Rejection; transaction?: Hex }> {
+  if (transaction !== null) return { rejection: pendingOnChain(message), transaction }
+  const signed = await journal.findSigned(network, id).catch(() => undefined)
+  return signed === undefined
+    ? { rejection: unsigned }
+    : { rejection: pendingUntaken, transaction: signed }
 }
 
-const unclear = reject(
-  'settlementPending',
-  'The authorization was used on chain and no node shows the transaction yet; settle it again.',
-)
 const deliveryBusy = reject(
   'settlementPending',
   'The payment settled, and another caller is being answered; settle the same payment again.',
@@ -380,13 +401,15 @@ const WITHDRAW_MS = 3_000
 
 /**
  * Makes the wait for a job's outcome. It returns the row once it is decided, or as it is at the deadline (Unix
- * milliseconds). A request that brought the job about withdraws it then, if nothing was signed.
+ * milliseconds). A request that brought the job about withdraws it then, if nothing was signed; so does any other once that
+ * one must have had its answer.
  */
 export function createOutcomeWait({
   journal,
   relayers,
+  settleWaitSeconds,
   now,
-}: Pick<SettlerOptions, 'journal' | 'relayers' | 'now'>) {
+}: Pick<SettlerOptions, 'journal' | 'relayers' | 'settleWaitSeconds' | 'now'>) {
   const refresh = async (job: Job) => (await journal.findJob(job.kind, job.network, job.key)) ?? job
 
   return async (job: Job, deadline: number, mayWithdraw: boolean): Promise<Job> => {
@@ -405,8 +428,9 @@ export function createOutcomeWait({
         else if (left > 0) await relayer.untilDecidedElsewhere(job.id, left)
       }
       if (now() < deadline) continue
-      const withdrawn = mayWithdraw ? await withinMs(relayer.withdraw(job), WITHDRAW_MS) : undefined
-      return withdrawn ?? refresh(job)
+      const isAbandoned = job.state === 'queued' && now() - job.updatedAt > settleWaitSeconds * 1000
+      if (!mayWithdraw && !isAbandoned) return refresh(job)
+      return (await withinMs(relayer.withdraw(job), WITHDRAW_MS)) ?? refresh(job)
     }
   }
 }

@@ -36,6 +36,7 @@ const MAX_PROMISES = 20_000
 /** Answers of settle that do not keep the promise, although the payment may be sound. */
 const lateReasons = new Set<string>([
   reasons.settlementPending.code,
+  reasons.settlementUnknown.code,
   reasons.unexpectedSettleError.code,
 ])
 
@@ -44,6 +45,7 @@ const openReasons = new Set<string>(
   (
     [
       'settlementPending',
+      'settlementUnknown',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
       'paymentIdentifierRequired',

@@ -59,6 +59,8 @@ const MAX_RESENDS = 3
 const MAX_WALLET_RESENDS = 1
 /** A job that only a transaction under way may still decide is examined again after this. */
 const LATER_MS = 1_000
+/** The outcome of an uncertain job waits for a node that traces, which nothing announces. */
+const UNCERTAIN_MS = 30_000
 
 export function createExaminer(options: ExaminerOptions): Examiner {
   const { keeper, jobs, queue, gas, events, land, log } = options
@@ -107,7 +109,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const { kind, job } = entry
     const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
     const found = await keeper.persistently(async () => {
-      const examination = await kind.examine(job, atLeastBlock)
+      const examination = await kind.examine(job, atLeastBlock, receipt)
       const isUnused = examination.state === 'open' || examination.state === 'refused'
       if (isUnused && simulated?.reason === 'nonceAlreadyUsed') {
         throw new RpcUnavailableError('the simulation saw a newer block than the read')
@@ -129,13 +131,17 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     if (found.state === 'failed') {
       return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))
     }
+    if (found.state === 'uncertain') {
+      await keeper.markUncertain(entry, found)
+      return mayDecide(entry) ? examineLater(entry, cause, UNCERTAIN_MS) : undefined
+    }
     if (!mayDecide(entry)) return
     const { refusal } = cause
     const against =
       found.state === 'refused' ? found : (refusal ?? simulated ?? refuseResend(entry))
     if (against === undefined) return resend(entry, receipt)
     const outcome = failedBy(against, against === refusal ? job.transaction : transaction)
-    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause)
+    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause, LATER_MS)
   }
 
   /** Returns why the job is not sent again, once it was sent as often as it may be. */
@@ -152,10 +158,11 @@ export function createExaminer(options: ExaminerOptions): Examiner {
   }
 
   /** Examines the job again, without the revert text, which may not hold then; somebody may work on it by then. */
-  function examineLater(entry: TrackedJob, cause: Cause): void {
-    setTimeout(() => {
+  function examineLater(entry: TrackedJob, cause: Cause, ms: number): void {
+    const timer = setTimeout(() => {
       if (isFree(entry)) void examine(entry, { ...cause, revert: undefined })
-    }, LATER_MS)
+    }, ms)
+    timer.unref()
   }
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {

@@ -25,8 +25,11 @@ export interface JobKind {
   gain?(job: Job): Promise<bigint>
   /** Names the cause in a revert text. */
   rejectionOf(job: Job, revert: string): Rejection
-  /** Reads the state of the job from the chain, at this block or later. Throws `RpcUnavailableError`. */
-  examine(job: Job, atLeastBlock: number): Promise<Examination>
+  /**
+   * Reads the state of the job from the chain, at this block or later. `receipt` is that of a transaction of ours with the
+   * job, which did not settle it. Throws `RpcUnavailableError`.
+   */
+  examine(job: Job, atLeastBlock: number, receipt?: Receipt): Promise<Examination>
 }
 
 /** The way a job is sent, and the account that is charged for its gas. */
@@ -71,6 +74,8 @@ export type Examination =
   | ({ state: 'confirmed'; receipt: Receipt } & Settled)
   /** Final: nothing that was ever signed for it can land any more. `transaction` is the one that proves it, if any. */
   | ({ state: 'failed'; transaction?: Hex } & Rejection)
+  /** It is over, and no node shows whether this transaction of somebody else settled it: it may be found out later. */
+  | { state: 'uncertain'; transaction: Hex; message: string }
   /** It would fail as the chain stands now, which may change, as a balance does. */
   | ({ state: 'refused' } & Rejection)
   /** It could still land: a new transaction may be sent. */

@@ -231,6 +231,8 @@ export interface OutcomeKeeper {
    * are kept all the same, because only the chain decides.
    */
   markRefused(attempt: Attempt): Promise<void>
+  /** Names a transaction that may have settled a job, with the reason why nobody knows. */
+  markUncertain(entry: TrackedJob, found: { transaction: Hex; message: string }): Promise<void>
   /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
   persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
   stop(): void
@@ -331,13 +333,18 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
   }
 
   /** Names another transaction in the row, unless the row changed meanwhile. */
-  async function rename(entry: TrackedJob, from: Hex | null, to: Hex | null): Promise<void> {
+  async function rename(
+    entry: TrackedJob,
+    from: Hex | null,
+    to: Hex | null,
+    message: string | null = null,
+  ): Promise<void> {
     try {
-      const isNamed = await journal.nameTransaction(entry.job, from, to, now())
+      const isNamed = await journal.nameTransaction(entry.job, from, to, now(), message)
       if (!isNamed || entry.job.transaction !== from) return
       entry.isRefusedByAll = to === null
       const state = to === null ? 'queued' : 'submitted'
-      jobs.update({ ...entry.job, state, transaction: to })
+      jobs.update({ ...entry.job, state, transaction: to, message })
     } catch (err) {
       log.warn({ err, settlementId: entry.job.id }, 'the row still names the transaction it named')
     }
@@ -363,6 +370,11 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
         entry.mayBeOut.delete(hash)
         if (entry.mayBeOut.size === 0 && !entry.isRefusedByAll) await rename(entry, hash, null)
       }
+    },
+    async markUncertain(entry, { transaction, message }) {
+      const { job } = entry
+      if (job.transaction === transaction && job.message === message) return
+      await rename(entry, job.transaction, transaction, message)
     },
     persistently,
     stop() {

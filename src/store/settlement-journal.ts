@@ -30,6 +30,7 @@ export interface Job {
   /** The latest transaction signed for it, or the one that decided it; `null` while every node refuses the signed ones. */
   transaction: Hex | null
   reason: string | null
+  /** The sentence of a failure, or the reason why the outcome of an open job is not known. */
   message: string | null
   blockNumber: number | null
   /** This job's exact share of the gas paid, 18-decimal units. */
@@ -175,18 +176,22 @@ export interface SettlementJournal {
   recordAttempt(attempt: Attempt, epoch: number, bearers?: readonly GasBearer[]): Promise<void>
   /**
    * Changes the transaction that an open job names. It is `null` while no node has a transaction signed for the job, one of
-   * which may land all the same. Resolves with whether the job still named `from`, in this round.
+   * which may land all the same. `message` says why nobody knows yet what the transaction did. Resolves with whether the job
+   * still named `from`, in this round.
    */
   nameTransaction(
     job: Pick<Job, 'id' | 'round'>,
     from: Hex | null,
     to: Hex | null,
     now: number,
+    message?: string | null,
   ): Promise<boolean>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
   /** Resolves with whether any process signed a transaction with the job whose slot no receipt has closed yet: it may land. */
   mayLand(network: string, jobId: string): Promise<boolean>
+  /** Returns the newest of these transactions, whatever nodes said about it. */
+  findSigned(network: string, jobId: string): Promise<Hex | undefined>
   /**
    * Closes a slot and decides jobs in one commit; resolves with the outcomes that it kept. It leaves alone a job in another
    * round, one that is decided, and one that another process took over. A job whose transfer already backs another job

@@ -1,7 +1,7 @@
 /** A code of the wire, with the HTTP status it is answered with. */
 interface Reason {
   code: string
-  status: 200 | 400 | 409 | 413 | 429 | 500
+  status: 200 | 400 | 409 | 413 | 429 | 500 | 503
   /** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
   source: 'x402' | 'x402-spec' | 'arcus'
   /** One sentence that says when the code is given; rendered into the documentation. */
@@ -78,7 +78,8 @@ export const reasons = {
     code: 'invalid_exact_evm_token_name_mismatch',
     status: 200,
     source: 'x402',
-    meaning: "extra.name is not the token's EIP-712 name.",
+    meaning:
+      "extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.",
   },
   tokenVersionMismatch: {
     code: 'invalid_exact_evm_token_version_mismatch',
@@ -368,7 +369,14 @@ export const reasons = {
     status: 200,
     source: 'x402',
     meaning:
-      'The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.',
+      'The outcome is not known yet; `transaction` is always set: the transaction that was signed for the payment, or one that may have settled it. Settle again to wait on.',
+  },
+  settlementUnknown: {
+    code: 'settlement_unknown',
+    status: 503,
+    source: 'arcus',
+    meaning:
+      'Nothing is known of the outcome yet, not even a transaction; settle the same payment again.',
   },
   rateLimited: {
     code: 'rate_limited',

@@ -21,6 +21,7 @@ const sentences: Record<string, string> = {
   payment_identifier_required: 'The payment carries no id, and the API asks for one',
   payment_identifier_conflict: 'The same payment id came with another payment',
   settlement_pending: 'The outcome was not known yet',
+  settlement_unknown: 'Nothing was known of the outcome yet',
   rate_limited: 'Too many requests came at once',
   body_too_large: 'The request was too large',
   unexpected_verify_error: 'The chain could not be read',

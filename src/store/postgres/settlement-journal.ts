@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { dayOf, type GasBearer, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import { JobsTakenError, LeaseLostError, laneLease } from '../leases.js'
 import type {
@@ -85,13 +85,13 @@ export function createSettlementJournal(database: Database, worker: string): Set
     },
     recordAttempt: (attempt, epoch, bearers = []) =>
       recordAttempt(database, worker, attempt, epoch, bearers),
-    async nameTransaction({ id, round }, from, to, now) {
+    async nameTransaction({ id, round }, from, to, now, message = null) {
       // Also true where the row names it already: the statement may run twice.
       const changes = await database.run(
-        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3
+        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3, message = $7
          WHERE id = $4 AND round = $5 AND is_open
            AND ("transaction" IS NOT DISTINCT FROM $6 OR "transaction" IS NOT DISTINCT FROM $2)`,
-        [to === null ? 'queued' : 'submitted', to, now, id, round, from],
+        [to === null ? 'queued' : 'submitted', to, now, id, round, from, message],
       )
       return changes === 1
     },
@@ -112,6 +112,15 @@ export function createSettlementJournal(database: Database, worker: string): Set
         [jobId, network],
       )
       return rows.length > 0
+    },
+    async findSigned(network, jobId) {
+      const [row] = await database.rows<{ hash: Hex }>(
+        `SELECT a.hash FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
+         WHERE m.job_id = $1 AND a.network = $2 AND a.is_open = 1
+         ORDER BY a.created_at DESC LIMIT 1`,
+        [jobId, network],
+      )
+      return row?.hash
     },
     resolve: (resolution) => resolve(database, worker, resolution),
     async findNextNonce(network, relayer) {

@@ -626,6 +626,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           (await stores.journal.openAttempts(network, relayer)).map(({ hash }) => hash)
         expect(await open()).toEqual([hash(1), hash(2), hash(3)])
         expect((await find(job))?.transaction).toBe(hash(2))
+        expect(await stores.journal.findSigned(network, job.id)).toBe(hash(2))
         expect(await stores.journal.mayLand(network, job.id)).toBe(true)
         await stores.journal.resolve({
           slot: { network, relayer, relayerNonce: 5, epoch },
@@ -651,12 +652,28 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const untaken = { state: 'queued', transaction: null, updatedAt: noon + 9 }
         expect(await find(job)).toMatchObject(untaken)
         expect(await journal.mayLand(network, job.id)).toBe(true)
+        expect(await journal.findSigned(network, job.id)).toBe(attempt.hash)
+        expect(await journal.findSigned(network, 'another')).toBeUndefined()
         expect(await journal.openAttempts(network, relayer)).toEqual([attempt])
         const withdrawal = anOutcome({ state: 'failed', transaction: null, blockNumber: null })
         expect(await sharing.withdraw(job, withdrawal, noon + 10)).toBeUndefined()
         expect(await find(job)).toMatchObject(untaken)
         expect(await name(null, attempt.hash)).toBe(true)
         expect(await find(job)).toMatchObject({ state: 'submitted', transaction: attempt.hash })
+      })
+
+      it('of others may be named with the reason why nobody knows what they did', async () => {
+        const job = await claim()
+        const { journal } = stores
+        const [foreign, why] = [hash(8), 'No node traces it.']
+        expect(await journal.nameTransaction(job, null, foreign, noon, why)).toBe(true)
+        const named = { state: 'submitted', transaction: foreign, message: why }
+        expect(await find(job)).toMatchObject(named)
+        // It is not one of ours, and backs nothing yet.
+        expect(await journal.findByTransaction(foreign)).toEqual([])
+        expect(await journal.findSigned(network, job.id)).toBeUndefined()
+        await decide(job)
+        expect(await find(job)).toMatchObject({ state: 'confirmed', message: null })
       })
 
       it('are not named anew by a job that is decided', async () => {

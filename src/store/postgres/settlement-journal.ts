@@ -34,7 +34,11 @@ import { columnsOf, inGroups } from './groups.js'
  */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
   const find = inGroups((keys: readonly JobKey[]) => findAll(database, keys))
-  const insert = inGroups((claims: readonly NewClaim[]) => insertAll(database, worker, claims))
+  const insert = inGroups(
+    (claims: readonly NewClaim[]) => insertAll(database, worker, claims),
+    ({ idempotencyKey, identifierKey }) =>
+      [idempotencyKey, identifierKey].filter((key) => key !== undefined),
+  )
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),

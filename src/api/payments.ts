@@ -63,7 +63,7 @@ export const supportedAnswer = z.object({
         assetTransferMethods: z
           .array(z.enum(['eip3009', 'permit2']))
           .optional()
-          .describe('How `exact` moves the tokens.'),
+          .describe('How `exact` moves the tokens, and how deposits of `batch-settlement` do.'),
         facilitatorAddress: address
           .optional()
           .describe(

@@ -146,7 +146,10 @@ function createSupported({
       const facilitatorAddress = shared ? checksum(shared.address) : nextWallet(relayer)
       kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
     }
-    if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
+    if (served.isBatchOffered()) {
+      const byDeposit = { ...extra, assetTransferMethods: ['eip3009'] as const }
+      kinds.push({ scheme: BATCH_SETTLEMENT, network, extra: byDeposit })
+    }
     return kinds
   }
 

@@ -42,6 +42,11 @@ export function createSettlementJournal(database: Database, worker: string): Set
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),
+    async findJobById(id) {
+      const text = `SELECT ${jobColumns} FROM jobs WHERE id = $1`
+      const [row] = await database.rows<JobRow>(text, [id])
+      return row && toJob(row)
+    },
     async claim(job, idempotencyKey, now, identifierKey) {
       try {
         if (await insert({ job, idempotencyKey, identifierKey, now })) {

@@ -1706,17 +1706,17 @@ export interface operations {
               cursor: number;
               /** @description The last delivery that was taken. */
               deliveredAt: components["schemas"]["Time"] | null;
-              /** @description Failed deliveries in a row. */
+              /** @description Failed deliveries or challenges in a row. */
               failures: number;
               id: string;
               /** @description Events were dropped before they were delivered. */
               isLossy: boolean;
-              /** @description Why the last delivery failed. */
+              /** @description Why the last call failed. */
               lastError: string | null;
-              /** @description When a failed delivery is tried again. */
+              /** @description When a failed delivery, or an unanswered challenge, is tried again. */
               nextAt: components["schemas"]["Time"] | null;
-              /** @description `parked` after three days of failures, or when the receiver answered 410. */
-              state: "active" | "retrying" | "parked";
+              /** @description `unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410. */
+              state: "unconfirmed" | "active" | "retrying" | "parked";
               types: string[];
               url: string;
             }[];
@@ -1748,7 +1748,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With the secret of a new one, which is shown this once. */
+      /** @description With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered. */
       200: {
         content: {
           "application/json": {

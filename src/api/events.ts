@@ -28,12 +28,16 @@ const hook = z.object({
   url: z.string(),
   types: z.array(z.string()),
   state: z
-    .enum(['active', 'retrying', 'parked'])
-    .describe('`parked` after three days of failures, or when the receiver answered 410.'),
+    .enum(['unconfirmed', 'active', 'retrying', 'parked'])
+    .describe(
+      '`unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410.',
+    ),
   cursor: z.int().describe('The last event that was delivered or passed over.'),
-  failures: z.int().describe('Failed deliveries in a row.'),
-  lastError: z.string().nullable().describe('Why the last delivery failed.'),
-  nextAt: time.nullable().describe('When a failed delivery is tried again.'),
+  failures: z.int().describe('Failed deliveries or challenges in a row.'),
+  lastError: z.string().nullable().describe('Why the last call failed.'),
+  nextAt: time
+    .nullable()
+    .describe('When a failed delivery, or an unanswered challenge, is tried again.'),
   deliveredAt: time.nullable().describe('The last delivery that was taken.'),
   isLossy: z.boolean().describe('Events were dropped before they were delivered.'),
   createdAt: time,

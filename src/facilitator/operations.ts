@@ -6,6 +6,7 @@ import {
   paymentStatus,
   receiptAnswer,
   settleAnswer,
+  statusAnswer,
   supportedAnswer,
   transactionAnswer,
   verifyAnswer,
@@ -311,8 +312,20 @@ export const transactionParams = z.object({
     .describe('As a settle was answered with.'),
 })
 
+/** Parameters of `/payments/status/{paymentId}`. */
+export const statusParams = z.object({
+  paymentId: z
+    .string()
+    .regex(/^[0-9A-Za-z-]{1,64}$/, 'must be the paymentId of an answer of settle')
+    .describe('As a settle was answered with.'),
+})
+
+const paymentId = '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21'
+
 const settledPayment = {
-  settlementId: '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21',
+  settlementId: paymentId,
+  paymentId,
+  status: 'completed',
   network,
   asset: '0x3600000000000000000000000000000000000000',
   symbol: 'USDC',
@@ -365,6 +378,25 @@ export const paymentOperation: Operation = {
       answer: settledPayment,
     },
     unknown: unknownPayment,
+  },
+}
+
+export const statusOperation: Operation = {
+  id: 'getSettlementStatus',
+  tag: 'Payments',
+  summary: 'What became of anything that settle answered about',
+  description:
+    'The `statusUrl` of deposits, claims, payouts and refunds of channels. For a payment by `exact` or `upto` there is more at its own address.',
+  params: statusParams,
+  answers: { 200: { description: 'Its status.', schema: statusAnswer } },
+  codes: [httpCodes.not_found],
+  examples: {
+    unknown: {
+      summary: 'An id nobody was answered with',
+      params: { paymentId: '00000000-0000-4000-8000-000000000000' },
+      status: 404,
+      answer: { error: 'not_found', message: 'Nothing with this id was settled here.' },
+    },
   },
 }
 

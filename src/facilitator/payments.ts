@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { httpCodes } from '../api/errors.js'
-import type { PaymentStatus } from '../api/payments.js'
+import type { PaymentStatus, SettlementStatus } from '../api/payments.js'
 import { type AnswerPage, asksForPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
@@ -17,6 +17,8 @@ import {
   paymentOperation,
   paymentParams,
   receiptOperation,
+  statusOperation,
+  statusParams,
   transactionOperation,
   transactionParams,
   whichQuery,
@@ -24,6 +26,7 @@ import {
 import { reasonFor } from './permit2-checks.js'
 import { permit2Key, readPermit2Details } from './permit2-job.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
+import { settlementStatuses } from './settlement-status.js'
 
 /** Tells payments with one nonce apart: a payer may use it once in each token, and once more by Permit2. */
 export interface Which {
@@ -46,6 +49,8 @@ export interface PaymentFinder {
     nonce: Hex,
     which: Which,
   ): Promise<PaymentRecord | Ambiguous | undefined>
+  /** Finds what became of anything that a settle answered about, by the id of its row. */
+  byId(settlementId: string): Promise<SettlementStatus | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
 }
@@ -56,7 +61,7 @@ export interface Ambiguous {
 }
 
 export function createPaymentFinder(options: {
-  journal: Pick<SettlementJournal, 'findJob' | 'findByTransaction' | 'signedAt'>
+  journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
   terms: ReadonlyMap<string, Terms>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
@@ -109,6 +114,18 @@ export function createPaymentFinder(options: {
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
       }))
     },
+    async byId(settlementId) {
+      const job = await journal.findJobById(settlementId)
+      return (
+        job && {
+          paymentId: job.id,
+          status: settlementStatuses[job.state],
+          network: job.network,
+          transaction: job.transaction,
+          updatedAt: new Date(job.updatedAt).toISOString(),
+        }
+      )
+    },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
       return Promise.all(jobs.filter(isPayment).map(toStatus))
@@ -131,6 +148,8 @@ function describe(
   const token = terms?.tokens.get(details.asset)
   return {
     settlementId: job.id,
+    paymentId: job.id,
+    status: settlementStatuses[job.state],
     network: job.network,
     asset: checksum(details.asset),
     symbol: token?.symbol ?? null,
@@ -228,6 +247,13 @@ export function paymentRoutes(
     },
   )
 
+  app.get('/payments/status/:paymentId', describedAs(statusOperation), async (request, reply) => {
+    const { paymentId } = readQuery(statusParams, request.params)
+    const status = await payments.byId(paymentId)
+    if (status === undefined) return notFound(reply, UNKNOWN_SETTLEMENT)
+    return reply.header('cache-control', 'no-store').send(status)
+  })
+
   app.get('/payments/:transaction', describedAs(transactionOperation), async (request, reply) => {
     const page = openAsPage(request, reply)
     if (page !== undefined) return page
@@ -241,6 +267,7 @@ export function paymentRoutes(
 }
 
 const UNKNOWN_PAYMENT = 'No payment of this payer with this nonce was settled here.'
+const UNKNOWN_SETTLEMENT = 'Nothing with this id was settled here.'
 const NOT_ATTESTED =
   'The payment settled, and no attestation was signed: this facilitator had no key for it then, or its database was restored.'
 /** It never changes. */

@@ -58,7 +58,7 @@ export interface SupportedKind {
   network: string
   extra: {
     assets: readonly TakenAsset[]
-    /** How `exact` moves the tokens. */
+    /** How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
     assetTransferMethods?: readonly ('eip3009' | 'permit2')[]
     /** The wallet that payers of `upto` name. */
     facilitatorAddress?: Address

@@ -16,6 +16,7 @@ import { claimedAtOf, readExactDetails, transferOf } from './exact-job.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import { type Intent, methodOf } from './payment-method.js'
 import { inCodesOf, isFreeOfCharge } from './permit2-checks.js'
+import { withSettlementStatus } from './settlement-status.js'
 
 export interface SettleRequest {
   body: unknown
@@ -72,7 +73,14 @@ export function createSettler(options: SettlerOptions): Settle {
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
     const result = await settle(payment, asked, now() + waitSeconds * 1000)
-    return { ...result, payment: toAnsweredPayment(payment) }
+    const answered = { ...result, payment: toAnsweredPayment(payment) }
+    return withSettlementStatus(answered, () => statusUrlOf(payment))
+  }
+
+  /** Returns the address at which the payment alone is found, though its payer used the nonce for others too. */
+  function statusUrlOf({ network, asset, authorization, permit2 }: Payment): string {
+    const url = options.paymentUrl(network, checksum(authorization.from), authorization.nonce)
+    return `${url}?asset=${checksum(asset)}&method=${permit2 === undefined ? 'eip3009' : 'permit2'}`
   }
 
   async function settle(

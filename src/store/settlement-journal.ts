@@ -142,6 +142,7 @@ export interface Resolution {
  */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
+  findJobById(id: string): Promise<Job | undefined>
   /**
    * Inserts a queued job and binds the `Idempotency-Key` and the key of its payment identifier to it, or returns the reason
    * why it did not.

@@ -49,6 +49,7 @@ export interface routes {
   "GET /health": operations["getHealth"];
   "GET /metrics": operations["getMetrics"];
   "GET /openapi.json": operations["getOpenApi"];
+  "GET /payments/status/{paymentId}": operations["getSettlementStatus"];
   "GET /payments/{network}/{payer}/{nonce}": operations["getPayment"];
   "GET /payments/{network}/{payer}/{nonce}/attestation": operations["getAttestation"];
   "GET /payments/{network}/{payer}/{nonce}/receipt": operations["getReceipt"];
@@ -239,7 +240,7 @@ export interface components {
       kinds: {
         extra: {
           assets: components["schemas"]["TakenAsset"][];
-          /** @description How `exact` moves the tokens. */
+          /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
           assetTransferMethods?: ("eip3009" | "permit2")[];
           /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
           facilitatorAddress?: components["schemas"]["Address"];
@@ -513,6 +514,8 @@ export interface components {
       network: components["schemas"]["Network"];
       nonce: components["schemas"]["Hash"];
       payer: components["schemas"]["Address"];
+      /** @description The same id, under the name that other facilitators use. */
+      paymentId: string;
       payTo: components["schemas"]["Address"];
       /** @description When its transaction was sent; `null` without one, and for one of somebody else. */
       sentAt: components["schemas"]["Time"] | null;
@@ -520,6 +523,8 @@ export interface components {
       settlementId: string;
       /** @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain. */
       state: "queued" | "submitted" | "confirmed" | "failed";
+      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+      status: "pending" | "completed" | "failed";
       /** @description Of the asset; `null` for one that is no longer taken. */
       symbol: string | null;
       transaction: components["schemas"]["Hash"] | null;
@@ -621,8 +626,20 @@ export interface components {
     SettleAnswer: {
       /** @description What moved on chain, for `upto` and `batch-settlement`. */
       amount?: components["schemas"]["Amount"];
-      /** @description `facilitator-attestation`: the signed statement, where settlements are attested. */
-      extensions?: Record<string, unknown>;
+      /** @description `settlement-status`: where to follow it. `facilitator-attestation`: the signed statement, where settlements are attested. */
+      extensions?: {
+        "settlement-status"?: {
+          /** @description The id of the payment in this service. */
+          paymentId: string;
+          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+          status: "pending" | "completed" | "failed";
+          /**
+           * Format: uri
+           * @description Its answer has the same `status`, now or later.
+           */
+          statusUrl: string;
+        };
+      } & Record<string, unknown>;
       /** @description State of the payment channel, for `batch-settlement`. */
       extra?: Record<string, unknown>;
       network: components["schemas"]["Network"];
@@ -633,6 +650,20 @@ export interface components {
       /** @description One sentence with the expected and the actual value. */
       errorMessage: string;
       errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
+      /** @description `settlement-status`, while the payment is pending. */
+      extensions?: {
+        "settlement-status"?: {
+          /** @description The id of the payment in this service. */
+          paymentId: string;
+          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+          status: "pending" | "completed" | "failed";
+          /**
+           * Format: uri
+           * @description Its answer has the same `status`, now or later.
+           */
+          statusUrl: string;
+        };
+      } & Record<string, unknown>;
       network: string;
       payer?: components["schemas"]["Address"];
       success: false;
@@ -657,6 +688,15 @@ export interface components {
       network: components["schemas"]["Network"];
       symbol: string | null;
       transaction: components["schemas"]["Hash"];
+    };
+    SettlementStatus: {
+      network: components["schemas"]["Network"];
+      /** @description The id of the payment in this service. */
+      paymentId: string;
+      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+      status: "pending" | "completed" | "failed";
+      transaction: components["schemas"]["Hash"] | null;
+      updatedAt: components["schemas"]["Time"];
     };
     /** @description Settles since a full hour. */
     Settling: {
@@ -1667,17 +1707,17 @@ export interface operations {
               cursor: number;
               /** @description The last delivery that was taken. */
               deliveredAt: components["schemas"]["Time"] | null;
-              /** @description Failed deliveries in a row. */
+              /** @description Failed deliveries or challenges in a row. */
               failures: number;
               id: string;
               /** @description Events were dropped before they were delivered. */
               isLossy: boolean;
-              /** @description Why the last delivery failed. */
+              /** @description Why the last call failed. */
               lastError: string | null;
-              /** @description When a failed delivery is tried again. */
+              /** @description When a failed delivery, or an unanswered challenge, is tried again. */
               nextAt: components["schemas"]["Time"] | null;
-              /** @description `parked` after three days of failures, or when the receiver answered 410. */
-              state: "active" | "retrying" | "parked";
+              /** @description `unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410. */
+              state: "unconfirmed" | "active" | "retrying" | "parked";
               types: string[];
               url: string;
             }[];
@@ -1709,7 +1749,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With the secret of a new one, which is shown this once. */
+      /** @description With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered. */
       200: {
         content: {
           "application/json": {
@@ -2862,6 +2902,22 @@ export interface operations {
       };
     };
   };
+  getSettlementStatus: {
+    parameters: {
+      path: {
+        /** @description As a settle was answered with. */
+        paymentId: string;
+      };
+    };
+    responses: {
+      /** @description Its status. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["SettlementStatus"];
+        };
+      };
+    };
+  };
   getReady: {
     parameters: {
     };
@@ -3138,7 +3194,7 @@ export interface operations {
             kinds: {
               extra: {
                 assets: components["schemas"]["TakenAsset"][];
-                /** @description How `exact` moves the tokens. */
+                /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
                 assetTransferMethods?: ("eip3009" | "permit2")[];
                 /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
                 facilitatorAddress?: components["schemas"]["Address"];

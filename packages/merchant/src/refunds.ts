@@ -53,6 +53,8 @@ export interface Refund {
   payer: string
   /** Nonce of the payment's authorization. */
   paymentNonce: string
+  /** How the payment moved the asset; `eip3009` unless given. */
+  method?: 'eip3009' | 'permit2'
   /** Unix seconds after which the payment can no longer settle. */
   paymentValidBefore: number
   /** Unix seconds until which the signed transfer is valid. */
@@ -255,10 +257,12 @@ function pathOf({ path }: RefundsOptions): string {
 
 /** Asks Arcus whether a payment was settled; `undefined` where the answer is unknown. */
 function askPaymentState(facilitator: string | FacilitatorClient) {
-  return async ({ network, payer, paymentNonce, asset }: Refund): Promise<boolean | undefined> => {
-    // The buyer may have paid with the same nonce in another token, which says nothing about this payment.
+  return async (refund: Refund): Promise<boolean | undefined> => {
+    const { network, payer, paymentNonce, asset, method = 'eip3009' } = refund
+    // The buyer may have used the same nonce in another token or by another method, which says nothing about this payment.
     const key = [network, payer, paymentNonce] as const
-    const found = await fetchPayment(facilitator, key, new URLSearchParams({ asset }))
+    const query = new URLSearchParams({ asset, method })
+    const found = await fetchPayment(facilitator, key, query)
     if (found === undefined) return undefined
     if (found.status === 404 && found.body.error === 'not_found') return false
     if (!found.isOk) return undefined
@@ -444,11 +448,14 @@ function isSameAddress(text: unknown, address: string): boolean {
   return typeof text === 'string' && text.toLowerCase() === address.toLowerCase()
 }
 
-type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce'>
+type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce' | 'method'>
 
 /** Returns the nonce that all refunds of one payment share. */
-export function refundNonce({ network, asset, payer, paymentNonce }: PaymentOfRefund): string {
-  const text = ['x402 refund', network, asset, payer, paymentNonce].join('\n').toLowerCase()
+export function refundNonce(payment: PaymentOfRefund): string {
+  const { network, asset, payer, paymentNonce, method } = payment
+  const parts = ['x402 refund', network, asset, payer, paymentNonce]
+  if (method === 'permit2') parts.push(method)
+  const text = parts.join('\n').toLowerCase()
   return `0x${createHash('sha256').update(text).digest('hex')}`
 }
 

@@ -66,10 +66,10 @@ export function readOffer(
   }
   const { network, asset, payTo, payer, settlementId } = settled
   const amount = BigInt(requirement.amount)
-  const token = findToken(rules.networks.get(network) ?? [], asset)
-  if (token === undefined) {
-    return rejected(`payments on ${network} are not listed here.`)
-  }
+  const tokens = rules.networks.get(network)
+  if (tokens === undefined) return rejected(notListed(network, [...rules.networks.keys()]))
+  const token = findToken(tokens, asset)
+  if (token === undefined) return rejected(`payments in ${asset} are not listed here.`)
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
   const target = checkTarget(resource.url, rules.targetRules)
   const offer = {
@@ -152,6 +152,12 @@ function askedAmount(requirement: QuotedTerms, accepted: QuotedTerms): string {
 
 function fingerprintOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64')
+}
+
+/** Says why a payment that settled here makes no entry, and what helps. */
+function notListed(network: string, listed: readonly string[]): string {
+  const own = listed.join(' and ')
+  return `payments on ${network} are not listed here: this service settles on several networks, and its directory lists endpoints on ${own} alone. Offer the endpoint on ${own} too, or settle its payments at a service that serves ${network} alone.`
 }
 
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {

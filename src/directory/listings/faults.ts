@@ -57,6 +57,7 @@ export const writeCodes = codesByStatus({
       'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
   },
   429: {
+    replayed_recently: 'The owner had events sent again within the last ten minutes.',
     too_many_saves: 'The owner had many endpoints checked in a short time.',
     too_many_new_owners:
       'As many new owners as are taken in within an hour came from the same addresses.',

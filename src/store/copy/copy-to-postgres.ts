@@ -31,6 +31,7 @@ const copiedTables = [
   'events',
   'hooks',
   'hook_nonces',
+  'hook_replays',
   'activity',
   'activity_sums',
   'activity_latencies',

@@ -34,10 +34,19 @@ import { columnsOf, inGroups } from './groups.js'
  */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
   const find = inGroups((keys: readonly JobKey[]) => findAll(database, keys))
-  const insert = inGroups((claims: readonly NewClaim[]) => insertAll(database, worker, claims))
+  const insert = inGroups(
+    (claims: readonly NewClaim[]) => insertAll(database, worker, claims),
+    ({ idempotencyKey, identifierKey }) =>
+      [idempotencyKey, identifierKey].filter((key) => key !== undefined),
+  )
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),
+    async findJobById(id) {
+      const text = `SELECT ${jobColumns} FROM jobs WHERE id = $1`
+      const [row] = await database.rows<JobRow>(text, [id])
+      return row && toJob(row)
+    },
     async claim(job, idempotencyKey, now, identifierKey) {
       try {
         if (await insert({ job, idempotencyKey, identifierKey, now })) {

@@ -42,6 +42,10 @@ export function createSettlementJournal(
 
   return {
     findJob: async (kind, network, key) => byKey(kind, network, key),
+    async findJobById(id) {
+      const row = sql.findJobById.get(id) as JobRow | undefined
+      return row && toJob(row)
+    },
     claim: async (job, idempotencyKey, now, identifierKey) => {
       const write = (): Claim => {
         const claimed = insert(job, now)

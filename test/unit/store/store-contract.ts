@@ -535,6 +535,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           key: RESTORED_KEY,
         })
         expect(await stores.journal.findByTransaction(hash(0xaa))).toEqual([row])
+        expect(await stores.journal.findJobById(row.id)).toEqual(row)
+        expect(await stores.journal.findJobById('nobody')).toBeUndefined()
       })
 
       it('leave alone every row that is there, and a transfer that backs one', async () => {

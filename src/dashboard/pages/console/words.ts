@@ -365,7 +365,7 @@ export const words = {
 
   webhooks: {
     title: 'Webhooks',
-    note: 'Arcus calls a URL of yours when something happens. Each call is signed with a secret that is shown to you once.',
+    note: 'Arcus calls a URL of yours when something happens, once its receiver has answered a challenge. Each call is signed with a secret that is shown to you once. All events can be sent again once in ten minutes.',
     signIn: 'Sign in to see them',
     url: 'URL to call',
     urlFirst: 'Give the URL to call first.',
@@ -380,8 +380,19 @@ export const words = {
     },
     add: 'Sign and add',
     added: 'Added.',
+    challenge:
+      'Arcus has sent this URL a challenge. Once the receiver answers with its text, deliveries begin. Nothing else is sent before.',
+    unanswered:
+      'The receiver did not answer the challenge, and Arcus asks it no more. Correct the receiver, and send the challenge again.',
+    ask: 'Send the challenge again',
+    asked: 'Signed. The challenge is on its way.',
     secret: 'Keep this secret now. It is not shown again.',
-    states: { active: 'Active', retrying: 'Trying again', parked: 'Stopped' },
+    states: {
+      unconfirmed: 'Not confirmed',
+      active: 'Active',
+      retrying: 'Trying again',
+      parked: 'Stopped',
+    },
     undelivered: 'nothing delivered yet',
     delivered: 'last delivered {when}',
     stopped: 'Nothing is delivered any more',

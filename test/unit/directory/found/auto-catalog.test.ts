@@ -224,7 +224,7 @@ describe('what is no entry', () => {
     [
       'a network not listed',
       { requirement: { network: 'eip155:5042002' } },
-      /eip155:5042002 are not/,
+      /^payments on eip155:5042002 are not listed here: .* lists endpoints on eip155:5042 alone\. Offer the endpoint on eip155:5042 too, or settle its payments at a service that serves eip155:5042002 alone\.$/,
     ],
   ])('%s', async (_, wish, reason) => {
     const status = await catalog.offer(aSettledPayment(wish))

@@ -902,7 +902,7 @@ export interface operations {
         extensions?: string;
         /** @description Whether the parameters have a schema. */
         hasSchema?: boolean;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
@@ -990,7 +990,7 @@ export interface operations {
   listMerchants: {
     parameters: {
       query?: {
-        /** @description Only so many merchants; all of them without `sort` and `limit`. */
+        /** @description Only so many merchants; all of them without `sort` and `limit`; above 1000 it counts as 1000. */
         limit?: number;
         /** @description By the payments of 30 days (`calls` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best 100 unless `limit` says how many. */
         sort?: "calls" | "payers" | "price" | "new" | "lastPaid";
@@ -1354,7 +1354,7 @@ export interface operations {
         /** @description First day of `custom`, UTC. */
         from?: string;
         kind?: "verify" | "settle";
-        /** @description Rows of a page. */
+        /** @description Rows of a page; above 200 it counts as 200. */
         limit?: number;
         /** @description How far back, from now; `custom` with `from` and `to`. */
         range?: "24h" | "7d" | "30d" | "all" | "custom";
@@ -1549,7 +1549,7 @@ export interface operations {
       query?: {
         /** @description `next` of the page before. */
         before?: number;
-        /** @description Ratings of a page. */
+        /** @description Ratings of a page; above 100 it counts as 100. */
         limit?: number;
       };
       path: {
@@ -1579,7 +1579,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /** @description Events of a page. */
+        /** @description Events of a page; above 200 it counts as 200. */
         limit?: number;
         /** @description `next` of the page before; 0 is the oldest event that is kept. */
         since?: number;
@@ -1612,7 +1612,7 @@ export interface operations {
       query?: {
         /** @description `next` of the page before; 0 is the beginning. */
         after?: number;
-        /** @description Entries of a page; large ones make it shorter. */
+        /** @description Entries of a page; large ones make it shorter; above 100 it counts as 100. */
         limit?: number;
       };
       path: {
@@ -2443,7 +2443,7 @@ export interface operations {
   listChanges: {
     parameters: {
       query?: {
-        /** @description How many merchants a page has at most. */
+        /** @description How many merchants a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description `next` of the answer before; 0 is the whole catalog. */
         since?: number;
@@ -2496,7 +2496,7 @@ export interface operations {
         currency?: string;
         /** @description Extension that the endpoint offers, such as `bazaar`. */
         extensions?: string;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
@@ -2523,6 +2523,7 @@ export interface operations {
           "application/json": {
             items: components["schemas"]["DiscoveryItem"][];
             pagination: {
+              /** @description Items of a page as they were counted: 100 for a `limit` above it. */
               limit: number;
               offset: number;
               /** @description Number of items of all pages together. */
@@ -2549,7 +2550,7 @@ export interface operations {
         extensions?: string;
         /** @description Whether the parameters have a schema. */
         hasSchema?: boolean;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
@@ -2586,6 +2587,7 @@ export interface operations {
             correctedQuery?: string;
             pagination: {
               cursor: string | null;
+              /** @description Items of a page as they were counted: 100 for a `limit` above it. */
               limit: number;
             };
             /** @description Whether there are more pages. */

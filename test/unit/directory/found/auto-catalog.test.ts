@@ -195,6 +195,19 @@ describe('what is no entry', () => {
     ],
     ['another asset accepted', { accepted: { asset: other } }, /must agree/],
     ['another network accepted', { accepted: { network: 'eip155:1' } }, /must agree/],
+    [
+      'the same accepted through Circle Gateway',
+      {
+        accepted: {
+          extra: {
+            name: 'GatewayWalletBatched',
+            version: '1',
+            verifyingContract: '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE',
+          },
+        },
+      },
+      /must agree/,
+    ],
     ['nothing accepted', { accepted: { payTo: null } }, /must agree/],
     ['requirements of another payment', { settled: { amount: 9n } }, /must agree/],
     ['a payTo the operator blocks', { requirement: { payTo: other } }, /payTo is not listed here/],

@@ -67,7 +67,7 @@ const discoveryItem = z
           toolName: z.string().optional(),
         })
         .describe(
-          'How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
+          'How to call the endpoint: `pathParams` and `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
         ),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),

@@ -279,6 +279,14 @@ describe('pay by every method and body', () => {
     }
   })
 
+  it('a route, with the places of its path filled in', async () => {
+    const stand = await aStand({})
+    const pathParams = { id: '5', line: 'a/b' }
+    const paid = await arcus.pay(`${stand.url}users/:id/:line`, { signer, maxAmount, pathParams })
+    expect(paid.settlement?.success).toBe(true)
+    expect(stand.calls.map(({ url }) => url)).toEqual(['/users/5/a%2Fb', '/users/5/a%2Fb'])
+  })
+
   it('JSON and text, with parameters beside them', async () => {
     const queryParams = { lang: 'pt' }
     const json = await callsOf({ method: 'PUT', body: { a: 1 }, queryParams })

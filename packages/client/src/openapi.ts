@@ -110,7 +110,7 @@ export interface components {
         currency: string | null;
         description: string;
         hostedByArcus: boolean;
-        /** @description How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool. */
+        /** @description How to call the endpoint: `pathParams` and `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool. */
         input: {
           method?: string;
           toolName?: string;
@@ -329,6 +329,8 @@ export interface components {
         bodyType?: "json" | "form-data" | "text";
         /** @description For buyers; Arcus never sends them. */
         headers?: Record<string, unknown>;
+        /** @description Values of the places of the path, such as `id` of `/users/:id`. */
+        pathParams?: Record<string, string>;
         queryParams?: Record<string, unknown>;
       };
       inputSchema: Record<string, unknown> | null;
@@ -381,7 +383,7 @@ export interface components {
          */
         currency?: string | null;
         description?: string;
-        /** @description The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent. */
+        /** @description The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent; `pathParams` fill the places of a path such as `/users/:id`. */
         example?: unknown;
         /** @default null */
         inputSchema?: {
@@ -2682,6 +2684,8 @@ export interface operations {
                 bodyType?: "json" | "form-data" | "text";
                 /** @description For buyers; Arcus never sends them. */
                 headers?: Record<string, unknown>;
+                /** @description Values of the places of the path, such as `id` of `/users/:id`. */
+                pathParams?: Record<string, string>;
                 queryParams?: Record<string, unknown>;
               };
               inputSchema?: Record<string, unknown>;

@@ -5,6 +5,7 @@ const verdicts: Record<string, string> = {
   wrong_network: 'Asks for payment on another network',
   wrong_asset: 'Asks for payment in another token',
   other_rail: 'Takes payment through another system only',
+  other_template: 'Describes another path',
   wrong_payto: 'Asks to pay another address',
   redirect: 'Sends callers to another address',
   blocked_target: 'Arcus may not call it',

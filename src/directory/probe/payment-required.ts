@@ -2,7 +2,7 @@ import { cleanText } from 'arcus-client/text'
 import { type Address, getAddress, isAddress } from 'viem'
 import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
-import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
+import { isRouteTemplate, readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
 import {
   type CallExample,
   type CallMethod,
@@ -219,6 +219,8 @@ interface QuotedBazaar {
   info: Record<string, unknown>
   /** JSON Schema of `info`. */
   schema: Record<string, unknown>
+  /** The form of the paths that it describes. */
+  routeTemplate?: string
 }
 
 /**
@@ -231,7 +233,9 @@ function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
   if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
   const { info, schema } = bazaar
   if (!isObject(info.input) || !['http', 'mcp'].includes(info.input.type as string)) return null
-  return findOutsideReference(schema) === undefined ? { info, schema } : null
+  if (findOutsideReference(schema) !== undefined) return null
+  const { routeTemplate } = bazaar
+  return { info, schema, ...(isRouteTemplate(routeTemplate) && { routeTemplate }) }
 }
 
 /** Returns the parts of the extension that help to call the endpoint; `inputSchema` is that of the parameters. */

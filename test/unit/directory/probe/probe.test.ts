@@ -325,6 +325,19 @@ describe('a save is refused when the endpoint', () => {
     expect(JSON.stringify(record.seen)).toContain(named)
   })
 
+  it('has a place in its path that the example does not fill in', async () => {
+    const url = (target: string) => `${target}/users/:id`
+    const byId: RequestListener = ({ url: path }, response) =>
+      path === '/users/5' ? ask(response) : response.writeHead(404).end()
+    const target = await aTarget(byId)
+    targets.push(target)
+    const wish = { url: url(target.url) }
+    const record = await refused(byId, wish)
+    expect(record.message).toMatch(/ 404 .*place :id: give a value in example\.pathParams\.$/)
+    const example = { queryParams: {}, pathParams: { id: '5' } }
+    expect((await look(byId, { ...wish, example })).record.verdict).toBe('live')
+  })
+
   it.each([
     ['Circle Gateway', gatewayExtra],
     [

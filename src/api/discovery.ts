@@ -67,7 +67,7 @@ const discoveryItem = z
           toolName: z.string().optional(),
         })
         .describe(
-          'How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
+          'How to call the endpoint: `pathParams` and `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
         ),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
@@ -96,12 +96,16 @@ const unappliedFilters = z
   .optional()
   .describe('Filters of the query that this route knows and does not apply.')
 
+const usedLimit = z
+  .int()
+  .describe('Items of a page as they were counted: 100 for a `limit` above it.')
+
 export const resourcesAnswer = z.object({
   x402Version: z.literal(2),
   items: z.array(discoveryItem),
   unappliedFilters,
   pagination: z.object({
-    limit: z.int(),
+    limit: usedLimit,
     offset: z.int(),
     total: z.int().describe('Number of items of all pages together.'),
   }),
@@ -112,7 +116,7 @@ export const searchAnswer = z.object({
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
   unappliedFilters,
-  pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
+  pagination: z.object({ limit: usedLimit, cursor: z.string().nullable() }),
 })
 
 export const changesAnswer = z.object({

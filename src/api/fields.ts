@@ -133,6 +133,10 @@ export const anyObject = z.record(z.string(), z.unknown())
 
 /** Example values of a call: parameters of the URL, a body, or arguments of a tool. */
 export const callExample = z.object({
+  pathParams: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Values of the places of the path, such as `id` of `/users/:id`.'),
   queryParams: anyObject.optional(),
   bodyType: z.enum(bodyTypes).optional().describe('`json` unless said.'),
   body: z.unknown().optional(),

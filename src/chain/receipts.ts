@@ -153,7 +153,10 @@ export interface BlockRange {
   to: number
 }
 
-/** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
+/**
+ * The most blocks of one log query: free nodes refuse more than 10,000, or never answer. Arc makes about two blocks a
+ * second, so this is some 40 minutes.
+ */
 export const LOG_RANGE_BLOCKS = 5_000
 
 /**
@@ -194,10 +197,22 @@ export async function readReceiptLogs(
 }
 
 /**
- * Reads the logs of a range of blocks, the newest first. A node that refuses the range is asked for half of it. Throws
- * `RpcUnavailableError`, and `RpcResponseError` when even a single block is refused.
+ * Reads the logs of a range of blocks, however wide, the newest first. A node that refuses a part is asked for half of it.
+ * Throws `RpcUnavailableError`, and `RpcResponseError` when even a single block is refused.
  */
 export async function* readLogs(
+  rpc: Rpc,
+  filter: LogFilter,
+  { from, to }: BlockRange,
+  options?: RpcOptions,
+): AsyncGenerator<FoundLog> {
+  for (let last = to; last >= from; last -= LOG_RANGE_BLOCKS) {
+    const first = Math.max(from, last - LOG_RANGE_BLOCKS + 1)
+    yield* readPart(rpc, filter, { from: first, to: last }, options)
+  }
+}
+
+async function* readPart(
   rpc: Rpc,
   filter: LogFilter,
   { from, to }: BlockRange,
@@ -210,8 +225,8 @@ export async function* readLogs(
   } catch (error) {
     if (!(error instanceof RpcResponseError) || from >= to) throw error
     const middle = Math.floor((from + to) / 2)
-    yield* readLogs(rpc, filter, { from: middle + 1, to }, options)
-    yield* readLogs(rpc, filter, { from, to: middle }, options)
+    yield* readPart(rpc, filter, { from: middle + 1, to }, options)
+    yield* readPart(rpc, filter, { from, to: middle }, options)
     return
   }
   yield* logs.reverse()

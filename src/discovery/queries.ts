@@ -3,6 +3,7 @@ import {
   choiceParameter,
   flagParameter,
   integerParameter,
+  limitParameter,
   nameParameter,
   type RawQuery,
   readQuery,
@@ -25,9 +26,9 @@ const MAX_LIMIT = 100
 const anyInteger = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const page = {
-  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+  limit: limitParameter(MAX_LIMIT)
     .prefault('20')
-    .describe('How many items a page has at most.'),
+    .describe(`How many items a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`),
 }
 
 /** A namespace and a reference of CAIP-2. */
@@ -135,9 +136,11 @@ export const changesQuery = z.object({
   since: anyInteger()
     .prefault('0')
     .describe('`next` of the answer before; 0 is the whole catalog.'),
-  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+  limit: limitParameter(MAX_LIMIT)
     .prefault('20')
-    .describe('How many merchants a page has at most.'),
+    .describe(
+      `How many merchants a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`,
+    ),
   wait: integerParameter({ min: 0, max: 30 })
     .prefault('0')
     .describe('Seconds to wait for a change, if there is none yet.'),

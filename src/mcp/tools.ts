@@ -5,6 +5,7 @@ import { formatAtomic } from '../x402/amounts.js'
 import { type CallExample, type CallMethod, parametersIn } from '../x402/calls.js'
 import { circleTokens, currencyOf, findToken, moneyOf } from '../x402/currencies.js'
 import { isNetwork, type Network } from '../x402/networks.js'
+import { otherRailOf, paidThrough } from '../x402/rails.js'
 
 type JsonObject = Record<string, unknown>
 /** The parameters of a URL. */
@@ -162,7 +163,13 @@ const MAX_FOUND = 20
 /** The members of a discovery item by which an agent chooses. */
 interface Item {
   resource: string
-  accepts: readonly { scheme?: unknown; network?: unknown; asset?: unknown; amount?: unknown }[]
+  accepts: readonly {
+    scheme?: unknown
+    network?: unknown
+    asset?: unknown
+    amount?: unknown
+    extra?: unknown
+  }[]
   tags?: readonly string[]
   metadata: {
     title: string
@@ -191,17 +198,24 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
     merchant: { id, name, official },
     pricing,
     hostedByArcus,
-    accepts: accepts.map(({ scheme, network, asset, amount }) => ({
+    accepts: accepts.map(({ scheme, network, asset, amount, extra }) => ({
       scheme,
       network,
       asset,
       amount,
       ...priceOf({ network, asset, amount }, metadata),
+      ...railOf(asset, extra),
     })),
     ...(tags === undefined ? {} : { tags }),
     ...(usage === undefined ? {} : { usage }),
     ...(rating === undefined ? {} : { rating }),
   }
+}
+
+/** Says of an offer that it belongs to another rail; nothing where it is plain. */
+function railOf(asset: unknown, extra: unknown): { note?: string } {
+  const rail = otherRailOf(asset, extra)
+  return rail === undefined ? {} : { note: paidThrough(rail) }
 }
 
 /** Returns the price with its currency, and in dollars only where it is in dollars; neither for a token that is not known. */

@@ -273,6 +273,11 @@ export interface ListingReader {
   /** Merchants of the catalog in order of id, a page at a time. */
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
   findByUrl(target: CallTarget): Promise<CatalogEntry[]>
+  /** Entries of HTTP whose path is a template of this one, such as `/users/:id` of `/users/7`; live entries first. */
+  findTemplates(
+    target: { url: string; method?: CallMethod | undefined },
+    limit: number,
+  ): Promise<CatalogEntry[]>
   /** Everything at a URL, or what of it has the method or the name of the tool; live entries first, at most `limit`. */
   findAtUrl(
     wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },

@@ -18,6 +18,8 @@ export interface Payment extends PaidResource {
   maxTimeoutSeconds: number
   /** The EIP-712 domain the merchant quotes in `extra`; compared with the token's, never used to verify. */
   quotedDomain: { name?: string; version?: string }
+  /** The rail for which the requirement wants the signature, if it is not for the asset or Permit2 (`otherRailOf`). */
+  otherRail?: string
   acceptedScheme: string
   acceptedNetwork: string
   authorization: Authorization

@@ -68,6 +68,13 @@ export const reasons = {
     source: 'arcus',
     meaning: 'The asset is not the stablecoin this facilitator settles on that network.',
   },
+  unsupportedRail: {
+    code: 'unsupported_rail',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'extra.verifyingContract is another contract than the asset: the requirement is paid through another rail, such as Circle Gateway, and not settled here.',
+  },
   missingEip712Domain: {
     code: 'invalid_exact_evm_missing_eip712_domain',
     status: 200,

@@ -478,7 +478,6 @@ describe('activity', () => {
   it.each([
     ['range=1y', 'range'],
     ['limit=0', 'limit'],
-    ['limit=201', 'limit'],
     ['limit=1e1', 'limit'],
     ['state=gone', 'state'],
     ['endpoint=-1', 'endpoint'],

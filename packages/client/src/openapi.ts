@@ -49,7 +49,6 @@ export interface routes {
   "GET /health": operations["getHealth"];
   "GET /metrics": operations["getMetrics"];
   "GET /openapi.json": operations["getOpenApi"];
-  "GET /payments/status/{paymentId}": operations["getSettlementStatus"];
   "GET /payments/{network}/{payer}/{nonce}": operations["getPayment"];
   "GET /payments/{network}/{payer}/{nonce}/attestation": operations["getAttestation"];
   "GET /payments/{network}/{payer}/{nonce}/receipt": operations["getReceipt"];
@@ -111,7 +110,7 @@ export interface components {
         currency: string | null;
         description: string;
         hostedByArcus: boolean;
-        /** @description How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool. */
+        /** @description How to call the endpoint: `pathParams` and `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool. */
         input: {
           method?: string;
           toolName?: string;
@@ -240,7 +239,7 @@ export interface components {
       kinds: {
         extra: {
           assets: components["schemas"]["TakenAsset"][];
-          /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
+          /** @description How `exact` moves the tokens. */
           assetTransferMethods?: ("eip3009" | "permit2")[];
           /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
           facilitatorAddress?: components["schemas"]["Address"];
@@ -330,6 +329,8 @@ export interface components {
         bodyType?: "json" | "form-data" | "text";
         /** @description For buyers; Arcus never sends them. */
         headers?: Record<string, unknown>;
+        /** @description Values of the places of the path, such as `id` of `/users/:id`. */
+        pathParams?: Record<string, string>;
         queryParams?: Record<string, unknown>;
       };
       inputSchema: Record<string, unknown> | null;
@@ -382,7 +383,7 @@ export interface components {
          */
         currency?: string | null;
         description?: string;
-        /** @description The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent. */
+        /** @description The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent; `pathParams` fill the places of a path such as `/users/:id`. */
         example?: unknown;
         /** @default null */
         inputSchema?: {
@@ -514,8 +515,6 @@ export interface components {
       network: components["schemas"]["Network"];
       nonce: components["schemas"]["Hash"];
       payer: components["schemas"]["Address"];
-      /** @description The same id, under the name that other facilitators use. */
-      paymentId: string;
       payTo: components["schemas"]["Address"];
       /** @description When its transaction was sent; `null` without one, and for one of somebody else. */
       sentAt: components["schemas"]["Time"] | null;
@@ -523,8 +522,6 @@ export interface components {
       settlementId: string;
       /** @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain. */
       state: "queued" | "submitted" | "confirmed" | "failed";
-      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-      status: "pending" | "completed" | "failed";
       /** @description Of the asset; `null` for one that is no longer taken. */
       symbol: string | null;
       transaction: components["schemas"]["Hash"] | null;
@@ -612,7 +609,7 @@ export interface components {
       payTo: components["schemas"]["Address"];
       /** @description The amount in whole units of the token. */
       price: string;
-      /** @description Host and path as the payer stated them, unsigned, without the query; `null` if it is not kept. */
+      /** @description As the payer stated it, unsigned; `null` if it is not kept. */
       resource: string | null;
       /** @description Of the token. */
       symbol: string;
@@ -626,20 +623,8 @@ export interface components {
     SettleAnswer: {
       /** @description What moved on chain, for `upto` and `batch-settlement`. */
       amount?: components["schemas"]["Amount"];
-      /** @description `settlement-status`: where to follow it. `facilitator-attestation`: the signed statement, where settlements are attested. */
-      extensions?: {
-        "settlement-status"?: {
-          /** @description The id of the payment in this service. */
-          paymentId: string;
-          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-          status: "pending" | "completed" | "failed";
-          /**
-           * Format: uri
-           * @description Its answer has the same `status`, now or later.
-           */
-          statusUrl: string;
-        };
-      } & Record<string, unknown>;
+      /** @description `facilitator-attestation`: the signed statement, where settlements are attested. */
+      extensions?: Record<string, unknown>;
       /** @description State of the payment channel, for `batch-settlement`. */
       extra?: Record<string, unknown>;
       network: components["schemas"]["Network"];
@@ -649,21 +634,7 @@ export interface components {
     } | {
       /** @description One sentence with the expected and the actual value. */
       errorMessage: string;
-      errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
-      /** @description `settlement-status`, while the payment is pending. */
-      extensions?: {
-        "settlement-status"?: {
-          /** @description The id of the payment in this service. */
-          paymentId: string;
-          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-          status: "pending" | "completed" | "failed";
-          /**
-           * Format: uri
-           * @description Its answer has the same `status`, now or later.
-           */
-          statusUrl: string;
-        };
-      } & Record<string, unknown>;
+      errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "unsupported_rail" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
       network: string;
       payer?: components["schemas"]["Address"];
       success: false;
@@ -688,15 +659,6 @@ export interface components {
       network: components["schemas"]["Network"];
       symbol: string | null;
       transaction: components["schemas"]["Hash"];
-    };
-    SettlementStatus: {
-      network: components["schemas"]["Network"];
-      /** @description The id of the payment in this service. */
-      paymentId: string;
-      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-      status: "pending" | "completed" | "failed";
-      transaction: components["schemas"]["Hash"] | null;
-      updatedAt: components["schemas"]["Time"];
     };
     /** @description Settles since a full hour. */
     Settling: {
@@ -864,7 +826,7 @@ export interface components {
       extra?: Record<string, unknown>;
       /** @description One sentence with the expected and the actual value. */
       invalidMessage: string;
-      invalidReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
+      invalidReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "unsupported_rail" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
       isValid: false;
       payer?: components["schemas"]["Address"];
     };
@@ -942,7 +904,7 @@ export interface operations {
         extensions?: string;
         /** @description Whether the parameters have a schema. */
         hasSchema?: boolean;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
@@ -1030,7 +992,7 @@ export interface operations {
   listMerchants: {
     parameters: {
       query?: {
-        /** @description Only so many merchants; all of them without `sort` and `limit`. */
+        /** @description Only so many merchants; all of them without `sort` and `limit`; above 1000 it counts as 1000. */
         limit?: number;
         /** @description By the payments of 30 days (`calls` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best 100 unless `limit` says how many. */
         sort?: "calls" | "payers" | "price" | "new" | "lastPaid";
@@ -1292,7 +1254,7 @@ export interface operations {
         kind?: "verify" | "settle";
         /** @description How far back, from now; `custom` with `from` and `to`. */
         range?: "24h" | "7d" | "30d" | "all" | "custom";
-        state?: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
+        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
         /** @description Last day of `custom`, UTC. */
         to?: string;
       };
@@ -1394,11 +1356,11 @@ export interface operations {
         /** @description First day of `custom`, UTC. */
         from?: string;
         kind?: "verify" | "settle";
-        /** @description Rows of a page. */
+        /** @description Rows of a page; above 200 it counts as 200. */
         limit?: number;
         /** @description How far back, from now; `custom` with `from` and `to`. */
         range?: "24h" | "7d" | "30d" | "all" | "custom";
-        state?: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
+        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
         /** @description Last day of `custom`, UTC. */
         to?: string;
       };
@@ -1429,8 +1391,7 @@ export interface operations {
               payTo: components["schemas"]["Address"];
               reason: string | null;
               resource: string | null;
-              /** @description `free` is a settle that charged nothing and moved nothing; no figure counts it. */
-              state: "valid" | "invalid" | "settled" | "free" | "failed" | "refused" | "pending" | "refunded";
+              state: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
               symbol: string | null;
               /** @description The tool of an MCP server that the payment names. */
               toolName: string | null;
@@ -1590,7 +1551,7 @@ export interface operations {
       query?: {
         /** @description `next` of the page before. */
         before?: number;
-        /** @description Ratings of a page. */
+        /** @description Ratings of a page; above 100 it counts as 100. */
         limit?: number;
       };
       path: {
@@ -1620,7 +1581,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /** @description Events of a page. */
+        /** @description Events of a page; above 200 it counts as 200. */
         limit?: number;
         /** @description `next` of the page before; 0 is the oldest event that is kept. */
         since?: number;
@@ -1653,7 +1614,7 @@ export interface operations {
       query?: {
         /** @description `next` of the page before; 0 is the beginning. */
         after?: number;
-        /** @description Entries of a page; large ones make it shorter. */
+        /** @description Entries of a page; large ones make it shorter; above 100 it counts as 100. */
         limit?: number;
       };
       path: {
@@ -1707,17 +1668,17 @@ export interface operations {
               cursor: number;
               /** @description The last delivery that was taken. */
               deliveredAt: components["schemas"]["Time"] | null;
-              /** @description Failed deliveries or challenges in a row. */
+              /** @description Failed deliveries in a row. */
               failures: number;
               id: string;
               /** @description Events were dropped before they were delivered. */
               isLossy: boolean;
-              /** @description Why the last call failed. */
+              /** @description Why the last delivery failed. */
               lastError: string | null;
-              /** @description When a failed delivery, or an unanswered challenge, is tried again. */
+              /** @description When a failed delivery is tried again. */
               nextAt: components["schemas"]["Time"] | null;
-              /** @description `unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410. */
-              state: "unconfirmed" | "active" | "retrying" | "parked";
+              /** @description `parked` after three days of failures, or when the receiver answered 410. */
+              state: "active" | "retrying" | "parked";
               types: string[];
               url: string;
             }[];
@@ -1749,7 +1710,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered. */
+      /** @description With the secret of a new one, which is shown this once. */
       200: {
         content: {
           "application/json": {
@@ -2484,7 +2445,7 @@ export interface operations {
   listChanges: {
     parameters: {
       query?: {
-        /** @description How many merchants a page has at most. */
+        /** @description How many merchants a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description `next` of the answer before; 0 is the whole catalog. */
         since?: number;
@@ -2537,7 +2498,7 @@ export interface operations {
         currency?: string;
         /** @description Extension that the endpoint offers, such as `bazaar`. */
         extensions?: string;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
@@ -2564,6 +2525,7 @@ export interface operations {
           "application/json": {
             items: components["schemas"]["DiscoveryItem"][];
             pagination: {
+              /** @description Items of a page as they were counted: 100 for a `limit` above it. */
               limit: number;
               offset: number;
               /** @description Number of items of all pages together. */
@@ -2590,7 +2552,7 @@ export interface operations {
         extensions?: string;
         /** @description Whether the parameters have a schema. */
         hasSchema?: boolean;
-        /** @description How many items a page has at most. */
+        /** @description How many items a page has at most; above 100 it counts as 100. */
         limit?: number;
         /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
@@ -2627,6 +2589,7 @@ export interface operations {
             correctedQuery?: string;
             pagination: {
               cursor: string | null;
+              /** @description Items of a page as they were counted: 100 for a `limit` above it. */
               limit: number;
             };
             /** @description Whether there are more pages. */
@@ -2721,6 +2684,8 @@ export interface operations {
                 bodyType?: "json" | "form-data" | "text";
                 /** @description For buyers; Arcus never sends them. */
                 headers?: Record<string, unknown>;
+                /** @description Values of the places of the path, such as `id` of `/users/:id`. */
+                pathParams?: Record<string, string>;
                 queryParams?: Record<string, unknown>;
               };
               inputSchema?: Record<string, unknown>;
@@ -2902,22 +2867,6 @@ export interface operations {
       };
     };
   };
-  getSettlementStatus: {
-    parameters: {
-      path: {
-        /** @description As a settle was answered with. */
-        paymentId: string;
-      };
-    };
-    responses: {
-      /** @description Its status. */
-      200: {
-        content: {
-          "application/json": components["schemas"]["SettlementStatus"];
-        };
-      };
-    };
-  };
   getReady: {
     parameters: {
     };
@@ -3095,8 +3044,9 @@ export interface operations {
        *   - `invalid_network`: The network is unknown, or known but not served by this facilitator.
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
+       *   - `unsupported_rail`: extra.verifyingContract is another contract than the asset: the requirement is paid through another rail, such as Circle Gateway, and not settled here.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.
@@ -3141,7 +3091,7 @@ export interface operations {
        *   - `idempotency_key_conflict`: The Idempotency-Key was used with another payment.
        *   - `invalid_exact_evm_transaction_failed`: The transaction reverted, or could not be sent, without a more specific cause.
        *   - `invalid_exact_evm_transfer_event_mismatch`: The authorization was consumed on chain without the expected transfer.
-       *   - `settlement_pending`: The outcome is not known yet; `transaction` is always set: the transaction that was signed for the payment, or one that may have settled it. Settle again to wait on.
+       *   - `settlement_pending`: The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.
        *   - `invalid_batch_settlement_evm_scheme`: The scheme the payer accepted is not `batch-settlement`.
        *   - `invalid_batch_settlement_evm_network_mismatch`: For `batch-settlement`, the payer accepted another network than the requirement names.
        *   - `invalid_batch_settlement_evm_payload_type`: The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).
@@ -3194,7 +3144,7 @@ export interface operations {
             kinds: {
               extra: {
                 assets: components["schemas"]["TakenAsset"][];
-                /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
+                /** @description How `exact` moves the tokens. */
                 assetTransferMethods?: ("eip3009" | "permit2")[];
                 /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
                 facilitatorAddress?: components["schemas"]["Address"];
@@ -3371,8 +3321,9 @@ export interface operations {
        *   - `invalid_network`: The network is unknown, or known but not served by this facilitator.
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
+       *   - `unsupported_rail`: extra.verifyingContract is another contract than the asset: the requirement is paid through another rail, such as Circle Gateway, and not settled here.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.

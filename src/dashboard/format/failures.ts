@@ -7,6 +7,7 @@ const sentences: Record<string, string> = {
   unsupported_payload_type: 'The payment was made in a way that is not settled here',
   invalid_network: 'The payment is for a network that is not served here',
   unsupported_asset: 'The payment is in a token that is not taken here',
+  unsupported_rail: 'The payment goes through another system, which does not settle here',
   amount_below_minimum: 'The amount is too small to settle',
   invalid_pay_to: 'The recipient cannot be paid',
   payer_not_allowed: 'The buyer is blocked by the operator',

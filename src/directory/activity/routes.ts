@@ -14,7 +14,13 @@ import {
 import { httpCodes } from '../../api/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { choiceParameter, dayParameter, integerParameter, readQuery } from '../../http/query.js'
+import {
+  choiceParameter,
+  dayParameter,
+  integerParameter,
+  limitParameter,
+  readQuery,
+} from '../../http/query.js'
 import {
   type Activity,
   type ActivityFilter,
@@ -63,9 +69,9 @@ const summaryQuery = z.strictObject(filters)
 const exportQuery = z.strictObject(tableFilters)
 const tableQuery = z.strictObject({
   ...tableFilters,
-  limit: integerParameter({ min: 1, max: MAX_TABLE_ROWS })
+  limit: limitParameter(MAX_TABLE_ROWS)
     .prefault('50')
-    .describe('Rows of a page.'),
+    .describe(`Rows of a page; above ${MAX_TABLE_ROWS} it counts as ${MAX_TABLE_ROWS}.`),
   before: anyId().optional().describe('`next` of the page before.'),
 })
 

@@ -4,7 +4,7 @@ import { type EventsAnswer, eventsAnswer } from '../../api/events.js'
 import { SESSION_COOKIE } from '../../api/session.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, readQuery } from '../../http/query.js'
+import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
 import { type EventStore, merchantEventTypes, publicEventTypes } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
 import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
@@ -17,9 +17,9 @@ const eventsQuery = z.strictObject({
   since: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
     .prefault('0')
     .describe('`next` of the page before; 0 is the oldest event that is kept.'),
-  limit: integerParameter({ min: 1, max: MAX_EVENTS })
+  limit: limitParameter(MAX_EVENTS)
     .prefault('100')
-    .describe('Events of a page.'),
+    .describe(`Events of a page; above ${MAX_EVENTS} it counts as ${MAX_EVENTS}.`),
 })
 
 const eventsOperation: Operation = {

@@ -5,7 +5,13 @@ import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/ownership.js'
-import { type BazaarStatus, bazaarOf, canonicalUrl, parseBazaar } from '../../x402/bazaar.js'
+import {
+  type BazaarResource,
+  type BazaarStatus,
+  bazaarOf,
+  canonicalUrl,
+  parseBazaar,
+} from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json.js'
 import { describeEndpoint } from './draft.js'
 import type { InfoCheck } from './info-check.js'
@@ -118,7 +124,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Returns the status of a resource whose place is taken; `undefined` when it needs an entry. */
-  function statusAt({ terms }: Offer, place: Place): BazaarStatus | undefined {
+  function statusAt({ terms, resource }: Offer, place: Place): BazaarStatus | undefined {
     if (place.state === 'free') return undefined
     if (place.state === 'taken') {
       if (place.rival !== undefined) probeAgain(place.rival)
@@ -137,7 +143,9 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
       return rejected('the endpoint itself asks for other terms than were paid.')
     }
     if (status === 'failing') {
-      if (isStale(endpoint, nowSeconds())) return undefined
+      // Of a route that was bought under another path, this one may answer.
+      const isOther = !isSamePath(resource.pathParams, endpoint.example.pathParams)
+      if (isOther || isStale(endpoint, nowSeconds())) return undefined
       return rejected(`a probe of it found: ${probe?.message ?? 'no answer.'}`)
     }
     const isNeverCalled = endpoint.nextProbeAt === null
@@ -225,6 +233,11 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
       await Promise.all(answering)
     },
   }
+}
+
+function isSamePath(a: BazaarResource['pathParams'] = {}, b: typeof a = {}): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name])
 }
 
 /** Returns the status, or `processing` if it takes longer. */

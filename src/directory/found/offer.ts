@@ -6,6 +6,7 @@ import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { defined, memberOf } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
+import { otherRailOf } from '../../x402/rails.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
 import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
@@ -169,8 +170,8 @@ export function agrees(
   quoted: readonly QuotedRequirement[],
   paid: readonly QuotedRequirement[],
 ): boolean {
-  const terms = ({ scheme, network, asset, payTo, amount }: QuotedRequirement) =>
-    JSON.stringify([scheme, network, asset, payTo, amount]).toLowerCase()
+  const terms = ({ scheme, network, asset, payTo, amount, extra }: QuotedRequirement) =>
+    JSON.stringify([scheme, network, asset, payTo, amount, otherRailOf(asset, extra)]).toLowerCase()
   const asked = new Set(quoted.map(terms))
   return paid.every((requirement) => asked.has(terms(requirement)))
 }

@@ -58,7 +58,7 @@ const statusOperation: Operation = {
 }
 
 interface StatusRoutesOptions {
-  store: Pick<ListingReader, 'findAtUrl'>
+  store: Pick<ListingReader, 'findAtUrl' | 'findTemplates'>
   findRefusals: AutoCatalog['findRefusals']
   checksum: (address: Address) => Address
 }
@@ -76,7 +76,15 @@ export async function statusRoutes(
     const spellings = [...new Set([href, bare])]
     const find = async (wanted: Partial<Pick<CallTarget, 'method' | 'toolName'>>) => {
       const at = spellings.map((url) => store.findAtUrl({ url, ...wanted }, MAX_ENTRIES))
-      return (await Promise.all(at)).flat().slice(0, MAX_ENTRIES)
+      const { method, toolName } = wanted
+      // A path that was bought is listed under the template of its route.
+      const forms =
+        toolName === undefined ? [store.findTemplates({ url: bare, method }, MAX_ENTRIES)] : []
+      const found = (await Promise.all([...at, ...forms])).flat()
+      return [...new Map(found.map((entry) => [entry.endpoint.id, entry])).values()].slice(
+        0,
+        MAX_ENTRIES,
+      )
     }
     const entries = (await find({ ...(method && { method }), ...(toolName && { toolName }) })).map(
       toStatus,

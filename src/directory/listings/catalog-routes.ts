@@ -10,7 +10,7 @@ import { isKnown } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
-import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
+import { choiceParameter, limitParameter, readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import {
   type Catalog,
@@ -34,9 +34,11 @@ const catalogQuery = z.object({
     .describe(
       `By the payments of 30 days (\`calls\` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
     ),
-  limit: integerParameter({ min: 1, max: MAX_FIRST })
+  limit: limitParameter(MAX_FIRST)
     .optional()
-    .describe('Only so many merchants; all of them without `sort` and `limit`.'),
+    .describe(
+      `Only so many merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
+    ),
 })
 
 const catalogOperation: Operation = {

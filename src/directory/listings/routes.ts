@@ -11,7 +11,7 @@ import {
 } from '../../api/listings.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, readQuery } from '../../http/query.js'
+import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import {
   missingFault,
@@ -60,9 +60,11 @@ const historyQuery = z.object({
   after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
     .prefault('0')
     .describe('`next` of the page before; 0 is the beginning.'),
-  limit: integerParameter({ min: 1, max: maxEntries })
+  limit: limitParameter(maxEntries)
     .prefault(String(defaultEntries))
-    .describe('Entries of a page; large ones make it shorter.'),
+    .describe(
+      `Entries of a page; large ones make it shorter; above ${maxEntries} it counts as ${maxEntries}.`,
+    ),
 })
 
 const historyOperation: Operation = {

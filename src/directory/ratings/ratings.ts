@@ -9,6 +9,7 @@ import type { IndexedEndpoint, ListingReader, Merchant } from '../../store/listi
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatedEndpoint, RatingStore } from '../../store/ratings.js'
 import { TOOL_NAME } from '../../x402/calls.js'
+import { otherRailOf } from '../../x402/rails.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
 import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
@@ -222,6 +223,7 @@ export function createRatings(options: RatingsOptions) {
       ...noted.filter((it) => it.symbol === symbol).map(({ amount }) => amount),
       ...endpoint.accepts
         .filter((it) => it.network === network && String(it.asset).toLowerCase() === asset)
+        .filter((it) => otherRailOf(it.asset, it.extra) === undefined)
         .map(({ scheme, amount }) => (scheme === 'exact' ? amount : 0)),
     ]
     // A call may take any part of a ceiling.

@@ -13,7 +13,7 @@ import {
 } from '../../api/ratings.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, readQuery } from '../../http/query.js'
+import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
 import type { ListingReader } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatingStore } from '../../store/ratings.js'
@@ -32,9 +32,9 @@ const pageQuery = z.strictObject({
   before: integerParameter({ min: 1, max: Number.MAX_SAFE_INTEGER })
     .optional()
     .describe('`next` of the page before.'),
-  limit: integerParameter({ min: 1, max: MAX_RATINGS })
+  limit: limitParameter(MAX_RATINGS)
     .prefault('20')
-    .describe('Ratings of a page.'),
+    .describe(`Ratings of a page; above ${MAX_RATINGS} it counts as ${MAX_RATINGS}.`),
 })
 
 const ofRating = z.object({ id: z.string().max(100).describe('Id of the settlement.') })

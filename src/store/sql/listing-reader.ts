@@ -1,3 +1,4 @@
+import { pathParamsOf } from '../../x402/calls.js'
 import type {
   EndpointStatus,
   JsonText,
@@ -146,6 +147,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
          ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
         [url, method, toolName, limit],
       ),
+    findTemplates: async ({ url, method = '' }, limit) => {
+      const found = await entries(...templatesQuery(url, method))
+      const { origin, pathname } = new URL(url)
+      const isOfForm = (listed: URL) =>
+        listed.origin === origin && pathParamsOf(listed.pathname, pathname) !== undefined
+      return found.filter(({ endpoint }) => isOfForm(new URL(endpoint.url))).slice(0, limit)
+    },
     merchantsPaidTo: (payTo) =>
       merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
     merchantsOwnedBy: (owner, limit) =>
@@ -202,4 +210,30 @@ export function createMerchantRoster(sql: SqlReader): MerchantRoster {
 function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** Steps of a path of which one may be the first place of a template. */
+const MAX_STEPS = 16
+/** Templates of the same length that are compared with a path. */
+const MAX_TEMPLATES = 200
+
+/** Writes the search for templates that begin as this URL does until their first place, and have as many steps. */
+function templatesQuery(url: string, method: string): [string, Value[]] {
+  const { origin, pathname } = new URL(url)
+  const steps = pathname.split('/').slice(0, MAX_STEPS + 1)
+  const starts = steps.slice(1).map((_, i) => `${origin}${steps.slice(0, i + 1).join('/')}/:`)
+  // The character after the colon ends the range.
+  const ranges = starts.map((_, i) => `(e.url >= $${2 * i + 4} AND e.url < $${2 * i + 5})`)
+  const slashes = `${origin}${pathname}`.split('/').length - 1
+  return [
+    `WHERE (${ranges.join(' OR ')}) AND ($1 = '' OR e.method = $1) AND e.method <> 'MCP'
+       AND LENGTH(e.url) - LENGTH(REPLACE(e.url, '/', '')) = $2 AND m.deleted_at IS NULL
+     ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $3`,
+    [
+      method,
+      slashes,
+      MAX_TEMPLATES,
+      ...starts.flatMap((start) => [start, `${start.slice(0, -1)};`]),
+    ],
+  ]
 }

@@ -100,6 +100,16 @@ describe('a discovery item', () => {
     expect(card).not.toHaveProperty('priceUsd')
   })
 
+  it('shows an offer of another rail whole, and counts its price only where there is no other', () => {
+    const verifyingContract = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+    const extra = { name: 'GatewayWalletBatched', version: '1', verifyingContract }
+    const accepts = [aQuote({ amount: '90000', extra }), aQuote({ amount: '10000' })]
+    expect(toItem(anEntry({ accepts })).accepts).toEqual(accepts)
+    const trend = { calls: null, uptime: [] }
+    expect(toCard(anEntry({ accepts }), trend).livePrice).toBe('10000')
+    expect(toCard(anEntry({ accepts: accepts.slice(0, 1) }), trend).livePrice).toBe('90000')
+  })
+
   it('says how to call a POST endpoint with its body', () => {
     const body = { text: 'hello', n: [1, { deep: null }] }
     const { metadata } = toItem(anEntry({ method: 'POST', example: { body } }))

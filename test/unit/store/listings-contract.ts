@@ -310,6 +310,36 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
       })
     })
 
+    describe('templates of a path', () => {
+      const at = 'https://api.example.com'
+      const urls = [
+        '/purchase/:id',
+        '/purchase/:id/lines/:line',
+        '/:any/5',
+        '/purchase/5',
+        '/purchase/:',
+      ]
+      const formsOf = async (path: string, method?: 'GET' | 'POST') =>
+        (await store.findTemplates({ url: `${at}${path}`, method }, 10)).map(({ endpoint }) =>
+          endpoint.url.slice(at.length),
+        )
+
+      it('are found by any path of their form, live ones first, and by no other', async () => {
+        const endpoints = urls.map((path) => anEndpoint({ url: `${at}${path}` }))
+        const first = { ...(endpoints[0] as (typeof endpoints)[0]), status: 'failing' as const }
+        const elsewhere = anEndpoint({ url: 'https://api.example.co/purchase/:id' })
+        await save({}, aSave({}, [first, ...endpoints.slice(1), elsewhere]))
+        expect(await formsOf('/purchase/5')).toEqual(['/:any/5', '/purchase/:id'])
+        expect(await formsOf('/purchase/:id')).toEqual(['/purchase/:id'])
+        expect(await formsOf('/purchase/7/lines/8')).toEqual(['/purchase/:id/lines/:line'])
+        for (const path of ['/', '/purchase', '/purchase/', '/sale/6', '/purchase/5/6']) {
+          expect(await formsOf(path), path).toEqual([])
+        }
+        expect(await formsOf('/purchase/6', 'POST')).toEqual([])
+        expect(await formsOf(`/purchase${'/x'.repeat(900)}`)).toEqual([])
+      })
+    })
+
     describe('what is found in payments', () => {
       const found = { id: `payto-${payTo}`, name: '0x3333…3333', network, asset, payTo }
       const see = (over = {}, evicted?: number) =>

@@ -181,7 +181,7 @@ describe('a settled payment with a bazaar extension', () => {
     expect((await theEntry()).endpoint).toMatchObject({
       url: 'https://api.example.com/v1/:city',
       method: 'POST',
-      example: { body: { city: 'Lisbon' } },
+      example: { body: { city: 'Lisbon' }, pathParams: { city: 'weather' } },
       inputSchema: null,
     })
   })
@@ -218,6 +218,19 @@ describe('what is no entry', () => {
     ],
     ['another asset accepted', { accepted: { asset: other } }, /must agree/],
     ['another network accepted', { accepted: { network: 'eip155:1' } }, /must agree/],
+    [
+      'the same accepted through Circle Gateway',
+      {
+        accepted: {
+          extra: {
+            name: 'GatewayWalletBatched',
+            version: '1',
+            verifyingContract: '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE',
+          },
+        },
+      },
+      /must agree/,
+    ],
     ['nothing accepted', { accepted: { payTo: null } }, /must agree/],
     ['requirements of another payment', { settled: { amount: 9n } }, /must agree/],
     ['a payTo the operator blocks', { requirement: { payTo: other } }, /payTo is not listed here/],
@@ -359,6 +372,23 @@ describe('the result of its probe', () => {
       /names another payTo/,
     )
     expect(await entries()).toHaveLength(1)
+  })
+
+  it('is wrong for one path: a payment for another path of the route renews it at once', async () => {
+    const bought = (path: string) => {
+      const resource = { url: `https://api.example.com/v1/${path}` }
+      return aSettledPayment({ resource, bazaar: { routeTemplate: '/v1/:id' } })
+    }
+    await offer(bought('nothing'))
+    const { endpoint } = await theEntry()
+    await probedAs(endpoint.id, { status: 'failing' })
+    expect(await reasonOf(bought('nothing'))).toBe('a probe of it found: Seen.')
+    expect(await reasonOf(bought('5'))).toBe('processing')
+    const renewed = (await theEntry()).endpoint
+    expect(renewed).toMatchObject({ status: 'unverified', example: { pathParams: { id: '5' } } })
+    await probedAs(renewed.id, {})
+    expect(await reasonOf(bought('6'))).toBe('success')
+    expect((await theEntry()).endpoint.example).toMatchObject({ pathParams: { id: '5' } })
   })
 
   it('is wrong: the next payment gets the reason, and a later one causes a new probe', async () => {

@@ -145,8 +145,8 @@ export interface GasBudgets {
   /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
   readCodes(entries: readonly TrackedJob[]): Promise<void>
   /**
-   * Returns the budgets that must have room for a transaction with these jobs, and for how much of it. A replacement may
-   * exceed budgets that are not strict: its payments are under way already.
+   * Returns the budgets that must have room for a transaction with these jobs, and for how much of it; the jobs remember
+   * their part. A replacement may exceed budgets that are not strict: its payments are under way already.
    */
   bearersOf(
     entries: readonly TrackedJob[],
@@ -230,7 +230,7 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
       const load = byPayer.get(entry.payer) ?? { jobs: 0, coded: 0, gas: 0 }
       load.jobs++
       if (hasCode(entry)) load.coded++
-      load.gas += riskOf(entry)
+      load.gas += entry.riskedGas ?? riskOf(entry)
       byPayer.set(entry.payer, load)
       if (turns.isNew(entry)) newcomers++
     }
@@ -252,7 +252,8 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
         const load = underWay.byPayer.get(entry.payer) ?? noLoad
         if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
         const own = taken.filter(({ payer }) => payer === entry.payer)
-        const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas)
+        const base = own.length > 0 ? Number(TRANSACTION_BASE) : 0
+        const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas + base)
         if (atRisk > 0 && atRisk >= roomOf(entry.payer)) return false
         return turns.isTurnOf(entry, taken, load.jobs + own.length, underWay.newcomers)
       }
@@ -268,11 +269,12 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
     },
     bearersOf(entries, gasLimit, { maxFeePerGas }, isReplacement = false) {
       const worst = gasLimit * maxFeePerGas
-      const base = TRANSACTION_BASE / BigInt(Math.max(1, entries.length))
+      const base = Number(TRANSACTION_BASE) / Math.max(1, entries.length)
       const bearers = new Map<string, GasBearer>()
       for (const entry of entries) {
         const { payer: name, gas: bounds } = entry
-        const last = bounds === undefined ? (BigInt(riskOf(entry)) + base) * price() : worst
+        entry.riskedGas = Math.ceil(riskOf(entry) + base)
+        const last = bounds === undefined ? BigInt(entry.riskedGas) * price() : worst
         const amount = (bearers.get(name)?.amount ?? 0n) + last
         const isStrict = false
         bearers.set(name, {

@@ -89,6 +89,8 @@ export interface TrackedJob extends JobProfile {
   coded: readonly string[]
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
+  /** The gas that it burns if it fails in the transaction that was last signed for it, while its accounts have no code. */
+  riskedGas?: number
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */

@@ -20,7 +20,7 @@ const settle = (body: unknown) => world.settle(body)
 async function aPayer(units: bigint): Promise<PrivateKeyAccount> {
   const payer = anAccount()
   await mintUsdc(world.chainUrl, payer.address, units)
-  await fundNative(world.chainUrl, payer.address, DOLLAR / 10n)
+  await fundNative(world.chainUrl, payer.address, DOLLAR)
   return payer
 }
 
@@ -55,7 +55,11 @@ async function kill(payments: readonly unknown[], act: () => Promise<void>) {
   let answers: Promise<{ success: boolean; errorReason?: string }>[] = []
   await world.betweenBlocks(async () => {
     answers = payments.map(settle)
-    for (let seen = 0; ; ) {
+    let isOver = false
+    void Promise.all(answers).then(() => {
+      isOver = true
+    })
+    for (let seen = 0; !isOver; ) {
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       const count = await pending()
       if (count > 0 && count === seen) break
@@ -162,7 +166,6 @@ describe('on the default budget', () => {
     const payer = await aPayer(50n)
     const to = anAccount().address
     const payments = await Promise.all(Array.from({ length: 50 }, () => aUnit(payer, to)))
-    const before = Number(await call<Hex>(world.chainUrl, 'eth_blockNumber'))
     const answers = await kill(payments, async () => {})
     expect(answers.filter(({ success }) => !success)).toEqual([])
     const hashes = new Set(
@@ -176,7 +179,7 @@ describe('on the default budget', () => {
         ),
       ),
     )
-    expect(new Set(blocks)).toEqual(new Set([before + 1]))
+    expect(new Set(blocks).size).toBe(1)
   })
 })
 

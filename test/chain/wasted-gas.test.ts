@@ -149,7 +149,7 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
   it.each(['first', 'last'])(
     'answers for the gas of the transaction it shared as the %s; the others recover, and pay nothing',
     async (place) => {
-      const before = burnt().wasted ?? 0n
+      const before = burnt()['wasted:plain'] ?? 0n
       const position = place === 'first' ? 0 : 3
       const { told, accounts } = await share(4, (payers) =>
         delegate(payers.slice(position, position + 1), trap),
@@ -158,7 +158,7 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
       const booked = burnt()
       const liar = accounts[position] as string
       expect(accounts.filter((account) => account in booked)).toEqual([liar])
-      expect(booked[liar]).toBe((booked.wasted ?? 0n) - before)
+      expect(booked[liar]).toBe((booked['wasted:plain'] ?? 0n) - before)
     },
   )
 

@@ -7,7 +7,13 @@ import {
   type JobProfile,
   type TrackedJob,
 } from '../../../src/relayer/jobs.js'
-import { GasBudgetError, SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
+import {
+  type GasBearer,
+  GasBudgetError,
+  requireBudget,
+  SUBSIDISED,
+  WASTED,
+} from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
 const wallet = '0x00000000000000000000000000000000000000a1'
@@ -150,6 +156,27 @@ describe('a plain account', () => {
   it('has fifty payments under way on the default budget at the floor of the fee', () => {
     const { mayShare } = aGate({ perAccount: 5n * 10n ** 16n })
     expect(mayShare(plain)).toBeGreaterThanOrEqual(50)
+  })
+
+  it('has never more under way than the journal keeps', () => {
+    for (let room = 1n; room <= 60n; room += 3n) {
+      const { gate, pays } = aGate({ perAccount: room * (EACH + 1n) })
+      let reserved = 0n
+      for (const most of [1, 7, 50]) {
+        const mayGo = gate.mayGo()
+        const taken: TrackedJob[] = []
+        for (let entry = pays(plain); taken.length < most && mayGo(entry, taken); ) {
+          taken.push(entry)
+          entry = pays(plain)
+        }
+        if (taken.length === 0) break
+        const [bearer] = gate.bearersOf(taken, 7n, fees) as [GasBearer]
+        expect(() => requireBudget(bearer, 0n, reserved)).not.toThrow()
+        reserved += bearer.amount
+        for (const entry of taken) entry.liveSlots = 1
+      }
+      expect(reserved).toBeGreaterThan(0n)
+    }
   })
 
   it('has less under way once it is known to have burnt some, until the day is over', () => {

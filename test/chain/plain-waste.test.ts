@@ -190,8 +190,8 @@ describe('many plain accounts that empty themselves', () => {
   afterAll(() => world.stop())
 
   const LIMIT = DOLLAR / 50n
-  /** One payment alone. */
-  const ONE = DOLLAR / 600n
+  /** What is reserved for one payment alone, at the base fee and the tip. */
+  const ONE = 66_000n * 20_001_000_000n
 
   /** A fresh account that burns what it may. */
   async function drain(payments = 30): Promise<bigint> {

@@ -39,6 +39,8 @@ export interface Permit2Details extends ExactDetails {
  */
 const SETTLE_GAS = 148_000n
 const PERMIT_GAS = 42_000n
+/** A settlement that fails burns 54,500 without the base of its transaction, because it fails before balances are written. */
+const FAILED_GAS = 60_000
 
 /** Returns the key of a job: Permit2 accepts each payer's nonce once. */
 export function permit2Key(payer: Address, nonce: Hex): string {
@@ -122,6 +124,7 @@ export function createPermit2Kind(options: Permit2KindOptions): JobKind {
         ...common.profile(job),
         ...wayOf(facilitator, options.multicall),
         expectedGas: permit2Gas(hasPermit === true),
+        failedGas: FAILED_GAS + (hasPermit ? Number(PERMIT_GAS) : 0),
       }
     },
     findSettled(job, { logs }) {

@@ -1,4 +1,4 @@
-import { GasBudgetError } from '../store/budgets.js'
+import { GasBudgetError, WASTED } from '../store/budgets.js'
 import { StoreUnavailableError } from '../store/errors.js'
 import { JobsTakenError, LeaseLostError } from '../store/leases.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
@@ -48,7 +48,7 @@ const UNPACED_IN_FLIGHT = 1
 const GATHER_MS = 40
 /** Jobs wait this long for payments that are being verified: they arrive together, and share a transaction. */
 const COMPANY_MS = 40
-/** A job that waits until a budget bears it is tried again this soon: a block of Arc takes half a second. */
+/** A job that waits until a budget has room for it is tried again this soon: a block of Arc takes half a second. */
 const BUDGET_RETRY_MS = 100
 /** A job that could not even be signed for this long is failed: it was never sent, which is proof enough. */
 const GIVE_UP_MS = 4_000
@@ -87,7 +87,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     for (const lane of freeLanes()) {
       const isFor = (entry: TrackedJob) => maySend(lane, entry)
       if (isGathering(lane, isFor)) continue
-      const batch = queue.take(maxMembers, (entry) => isFor(entry) && mayGo(entry))
+      const batch = queue.take(maxMembers, (entry, taken) => isFor(entry) && mayGo(entry, taken))
       if (batch.length > 0) return { lane, batch }
     }
     return undefined
@@ -168,20 +168,26 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  /** Handles a batch that a budget did not bear, of which nothing was signed: jobs the budget is about wait or are refused. */
+  /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
-    const concerned = budgets.concernedBy(error.bearer, members)
-    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
-    if (error.isSpent) {
-      const { amount, limit } = error.bearer
-      const each = amount / BigInt(Math.max(1, concerned.length))
-      // Several jobs may share a budget: as many are sent as it bears.
-      const borne = each > 0n && limit > error.burnt ? Number((limit - error.burnt) / each) : 0
-      for (const entry of concerned.slice(0, borne)) queue.putBack(entry)
-      for (const entry of concerned.slice(borne)) await refuse(entry, spentBudget(error))
+    const { bearer, burnt } = error
+    if (bearer.name === WASTED.plain) {
+      budgets.takeTurns()
+      for (const entry of members) queue.putBack(entry)
       return
     }
-    budgets.pause(error.bearer, BUDGET_RETRY_MS)
+    const concerned = budgets.concernedBy(bearer, members)
+    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
+    if (error.isSpent) {
+      const { amount, limit } = bearer
+      const each = amount / BigInt(Math.max(1, concerned.length))
+      // Several jobs may share a budget: as many are sent as it has room for.
+      const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0
+      for (const entry of concerned.slice(0, left)) queue.putBack(entry)
+      for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
+      return
+    }
+    budgets.pause(error, BUDGET_RETRY_MS)
     for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
   }
 

@@ -2,7 +2,7 @@ import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Attempt } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
-import type { GasModel } from './gas.js'
+import type { GasBudgets, GasModel } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
@@ -47,6 +47,7 @@ export interface ExaminerOptions extends SpendingOptions {
   jobs: TrackedJobs
   queue: JobQueue
   gas: GasModel
+  budgets: Pick<GasBudgets, 'note'>
   events: RelayerEvents
   /** Closes the slot of a lane with this receipt, if one has it; then its members are decided, each with its share. */
   land(receipt: Receipt): boolean
@@ -63,7 +64,7 @@ const LATER_MS = 1_000
 const UNCERTAIN_MS = 30_000
 
 export function createExaminer(options: ExaminerOptions): Examiner {
-  const { keeper, jobs, queue, gas, events, land, log } = options
+  const { keeper, jobs, queue, gas, budgets, events, land, log } = options
 
   /** The last examination of each job that is being examined: a job is examined by one at a time. */
   const turns = new WeakMap<TrackedJob, Promise<void>>()
@@ -186,14 +187,13 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const spending = await keeper.persistently(() =>
       findSpending(options, attempt, receipt, result),
     )
-    // The payer of a shared transaction that failed as a whole owes nothing: the accounts that made it fail are charged.
-    const isOwed = receipt.isSuccess || attempt.jobIds.length === 1
-    for (const { entry, burnt } of unsettled) {
-      const isCharged = spending.burnt.some(({ payer }) => payer === entry.payer)
-      if (isOwed && !isCharged && !entry.isAlone && !entry.gas) entry.owedGas += burnt
-    }
+    const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
+    const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
+    const failed = isOwn ? members.map(({ entry }) => entry) : spending.burnt
+    for (const { payer } of failed) budgets.note(payer, false)
+    for (const { entry } of settled) budgets.note(entry.payer, true)
     await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
-    events.spent(spending.total, spending.wasted ?? 0n)
+    events.spent(spending.total, spending.wasted)
     for (const { entry } of unsettled) {
       if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)

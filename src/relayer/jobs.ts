@@ -44,6 +44,11 @@ export interface JobProfile {
   through?: Address
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */
   expectedGas?: bigint
+  /**
+   * The gas that it burns at most when it fails and no code of an account runs, without the base of its transaction; that
+   * of a payment by EIP-3009 if left out.
+   */
+  failedGas?: number
   /** The account that is charged for gas spent without a settlement. */
   payer: string
   payTo: string
@@ -89,8 +94,8 @@ export interface TrackedJob extends JobProfile {
   coded: readonly string[]
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
-  /** The part of it that its payer is charged for only if the payment fails; 18-decimal units. */
-  owedGas: bigint
+  /** The gas that it burns if it fails in the transaction that was last signed for it, while its accounts have no code. */
+  riskedGas?: number
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */
@@ -170,7 +175,6 @@ export function createTrackedJobs(
       // A payment is sent alone because its payer had code when it was verified.
       coded: profile.isAlone && profile.gas === undefined ? profile.runners : [],
       burntGas: 0n,
-      owedGas: 0n,
       liveSlots: 0,
       mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),
       isRefusedByAll: false,

@@ -308,7 +308,7 @@ async function openAt(
 
 /**
  * Signs a transaction and keeps it, before anybody can send it. Rejects when nothing was kept, with `GasBudgetError` where
- * a budget of gas does not bear it, and also where one of its jobs was decided meanwhile. Rejects as well when the wallet
+ * a budget of gas has no room for it, and also where one of its jobs was decided meanwhile. Rejects as well when the wallet
  * went to another process meanwhile, which then has the transaction.
  */
 async function sign(
@@ -317,6 +317,7 @@ async function sign(
   { to, data, gasLimit }: SlotCall,
   fees: Fees,
   jobIds: string[],
+  isReplacement = false,
 ): Promise<Attempt> {
   const { network, chainId, signer, journal, jobs, budgets } = lane
   const epoch = requireEpoch(lane)
@@ -334,9 +335,9 @@ async function sign(
     jobIds,
   }
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)
-  // Nobody would bear the gas of a job that is decided.
+  // Nobody would answer for the gas of a job that is decided.
   if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
-  const bearers = budgets.bearersOf(members, gasLimit, fees)
+  const bearers = budgets.bearersOf(members, gasLimit, fees, isReplacement)
   await journal.recordAttempt(attempt, epoch, bearers)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
@@ -443,9 +444,9 @@ async function maySignAgain({ jobs, budgets }: LaneState, ids: readonly string[]
   return entries.length === 1 || entries.every(({ coded }) => coded.length === 0)
 }
 
-/** Resolves with `undefined` when a budget of gas does not bear the transaction. */
+/** Resolves with `undefined` when a budget of gas has no room for the transaction. */
 function signWithinBudget(lane: LaneState, slot: Slot, fees: Fees, jobIds: string[]) {
-  return sign(lane, slot.nonce, slot, fees, jobIds).catch((error) => {
+  return sign(lane, slot.nonce, slot, fees, jobIds, true).catch((error) => {
     if (error instanceof GasBudgetError) return undefined
     throw error
   })

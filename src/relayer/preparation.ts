@@ -164,7 +164,7 @@ export function checkGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection 
 export function withdrawal(): Outcome {
   return failure(
     'unexpectedSettleError',
-    'The chain could not be reached in time; nothing was sent.',
+    'It could not be sent in time; nothing was sent.',
   )
 }
 

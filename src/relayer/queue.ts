@@ -11,10 +11,7 @@ export interface JobQueue {
    * Takes in hand the first job that may go: alone if it must be sent alone, else with as many others as may share its
    * transaction; empty when none may go.
    */
-  take(
-    maxMembers: (head: TrackedJob) => number,
-    mayGo?: (entry: TrackedJob) => boolean,
-  ): TrackedJob[]
+  take(maxMembers: (head: TrackedJob) => number, mayGo?: MayGo): TrackedJob[]
   /** Takes this job in hand; returns whether it waited here. */
   takeOut(entry: TrackedJob): boolean
   /** Lets a job wait again that the caller has in hand, at once or after a rest of so many milliseconds. */
@@ -37,6 +34,9 @@ export interface JobQueue {
 /** After trouble before the signature the next try waits this long. */
 export const RETRY_MS = 200
 
+/** Returns whether a job may leave the queue now, in a transaction with those that are taken for it already. */
+export type MayGo = (entry: TrackedJob, taken: readonly TrackedJob[]) => boolean
+
 function isAlone(entry: TrackedJob): boolean {
   return entry.isAlone || entry.isSingle === true
 }
@@ -50,10 +50,10 @@ export function createJobQueue(): JobQueue {
   const has = (entry: TrackedJob) =>
     inHand.has(entry) || resting.has(entry) || waiting.includes(entry)
 
-  function takeWhere(isTaken: (entry: TrackedJob) => boolean): TrackedJob[] {
+  function takeWhere(isTaken: MayGo): TrackedJob[] {
     const taken: TrackedJob[] = []
     waiting = waiting.filter((entry) => {
-      if (!isTaken(entry)) return true
+      if (!isTaken(entry, taken)) return true
       inHand.add(entry)
       taken.push(entry)
       return false
@@ -82,12 +82,14 @@ export function createJobQueue(): JobQueue {
   return {
     add,
     take(maxMembers, mayGo = () => true) {
-      const head = waiting.find(mayGo)
+      const head = waiting.find((entry) => mayGo(entry, []))
       if (head === undefined) return []
       let room = isAlone(head) ? 1 : maxMembers(head)
       if (room === 1) return takeWhere((entry) => entry === head)
       const mayShare = (entry: TrackedJob) => !isAlone(entry) && entry.through === head.through
-      return takeWhere((entry) => room > 0 && mayShare(entry) && mayGo(entry) && room-- > 0)
+      return takeWhere(
+        (entry, taken) => room > 0 && mayShare(entry) && mayGo(entry, taken) && room-- > 0,
+      )
     },
     takeOut: (entry) => takeWhere((it) => it === entry).length > 0,
     putBack,

@@ -149,10 +149,10 @@ export function createRelayer(options: RelayerOptions): Relayer {
 function assemble(options: RelayerOptions) {
   const jobs = createTrackedJobs(options.kinds, options.now)
   const queue = createJobQueue()
-  const budgets = createGasBudgets({ ...options, jobs })
+  const budgets = createGasBudgets({ ...options, jobs, queue })
   const keeper = createOutcomeKeeper({ ...options, jobs })
   const land = (receipt: Receipt) => lanes.some((lane) => lane.land(receipt))
-  const examiner = createExaminer({ ...options, jobs, queue, keeper, land })
+  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, land })
   const parts = { ...options, jobs, queue, budgets, keeper, examiner }
   const lanes: Lane[] = options.signers.map((signer) => createLane({ ...parts, signer }))
   const preparation = createPreparation(parts)

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { GasBearer } from './budgets.js'
+import type { GasBearer, WasteKind } from './budgets.js'
 
 /**
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
@@ -91,8 +91,8 @@ export interface Decision {
 export interface GasSpending {
   network: string
   total: bigint
-  /** The part that bought no settlement. */
-  wasted?: bigint
+  /** The part that bought no settlement, and the kind of accounts that wasted it. */
+  wasted?: { kind: WasteKind; amount: bigint }
   /** The part that went into settlements which moved less than their gas. */
   subsidised?: bigint
   /** The accounts that are charged with it. */

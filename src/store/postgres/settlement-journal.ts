@@ -319,7 +319,7 @@ const lockedLease = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextende
 const leaseLost = (relayer: Address) =>
   new LeaseLostError(`the lease on ${relayer} is not held any more`)
 
-/** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets bear it. */
+/** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets have room for it. */
 async function recordAttempt(
   database: Database,
   worker: string,
@@ -342,13 +342,14 @@ async function recordAttempt(
        ORDER BY id FOR UPDATE)
      , budget AS MATERIALIZED (
        SELECT b.*, u.burnt, u.reserved
-       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[]) WITH ORDINALITY
-           AS b (name, amount, most, is_strict, place)
+       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[], $20::numeric[]) WITH ORDINALITY
+           AS b (name, amount, most, is_strict, last, place)
          JOIN gas_of_bearers($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
            WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.bearer = b.name)
      , judged AS MATERIALIZED (
        SELECT *, CASE WHEN is_strict = 1 THEN burnt + amount > most ELSE burnt >= most END AS is_spent,
-         amount > 0 AND reserved > 0 AND burnt + reserved + amount > most AS is_full
+         amount > 0 AND CASE WHEN is_strict = 1 THEN burnt + reserved + amount > most
+           ELSE burnt + reserved + amount - last >= most END AS is_full
        FROM budget)
      , refused AS MATERIALIZED (SELECT * FROM judged WHERE is_spent OR is_full ORDER BY place LIMIT 1)
      , kept AS MATERIALIZED (
@@ -387,6 +388,7 @@ async function recordAttempt(
       bearers.map(({ isStrict }) => Number(isStrict)),
       dayOf(createdAt),
       createdAt - RESERVED_MS,
+      bearers.map(({ amount, last = amount }) => last.toString()),
     ],
   )
   const { held, own, refused, burnt, is_spent: isSpent } = row as NonNullable<typeof row>

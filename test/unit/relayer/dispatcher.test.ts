@@ -7,7 +7,7 @@ import type { Lane } from '../../../src/relayer/lane.js'
 import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
 import { SIGN_TIMEOUT_MS, SignerError } from '../../../src/relayer/signer.js'
-import { GasBudgetError } from '../../../src/store/budgets.js'
+import { GasBudgetError, WASTED } from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
@@ -27,6 +27,7 @@ function aDispatcher({ mayLand = false } = {}) {
   const [refused, examined]: [string[], string[]] = [[], []]
   const lanes = {
     isClosed: false,
+    isSumSpent: false,
     seconds: 0,
     budget: 'fits' as 'fits' | 'wait' | 'spent',
     isUnsigned: false,
@@ -46,6 +47,10 @@ function aDispatcher({ mayLand = false } = {}) {
         // A signer takes its time, and its lane is open again by the next try.
         await new Promise((resolve) => setTimeout(resolve, SIGN_TIMEOUT_MS))
         throw new SignerError('no answer')
+      }
+      if (lanes.isSumSpent) {
+        lanes.isSumSpent = false
+        throw new GasBudgetError({ ...bearer, name: WASTED.plain, isStrict: false }, 1n, true)
       }
       const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
@@ -76,9 +81,9 @@ function aDispatcher({ mayLand = false } = {}) {
   const queue = createJobQueue()
   const gas = createGasModel()
   const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
-  const gasLimits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
+  const gasLimits = { perAccount: 10n ** 18n, wasted: 1n, subsidised: undefined }
   const readCoded = async () => new Set<never>()
-  const budgets = createGasBudgets({ jobs, readCoded, gasLimits, gas, feed, now: Date.now })
+  const budgets = createGasBudgets({ jobs, queue, readCoded, gasLimits, gas, feed, now: Date.now })
   const dispatcher = createDispatcher({
     lanes: [lane as unknown as Lane],
     preparation: {
@@ -255,6 +260,20 @@ describe('a wallet that has burnt its budget', () => {
     enqueueWallet('a', null)
     await soon()
     expect([examined, sent]).toEqual([['a'], []])
+  })
+})
+
+describe('plain accounts that have burnt their sum', () => {
+  it('are not refused, but take turns', async () => {
+    const { enqueue, enqueueWallet, landed, lanes, refused, sent } = aDispatcher()
+    lanes.isSumSpent = true
+    enqueue('a')
+    enqueue('b')
+    enqueueWallet('w', null)
+    await vi.advanceTimersByTimeAsync(200)
+    // The one that was stopped waits behind the other.
+    expect([sent.toSorted(), refused]).toEqual([[['b'], ['w']], []])
+    landed(0)
   })
 })
 

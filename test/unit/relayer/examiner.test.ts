@@ -61,6 +61,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     jobs,
     queue,
     gas: createGasModel(),
+    budgets: { note() {} },
     events: noRelayerEvents,
     land: () => false,
     rpc: {} as Rpc,

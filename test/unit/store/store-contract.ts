@@ -402,6 +402,19 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await refusal(sign([bearer({ amount: 0n, isStrict: false })]))).toBe('spent')
       })
 
+      it('that are not strict have room for jobs while anything is left, and the last may exceed it', async () => {
+        const payments = (count: bigint) =>
+          bearer({ amount: count * 10n, last: 10n, isStrict: false })
+        expect(await refusal(sign([payments(4n)]))).toBe('wait')
+        const first = await sign([payments(2n)])
+        expect(await refusal(sign([payments(2n)]))).toBe('wait')
+        await sign([payments(1n)])
+        expect(await refusal(sign([payments(1n)]))).toBe('wait')
+        await first.close({ burnt: [{ payer: 'p', amount: 4n }] })
+        expect(await refusal(sign([payments(2n)]))).toBe('kept')
+        expect(await refusal(sign([payments(1n)]))).toBe('wait')
+      })
+
       it('that reserve nothing are asked all the same', async () => {
         const watched = bearer({ amount: 0n, isStrict: false })
         for (let i = 0; i < 5; i++) expect(await refusal(sign([watched]))).toBe('kept')
@@ -412,21 +425,30 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const bearers = [
           bearer({ name: 'a', limit: 99n }),
           bearer({ name: 'b', limit: 99n, isStrict: false }),
-          bearer({ name: WASTED, limit: 99n }),
+          bearer({ name: WASTED.coded, limit: 99n }),
         ]
         const first = await sign(bearers)
         const reserved = { hash: first.hash, amount: 7n }
         await first.close({
-          wasted: 7n,
+          wasted: { kind: 'coded', amount: 7n },
           subsidised: 2n,
           burnt: [{ payer: 'a', amount: 7n }],
           reserved,
         })
-        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 0n, 7n])
+        expect([await burnt('a'), await burnt('b'), await burnt(WASTED.coded)]).toEqual([
+          7n,
+          0n,
+          7n,
+        ])
         expect(await burnt(SUBSIDISED)).toBe(2n)
         const second = await sign(bearers.slice(1))
-        await second.close({ wasted: 5n, burnt: [], reserved: { hash: second.hash, amount: 5n } })
-        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 5n, 12n])
+        await second.close({
+          wasted: { kind: 'plain', amount: 5n },
+          burnt: [],
+          reserved: { hash: second.hash, amount: 5n },
+        })
+        expect([await burnt('a'), await burnt('b')]).toEqual([7n, 5n])
+        expect([await burnt(WASTED.coded), await burnt(WASTED.plain)]).toEqual([7n, 5n])
         const third = await sign(bearers.slice(1))
         const others = [{ payer: 'c', amount: 5n }]
         await third.close({ burnt: others, reserved: { hash: third.hash, amount: 5n } })

@@ -18,6 +18,7 @@ const settleOnly: readonly ReasonKey[] = [
   'transactionFailed',
   'transferEventMismatch',
   'settlementPending',
+  'notSentInTime',
   'unexpectedSettleError',
 ]
 const verifyOnly: readonly ReasonKey[] = ['unexpectedVerifyError']

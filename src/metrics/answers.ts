@@ -35,6 +35,7 @@ const MAX_PROMISES = 20_000
 /** Answers of settle that do not keep the promise, although the payment may be sound. */
 const lateReasons = new Set<string>([
   reasons.settlementPending.code,
+  reasons.notSentInTime.code,
   reasons.unexpectedSettleError.code,
 ])
 
@@ -43,6 +44,7 @@ const openReasons = new Set<string>(
   (
     [
       'settlementPending',
+      'notSentInTime',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
       'paymentIdentifierRequired',

@@ -19,6 +19,7 @@ const settleOnly: readonly ReasonKey[] = [
   'transferEventMismatch',
   'settlementPending',
   'settlementUnknown',
+  'notSentInTime',
   'unexpectedSettleError',
 ]
 const verifyOnly: readonly ReasonKey[] = ['unexpectedVerifyError']

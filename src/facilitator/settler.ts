@@ -13,6 +13,7 @@ import { type Attestor, attestationExtensions, attestationOf } from './attestor.
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
 import { claimedAtOf, readExactDetails, transferOf } from './exact-job.js'
+import { createPayerTurns } from './payer-turns.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import { type Intent, methodOf } from './payment-method.js'
 import { inCodesOf, isFreeOfCharge } from './permit2-checks.js'
@@ -55,6 +56,7 @@ export function createSettler(options: SettlerOptions): Settle {
   const { checkPayment, deliveries, checksum, now } = options
   const obtainJob = createJobObtainer(options)
   const waitForOutcome = createOutcomeWait(options)
+  const inTurn = createPayerTurns()
 
   return async (request) => {
     const parsed = parseRequest(request.body)
@@ -88,7 +90,7 @@ export function createSettler(options: SettlerOptions): Settle {
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const { result, obtained } = await checkAndObtain(payment, request)
+    const { result, obtained } = await checkAndObtain(payment, request, deadline)
     switch (result.state) {
       case 'rejected':
         return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
@@ -112,12 +114,25 @@ export function createSettler(options: SettlerOptions): Settle {
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
+  /** Checks the payment and obtains its job, when the turn of its payer has come. */
+  function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
+    const run = () => checkAndObtainNow(payment, request, deadline)
+    return inTurn(payment.authorization.from, run)
+  }
+
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
-  async function checkAndObtain(payment: Payment, request: IdentifiedRequest) {
+  async function checkAndObtainNow(
+    payment: Payment,
+    request: IdentifiedRequest,
+    deadline: number,
+  ): Promise<{ result: CheckResult; obtained?: Awaited<ReturnType<typeof obtainJob>> }> {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
       const result = await checkPayment(payment, purpose)
       if (!maySettle(result) || isFree(payment, result)) return { result }
+      if (result.state === 'valid' && now() >= deadline) {
+        return { result: { state: 'rejected', rejection: turnTooLate } }
+      }
       return { result, obtained: await obtainJob(result, request) }
     } finally {
       stopExpecting?.()
@@ -275,6 +290,10 @@ const deliveryBusy = reject(
 const deliveryUnknown = reject(
   'settlementPending',
   'The payment settled, but the right to answer could not be stored; settle the same payment again.',
+)
+const turnTooLate = reject(
+  'notSentInTime',
+  'Its turn did not come in time behind other payments of its payer; nothing was sent, so settle it again.',
 )
 const keyConflict = reject(
   'idempotencyKeyConflict',

@@ -37,6 +37,7 @@ const MAX_PROMISES = 20_000
 const lateReasons = new Set<string>([
   reasons.settlementPending.code,
   reasons.settlementUnknown.code,
+  reasons.notSentInTime.code,
   reasons.unexpectedSettleError.code,
 ])
 
@@ -46,6 +47,7 @@ const openReasons = new Set<string>(
     [
       'settlementPending',
       'settlementUnknown',
+      'notSentInTime',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
       'paymentIdentifierRequired',

@@ -66,7 +66,6 @@ function createJobExchange(options: IntakeOptions) {
         lane.closedBecause() === undefined &&
         (senders?.includes(lane.address) ?? true),
     )
-  const mayTake = (job: Job) => hasLane(jobs.profileOf(job).senders)
 
   async function offer(ids: readonly string[]): Promise<void> {
     await sharing.offer(ids)
@@ -94,10 +93,13 @@ function createJobExchange(options: IntakeOptions) {
   }
 
   async function takeOrphans(): Promise<void> {
-    const known = [...jobs.all()].map(({ job }) => job.id)
-    const orphans = await sharing.takeOrphans(network, known, AT_ONCE)
-    for (const job of orphans) begin(job)
-    if (orphans.length > 0 && leases.isShared) {
+    // All of them: what one payer left behind must not keep those of others waiting.
+    for (let count = AT_ONCE; count === AT_ONCE; ) {
+      const known = [...jobs.all()].map(({ job }) => job.id)
+      const orphans = await sharing.takeOrphans(network, known, AT_ONCE)
+      count = orphans.length
+      for (const job of orphans) begin(job)
+      if (count === 0 || !leases.isShared) continue
       const settlementIds = orphans.map(({ id }) => id)
       log.info({ settlementIds }, 'taken over from a process that is gone')
     }
@@ -114,7 +116,12 @@ function createJobExchange(options: IntakeOptions) {
       orphansAt = performance.now() + ORPHANS_EVERY_MS
       await takeOrphans()
     }
-    if (queue.length() > AT_ONCE) return
+    const isHeldBack = dispatcher.heldBack()
+    if (queue.entries().filter((entry) => !isHeldBack(entry)).length > AT_ONCE) return
+    const mayTake = (job: Job) => {
+      const profile = jobs.profileOf(job)
+      return hasLane(profile.senders) && !isHeldBack(profile)
+    }
     for (const job of await sharing.takeOffered(network, AT_ONCE, mayTake)) begin(job)
   }
 
@@ -130,7 +137,7 @@ function createJobExchange(options: IntakeOptions) {
 
   return {
     passOn(job: Job): boolean {
-      if (leases.replicas() <= 1 || mayTake(job)) return false
+      if (leases.replicas() <= 1 || hasLane(jobs.profileOf(job).senders)) return false
       offerSoon(job.id)
       return true
     },

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Receipt } from '../chain/receipts.js'
-import { type Attempt, isDecided, type Job } from '../store/settlement-journal.js'
+import { type Attempt, isDecided, type Job, type Outcome } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
 
 /** Everything the relayer must know about a kind of job; `exact` is one kind. */
@@ -105,10 +105,12 @@ export interface TrackedJob extends JobProfile {
   /** The number of new transactions sent because an earlier one did not decide it. */
   resends: number
   queuedAt: number
+  /** When it could first not be sent although its turn had come, Unix milliseconds. */
+  troubledAt?: number
   /** A receipt shows that it is settled, and that outcome is being written. */
   isSettled: boolean
-  /** Nobody waits for it any more: it must not be signed if it has not been. */
-  isWithdrawn: boolean
+  /** Nobody waits for it any more: if it has not been signed, it ends with this outcome. */
+  withdrawnAs: Outcome | undefined
 }
 
 /** One try at a job; a job that failed and was opened again is in the next round. */
@@ -181,7 +183,7 @@ export function createTrackedJobs(
       resends: 0,
       queuedAt: now(),
       isSettled: false,
-      isWithdrawn: false,
+      withdrawnAs: undefined,
     }
     tracked.set(job.id, entry)
     return entry

@@ -34,6 +34,8 @@ export interface Lane {
   /** Returns why the lane takes no payments at present; `undefined` while it does. */
   closedBecause(): string | undefined
   inFlight(): number
+  /** Returns the jobs of each transaction under way. */
+  carried(): TrackedJob[][]
   /** Returns whether a block may hold a transaction that somebody waits for. */
   isAwaited(): boolean
   /** True while the dispatcher prepares and signs a transaction: nonces of one wallet are signed one after another. */
@@ -169,6 +171,7 @@ export function createLane(options: LaneOptions): Lane {
     epoch: () => lane.epoch,
     closedBecause: () => lane.closed ?? signer.failure(),
     inFlight: () => slots.open().length,
+    carried: () => slots.open().map(({ jobIds }) => lane.jobs.findAll(jobIds)),
     isAwaited: () => awaited(lane).length > 0,
     async readBalance() {
       if (slots.open().length > 0) return undefined

@@ -221,7 +221,7 @@ export interface JobSharing {
   isSole: boolean
   /** Lets another process take those of these jobs that are not decided. */
   offer(jobIds: readonly string[]): Promise<void>
-  /** Takes those of the oldest offered jobs that this process may take. */
+  /** Takes those of the first offered jobs that this process may take; payers take turns, each with the oldest of theirs. */
   takeOffered(network: string, limit: number, mayTake?: (job: Job) => boolean): Promise<Job[]>
   /** Takes the open jobs in a lane's open attempts from any process; called once the lane's lease is held. */
   takeOfLane(network: string, relayer: Address): Promise<Job[]>

@@ -339,6 +339,13 @@ export const reasons = {
     source: 'arcus',
     meaning: "The chain's base fee is above the cap the operator set.",
   },
+  notSentInTime: {
+    code: 'not_sent_in_time',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'The payment waited for its turn behind others, most often of its own payer, until nobody waited for it any more; nothing was sent, and it can be settled again.',
+  },
   idempotencyKeyConflict: {
     code: 'idempotency_key_conflict',
     status: 200,

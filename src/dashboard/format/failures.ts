@@ -18,6 +18,7 @@ const sentences: Record<string, string> = {
   eip6492_factory_not_allowed: 'The buyer’s wallet does not exist on the chain yet',
   gas_budget_exceeded: 'Failed payments of this account used up its gas for today',
   gas_price_too_high: 'Gas was too expensive at that moment',
+  not_sent_in_time: 'It waited too long for its turn, and nothing was sent',
   idempotency_key_conflict: 'The same request key came with another payment',
   payment_identifier_required: 'The payment carries no id, and the API asks for one',
   payment_identifier_conflict: 'The same payment id came with another payment',

@@ -518,8 +518,12 @@ export function createJobSharing(database: Database, worker: string): JobSharing
     },
     async takeOffered(network, limit, mayTake = () => true) {
       const offered = await jobs(
-        `SELECT ${jobColumns} FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
-         ORDER BY created_at LIMIT $2`,
+        // Payers take turns. What stands before the nonce in a key names the payer.
+        `SELECT ${jobColumns} FROM jobs WHERE id IN (
+           SELECT id FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
+           ORDER BY row_number() OVER (
+             PARTITION BY regexp_replace(key, '/[^/]*$', '') ORDER BY created_at), created_at
+           LIMIT $2)`,
         [network, limit],
       )
       const ids = offered.filter(mayTake).map(({ id }) => id)

@@ -23,6 +23,7 @@ const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 /** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
+  const underWay: TrackedJob[][] = []
   const sent: string[][] = []
   const [refused, examined]: [string[], string[]] = [[], []]
   const lanes = {
@@ -40,6 +41,7 @@ function aDispatcher({ mayLand = false } = {}) {
     isHeld: () => true,
     closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
+    carried: () => underWay,
     readBalance: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
       lanes.tries++
@@ -57,12 +59,17 @@ function aDispatcher({ mayLand = false } = {}) {
         throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
       }
       inFlight++
+      underWay.push(jobs.findAll(jobIds))
       sent.push(jobIds)
     },
   }
   const kindOf = (isAlone: boolean) => {
     const payer = isAlone ? 'p' : 'q'
     const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    return { profile: () => profile } as unknown as JobKind
+  }
+  const kindOfPayer = (payer: string, isSingle: boolean) => {
+    const profile = { isAlone: false, isSingle, payer, payTo: 'r', runners: [payer], value: 1n }
     return { profile: () => profile } as unknown as JobKind
   }
   const kindFor = (sender: string) => {
@@ -76,6 +83,10 @@ function aDispatcher({ mayLand = false } = {}) {
     wallet: kindOf(true),
     own: kindFor(OWN_WALLET),
     foreign: kindFor('0x0f'),
+    honest: kindOfPayer('h', false),
+    honestSingle: kindOfPayer('h', true),
+    crowd: kindOfPayer('c', false),
+    crowdSingle: kindOfPayer('c', true),
   }
   const jobs = createTrackedJobs(kinds, Date.now)
   const queue = createJobQueue()
@@ -114,7 +125,10 @@ function aDispatcher({ mayLand = false } = {}) {
   /** Adds a job of a contract wallet; with a transaction, if it was signed before. */
   const enqueueWallet = (id: string, transaction: Job['transaction']) =>
     queue.add(jobs.track({ id, kind: 'wallet', transaction, expiresAt: 1_000 } as Job))
-  const landed = (left: number) => (inFlight = left)
+  const landed = (left: number) => {
+    inFlight = left
+    underWay.length = Math.min(underWay.length, left)
+  }
   const queueLength = queue.length
   return {
     ...dispatcher,
@@ -312,7 +326,7 @@ describe('jobs that name the wallet which sends them', () => {
     enqueue('a')
     enqueue('b')
     await vi.advanceTimersByTimeAsync(100)
-    expect(sent).toEqual([['first'], ['second'], ['a', 'b']])
+    expect(sent).toEqual([['first'], ['a', 'b'], ['second']])
     expect(queueLength()).toBe(1)
   })
 
@@ -337,5 +351,88 @@ describe('jobs that name the wallet which sends them', () => {
     expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['theirs'])
     lanes.isClosed = true
     expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['ours'])
+  })
+})
+
+describe('a payer who has hundreds of payments at once', () => {
+  /** Lets everything go that may. */
+  const settled = () => vi.advanceTimersByTimeAsync(1_000)
+
+  it('leaves places to other payers, also to those whose jobs travel alone', async () => {
+    const { enqueue, sent, queueLength } = aDispatcher()
+    for (let i = 0; i < 400; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    expect(sent).toHaveLength(6)
+    enqueue('h', 'honest')
+    enqueue('hs', 'honestSingle')
+    await settled()
+    expect(
+      sent
+        .slice(6)
+        .map(([id]) => id)
+        .sort(),
+    ).toEqual(['h', 'hs'])
+    expect(queueLength()).toBe(394)
+  })
+
+  it('leaves room for others in the next block', async () => {
+    const { enqueue, sent } = aDispatcher()
+    for (let i = 0; i < 1_000; i++) enqueue(`c${i}`, 'crowd')
+    await settled()
+    // Seven eighths of a block of 30 M gas, at 120,000 a payment.
+    expect(sent.flat()).toHaveLength(218)
+    enqueue('h', 'honest')
+    await settled()
+    expect(sent.at(-1)).toEqual(['h'])
+  })
+
+  it('is sent on as soon as theirs land', async () => {
+    const { enqueue, landed, sent } = aDispatcher()
+    for (let i = 0; i < 10; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    landed(0)
+    enqueue('h', 'honest')
+    await settled()
+    expect(sent).toHaveLength(11)
+  })
+
+  it('keeps them here: they are not offered to other replicas', async () => {
+    const { enqueue, takeWaiting } = aDispatcher()
+    for (let i = 0; i < 200; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    expect(takeWaiting(500)).toEqual([])
+  })
+})
+
+describe('jobs that travel alone', () => {
+  it('of many payers have at most half of the places, and let one go first that shares', async () => {
+    const { enqueue, sent } = aDispatcher()
+    for (let i = 0; i < 5; i++) {
+      enqueue(`c${i}`, 'crowdSingle')
+      enqueue(`h${i}`, 'honestSingle')
+      enqueue(`own${i}`, 'own')
+    }
+    await soon()
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(1_000)
+    const singles = sent.flat().filter((id) => id !== 'a')
+    expect(singles).toHaveLength(8)
+    expect(sent.flat()).toContain('a')
+  })
+})
+
+describe('a job that waited for its turn for long', () => {
+  it('is not failed at the first trouble', async () => {
+    const { enqueue, landed, lanes, refused, sent } = aDispatcher()
+    landed(16)
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(10_000)
+    lanes.isUnsigned = true
+    landed(0)
+    enqueue('b')
+    await vi.advanceTimersByTimeAsync(SIGN_TIMEOUT_MS + 100)
+    lanes.isUnsigned = false
+    await vi.advanceTimersByTimeAsync(SIGN_TIMEOUT_MS + 100)
+    expect([refused, sent.flat().sort()]).toEqual([[], ['a', 'b']])
   })
 })

@@ -16,7 +16,6 @@ export const external = [
 /** Scripts that the service runs as threads. */
 const threads = [
   'app/discovery-thread',
-  'directory/listings/schema-worker',
   'store/sqlite/checkpoint-thread',
 ]
 /** Commands of a developer, which need the local chain. */

@@ -190,7 +190,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     readOverview: discovery.answers.overview,
     now,
   })
-  const sessions = createSessions(world.stores.sessions, now)
+  const sessions = createSessions(world.stores.sessions, now, audience)
   const events = composeEvents({
     ...world,
     ...{ sessions, network, rules, log },

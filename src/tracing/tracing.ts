@@ -14,6 +14,8 @@ interface SpanContext {
 /** The span of one request, and what is under way for it. */
 interface RequestTrace extends SpanContext {
   parentSpanId: string | undefined
+  /** The span that a stranger names. */
+  links: readonly SpanContext[]
   startedAt: number
   /** The payment that this request claimed, if it did. */
   settlement: Settlement | undefined
@@ -42,7 +44,7 @@ export interface Tracing {
 
 export interface TracingOptions {
   add(span: Span): void
-  /** The share of the traces that begin here, 0 to 1. The caller decides about traces that it began. */
+  /** The share of the traces that begin here, 0 to 1. A trusted proxy decides about traces that it passes on. */
   sampleRatio: number
 }
 
@@ -54,7 +56,8 @@ type Traced = FastifyRequest & { [TRACE]?: RequestTrace }
 const MAX_SETTLEMENTS = 20_000
 
 /**
- * Follows a payment through the service. The span of its request goes on the trace that the caller's `traceparent` names.
+ * Follows a payment through the service. The span of its request goes on the trace that a `traceparent` of a trusted proxy
+ * names; to that of a stranger it is only linked, so that nobody chooses what is traced, or writes into others' traces.
  * Its children are `check`, `queue`, `batch` (preparing and signing a transaction), `block` (until the chain has decided)
  * and `answer`. Payments that share a transaction are linked to one span `transaction`, which is a trace of its own.
  */
@@ -97,21 +100,27 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
     }
   }
 
-  function begin({ headers }: FastifyRequest): RequestTrace | undefined {
-    const parent = parseTraceparent(headers.traceparent)
+  function begin(request: FastifyRequest): RequestTrace | undefined {
+    const caller = parseTraceparent(request.headers.traceparent)
+    const isTrusted = isFromProxy(request)
+    const parent = isTrusted ? caller : undefined
     const isSampled = parent === undefined ? Math.random() < sampleRatio : parent.isSampled
     if (!isSampled) return undefined
     return {
       traceId: parent?.traceId ?? randomHex(16),
       spanId: randomHex(8),
       parentSpanId: parent?.spanId,
+      links:
+        isTrusted || caller === undefined
+          ? []
+          : [{ traceId: caller.traceId, spanId: caller.spanId }],
       startedAt: now(),
       settlement: undefined,
     }
   }
 
   function end(request: FastifyRequest, trace: RequestTrace, status: number): void {
-    const { traceId, spanId, parentSpanId, startedAt, settlement } = trace
+    const { traceId, spanId, parentSpanId, links, startedAt, settlement } = trace
     const { method, id, routeOptions } = request
     if (settlement !== undefined) {
       settlement.isAnswered = true
@@ -135,6 +144,7 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
         'arcus.request_id': id,
         'arcus.settlement_id': settlement?.id,
       },
+      links,
       isError: status >= 500,
     })
   }
@@ -224,6 +234,11 @@ function randomHex(bytes: number): string {
   const hex = pool.toString('hex', drawn, drawn + bytes)
   drawn += bytes
   return hex
+}
+
+/** Tells whether a request came through a proxy that `TRUST_PROXY` names. */
+function isFromProxy({ ips = [] }: FastifyRequest): boolean {
+  return ips.length > 1
 }
 
 /** Reads the header of W3C Trace Context; `undefined` if it is missing or malformed, and then a new trace begins. */

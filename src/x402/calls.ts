@@ -1,4 +1,4 @@
-import { isObject } from './json.js'
+import { isDeeperThan, isObject, MAX_JSON_DEPTH } from './json.js'
 import { parseUrl } from './parse-url.js'
 
 /*
@@ -77,10 +77,11 @@ function fillPath(text: string, params: Record<string, string>): string {
   return url.href
 }
 
-/** Parses JSON of a stranger; `undefined` when it is none. */
+/** Parses JSON of a stranger; `undefined` when it is none, or nests too deep to be worked with. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isDeeperThan(MAX_JSON_DEPTH, value) ? undefined : value
   } catch {
     return undefined
   }
@@ -134,12 +135,16 @@ function toForm(fields: Record<string, unknown>): { body: string; contentType: s
 export function withParameters(text: string, params: Record<string, unknown>): string {
   const url = parseUrl(text)
   if (url === undefined) return text
+  // The parameters stand apart while they are set: those of a URL write the whole of it each time.
+  const all = new URLSearchParams(
+    [...url.searchParams].filter(([name]) => !Object.hasOwn(params, name)),
+  )
   for (const [name, value] of Object.entries(params)) {
-    url.searchParams.delete(name)
     for (const item of [value].flat()) {
-      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
+      if (item !== null && item !== undefined) all.append(name, toText(item))
     }
   }
+  if (Object.keys(params).length > 0) url.search = all.toString()
   return url.href
 }
 

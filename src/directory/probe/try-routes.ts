@@ -6,7 +6,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { ListedEndpoint, ListingReader } from '../../store/listings.js'
-import { toHttpCall } from '../../x402/calls.js'
+import { parseJson, toHttpCall } from '../../x402/calls.js'
 import { defined } from '../../x402/json.js'
 import { aboutMerchant, readBody, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
@@ -156,11 +156,9 @@ function timesFor(payment: string | undefined) {
 
 /** A tool takes the payment as an object. */
 function decode(payment: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(payment, 'base64').toString())
-  } catch {
-    throw parameterFault('payment must be base64 of JSON.')
-  }
+  const value = parseJson(Buffer.from(payment, 'base64').toString())
+  if (value === undefined) throw parameterFault('payment must be base64 of JSON.')
+  return value
 }
 
 /** Returns the headers that may be sent: those that the listing names, with names that are open. */

@@ -14,10 +14,7 @@ export const external = [
   'tiny-secp256k1',
 ]
 /** Scripts that the service runs as threads. */
-const threads = [
-  'app/discovery-thread',
-  'store/sqlite/checkpoint-thread',
-]
+const threads = ['app/discovery-thread', 'store/sqlite/checkpoint-thread']
 /** Commands of a developer, which need the local chain. */
 const developer = ['dev', 'pay']
 

@@ -1,12 +1,12 @@
 /** Names of the two cookies of a session. */
 export interface SessionCookies {
   /** The session of a wallet that signed in. No script can read it. */
-  session: string
+  session: 'arcus_session' | '__Host-arcus_session'
   /**
    * Marks the session beside it as over. A page sets it by script when a person signs out, because a script cannot remove
    * the session's own cookie and the service may be unreachable at that moment.
    */
-  signedOut: string
+  signedOut: 'arcus_signed_out' | '__Host-arcus_signed_out'
 }
 
 /**
@@ -14,6 +14,7 @@ export interface SessionCookies {
  * and for all paths, so that no page of a neighbouring subdomain can set one. They refuse it over http.
  */
 export function sessionCookies(url: string): SessionCookies {
-  const prefix = url.startsWith('https:') ? '__Host-' : ''
-  return { session: `${prefix}arcus_session`, signedOut: `${prefix}arcus_signed_out` }
+  return url.startsWith('https:')
+    ? { session: '__Host-arcus_session', signedOut: '__Host-arcus_signed_out' }
+    : { session: 'arcus_session', signedOut: 'arcus_signed_out' }
 }

@@ -1,4 +1,4 @@
-import { isDeeperThan, isObject, MAX_JSON_DEPTH } from './json.js'
+import { isObject } from './json.js'
 import { parseUrl } from './parse-url.js'
 
 /*
@@ -77,11 +77,10 @@ function fillPath(text: string, params: Record<string, string>): string {
   return url.href
 }
 
-/** Parses JSON of a stranger; `undefined` when it is none, or nests too deep to be worked with. */
+/** Parses JSON of a stranger; `undefined` when it is none. */
 export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isDeeperThan(MAX_JSON_DEPTH, value) ? undefined : value
+    return JSON.parse(text)
   } catch {
     return undefined
   }

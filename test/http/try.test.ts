@@ -135,6 +135,28 @@ describe('POST /api/try', () => {
     expect(host.seen).toHaveLength(1)
   })
 
+  it('says that a tool answered with JSON that nests too deep', async () => {
+    const nested = '['.repeat(7_000) + ']'.repeat(7_000)
+    const host = await aTarget(async (request, response) => {
+      let text = ''
+      for await (const chunk of request) text += chunk
+      const { id, method } = JSON.parse(text || '{}')
+      const begun =
+        '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"a","version":"1"}}'
+      const result = method === 'tools/call' ? `{"content":${nested}}` : begun
+      response.writeHead(id === undefined ? 202 : 200, { 'content-type': 'application/json' })
+      response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)
+    })
+    open.push(host.close)
+    const { call } = await aServer({ endpoint: { url: host.url, method: 'MCP', toolName: 'ask' } })
+    const answer = await call({ arguments: {} })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toMatchObject({
+      outcome: 'unanswered',
+      message: 'The tool answers with JSON that nests deeper than 32 levels.',
+    })
+  })
+
   it('hands the payment on, and gives bytes of any type back as base64', async () => {
     const bytes = Buffer.from([0, 255, 128, 60, 115])
     const host = await aHost((_, response) => {

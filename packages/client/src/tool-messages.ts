@@ -1,4 +1,3 @@
-import { parseJson } from '../../../src/x402/calls.js'
 import { isObject, memberOf } from '../../../src/x402/json.js'
 
 /*
@@ -40,4 +39,12 @@ export function requiredIn(result: unknown): unknown {
   const content = memberOf(result, 'content')
   const text = Array.isArray(content) ? memberOf(content[0], 'text') : undefined
   return typeof text === 'string' ? parseJson(text) : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
 import { shareReads } from './cached-reply.js'
+import { formOfForwarded } from './forwarded.js'
 import { inTime } from './in-time.js'
 import type { Operation } from './operation.js'
 
@@ -33,11 +34,23 @@ interface ReadinessOptions {
   now?: () => number
 }
 
+/** Shows the operator what the proxies in front write. */
+export const FORWARDED_FORM = 'Arcus-Forwarded-For'
+
 const healthOperation: Operation = {
   id: 'getHealth',
   tag: 'Service',
   summary: 'Whether the process is alive',
-  answers: { 200: { description: 'The process is alive.', schema: healthAnswer } },
+  answers: {
+    200: {
+      description: 'The process is alive.',
+      schema: healthAnswer,
+      headers: {
+        [FORWARDED_FORM]:
+          'What the request had in `X-Forwarded-For`: `none`, `addresses` or `unreadable`.',
+      },
+    },
+  },
   examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
 }
 
@@ -54,9 +67,12 @@ const readyOperation: Operation = {
 
 /** Adds `GET /health`: the process is alive and its event loop turns. Nothing else is checked. */
 export function healthRoutes(app: FastifyInstance): void {
-  app.get('/health', { config: { limit: 'exempt', operation: healthOperation } }, () => ({
-    status: 'ok',
-  }))
+  app.get(
+    '/health',
+    { config: { limit: 'exempt', operation: healthOperation } },
+    (request, reply) =>
+      reply.header(FORWARDED_FORM, formOfForwarded(request.raw)).send({ status: 'ok' }),
+  )
 }
 
 const leaving: ReadinessAnswer = {

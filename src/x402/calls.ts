@@ -163,12 +163,16 @@ function toForm(fields: Record<string, unknown>): { body: string; contentType: s
 export function withParameters(text: string, params: Record<string, unknown>): string {
   const url = parseUrl(text)
   if (url === undefined) return text
+  // The parameters stand apart while they are set: those of a URL write the whole of it each time.
+  const all = new URLSearchParams(
+    [...url.searchParams].filter(([name]) => !Object.hasOwn(params, name)),
+  )
   for (const [name, value] of Object.entries(params)) {
-    url.searchParams.delete(name)
     for (const item of [value].flat()) {
-      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
+      if (item !== null && item !== undefined) all.append(name, toText(item))
     }
   }
+  if (Object.keys(params).length > 0) url.search = all.toString()
   return url.href
 }
 

@@ -2,7 +2,6 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SESSION_COOKIE } from '../../src/api/session.js'
 import { type ActivityFeed, createActivityFeed } from '../../src/directory/activity/feed.js'
 import { activityStreamRoutes } from '../../src/directory/activity/stream-routes.js'
 import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
@@ -28,7 +27,7 @@ let url: string
 
 beforeEach(async () => {
   feed = createActivityFeed()
-  sessions = createSessions(createMemorySessions(), Date.now)
+  sessions = createSessions(createMemorySessions(), Date.now, 'http://localhost')
   merchant = { id: 'weather', owner, payTo: owner, deletedAt: null } as Merchant
   read = undefined
   // Others of the same name with a number have the owner of that number.
@@ -61,7 +60,7 @@ const signIn = (address: Address) => sessions.open(address, { caller: address, b
 async function follow(id: string, place: { url?: string; from?: string } = {}) {
   const stop = new AbortController()
   const headers = {
-    cookie: `${SESSION_COOKIE}=${id}`,
+    cookie: `arcus_session=${id}`,
     'x-forwarded-for': place.from ?? '192.0.2.1',
   }
   const response = await fetch(place.url ?? url, { headers, signal: stop.signal })
@@ -135,7 +134,7 @@ describe('the stream of activity', () => {
       goOn = resolve
     })
     const leaving = new AbortController()
-    const headers = { cookie: `${SESSION_COOKIE}=${id}` }
+    const headers = { cookie: `arcus_session=${id}` }
     const left = Array.from({ length: 8 }, () => fetch(url, { headers, signal: leaving.signal }))
     await vi.waitUntil(async () => (await connections()) === 8, 15_000)
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -28,9 +28,10 @@ let app: FastifyInstance
 let store: ActivityStore
 let clock: number
 let merchant: Merchant
+let directoryUrl = 'https://directory.example'
 let isContractSignature: () => Promise<boolean>
 
-beforeEach(async () => {
+async function start(): Promise<void> {
   clock = Date.parse('2026-11-20T13:00:00Z')
   const now = () => clock
   const database = openDatabase(':memory:')
@@ -44,8 +45,8 @@ beforeEach(async () => {
     deletedAt: null,
     hiddenReason: null,
   } as Merchant
-  const sessions = createSessions(createMemorySessions(), now)
-  const place = { domain: 'directory.example', uri: 'https://directory.example' }
+  const sessions = createSessions(createMemorySessions(), now, directoryUrl)
+  const place = { domain: new URL(directoryUrl).host, uri: directoryUrl }
   isContractSignature = async () => false
   const signIn = createSignIn({
     sessions,
@@ -76,7 +77,9 @@ beforeEach(async () => {
     retentionDays: 90,
     now,
   })
-})
+}
+
+beforeEach(start)
 
 afterEach(() => app.close())
 
@@ -115,9 +118,30 @@ describe('signing in', () => {
     const answer = await post({ message, signature: await owner.signMessage({ message }) })
     expect(answer.json()).toMatchObject({ address: owner.address })
     const set = String(answer.headers['set-cookie'])
-    for (const part of ['HttpOnly', 'SameSite=Strict', 'Secure', 'Path=/api', 'Max-Age=3600']) {
-      expect(set).toContain(part)
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Secure', 'Path=/;', 'Max-Age=3600']) {
+      expect(`${set};`).toContain(part)
     }
+    // Browsers let no neighbouring subdomain set a cookie of this name.
+    expect(set).toMatch(/^__Host-arcus_session=/)
+    expect(set).not.toContain('Domain')
+  })
+
+  it('takes no cookie under the name that a page of a neighbouring subdomain could set', async () => {
+    const cookie = await signIn(owner)
+    expect((await get('/api/session', cookie)).statusCode).toBe(200)
+    expect((await get('/api/session', cookie.replace('__Host-', ''))).statusCode).toBe(401)
+    expect((await get('/api/session', `${cookie}; arcus_signed_out=1`)).statusCode).toBe(200)
+  })
+
+  it('gives a cookie that browsers keep where the directory has no https', async () => {
+    await app.close()
+    directoryUrl = 'http://127.0.0.1:4021'
+    await start()
+    directoryUrl = 'https://directory.example'
+    const cookie = await signIn(owner)
+    expect(cookie).toMatch(/^arcus_session=/)
+    expect((await get('/api/session', cookie)).statusCode).toBe(200)
+    expect((await get('/api/session', `${cookie}; arcus_signed_out=1`)).statusCode).toBe(401)
   })
 
   it('uses a nonce up', async () => {
@@ -184,7 +208,7 @@ describe('signing in', () => {
 
   it('ends for good once a page sets its own sign-out cookie, until a new sign-in', async () => {
     const cookie = await signIn(owner)
-    const left = `${cookie}; arcus_signed_out=1`
+    const left = `${cookie}; __Host-arcus_signed_out=1`
     for (const path of ['/api/session', '/api/merchants/weather/activity']) {
       expect((await get(path, left)).statusCode).toBe(401)
       expect((await get(path, cookie)).statusCode).toBe(401)
@@ -197,7 +221,7 @@ describe('signing in', () => {
       payload: { message, signature: await owner.signMessage({ message }) },
     })
     const [session, signedOut] = answer.headers['set-cookie'] as string[]
-    expect(signedOut).toMatch(/^arcus_signed_out=; Max-Age=0; Path=\/api/)
+    expect(signedOut).toMatch(/^__Host-arcus_signed_out=; Max-Age=0; Path=\/; Secure/)
     expect((await get('/api/session', session?.split(';')[0])).statusCode).toBe(200)
   })
 

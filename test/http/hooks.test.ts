@@ -5,7 +5,6 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SESSION_COOKIE } from '../../src/api/session.js'
 import { startGasWatch } from '../../src/app/gas-watch.js'
 import { hookRoutes } from '../../src/directory/events/hook-routes.js'
 import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
@@ -59,7 +58,7 @@ beforeEach(async () => {
   stores = openSqliteStores(':memory:')
   clock = { ms: startSeconds * 1_000 }
   const now = () => clock.ms
-  sessions = createSessions(createMemorySessions(), now)
+  sessions = createSessions(createMemorySessions(), now, 'http://localhost')
   rules = { allowPrivateHosts: true, ownOrigins: ['https://arcus.example'] }
   receiver = await startReceiver()
   senders = []
@@ -151,7 +150,7 @@ async function agree(id: string): Promise<void> {
 
 async function list(as: Address = ownerAddress) {
   const { id } = await sessions.open(as, { caller: as, block: as })
-  const headers = { cookie: `${SESSION_COOKIE}=${id}` }
+  const headers = { cookie: `arcus_session=${id}` }
   const answer = await app.inject({ url: path, headers })
   return { status: answer.statusCode, body: answer.json(), text: answer.body }
 }

@@ -23,7 +23,6 @@ export interface AutoCatalogOptions extends OfferRules {
     ListingStore,
     'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed'
   >
-  /** Best on a thread of its own, so that strangers' schemas do not delay owners. */
   infoCheck: InfoCheck
   /** Has an endpoint probed as soon as its host's turn comes. */
   probeSoon: (endpointId: number) => void
@@ -215,12 +214,6 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
         return Promise.resolve(unreadable(err, settled))
       }
     },
-    /** Starts to check the extension before the payment has settled, so that `offer` does not wait for it. Never throws. */
-    prepare: createPreparation(infoCheck, now),
-    /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
-    expect(payload: unknown): void {
-      if (bazaarOf(payload) !== undefined) infoCheck.start()
-    },
     findRefusals: refusals.find,
     /** Resolves when every offer so far is handled. */
     async idle(): Promise<void> {
@@ -343,37 +336,5 @@ function createRefusals(now: () => number) {
       const found = [...kept.values()].filter((refusal) => refusal.url === url)
       return found.slice(0, MAX_REFUSALS_FOUND).map(({ url: _, ...refusal }) => refusal)
     },
-  }
-}
-
-/** Early checks at once; few, because nothing is paid for them yet. */
-const MAX_UNDER_WAY = 8
-const PAUSE_AFTER_SLOW_MS = 60_000
-
-/**
- * Creates the early check of extensions whose payments may settle soon. A schema made to be slow stops it for a minute;
- * other extensions are then checked after their payment. `now` is in Unix milliseconds. Never throws.
- */
-export function createPreparation(
-  infoCheck: Pick<InfoCheck, 'check'>,
-  now: () => number,
-): (payload: unknown) => void {
-  let underWay = 0
-  let pausedUntil = 0
-
-  async function check(payload: unknown): Promise<void> {
-    const parsed = parseBazaar(payload)
-    if (parsed?.ok !== true) return
-    const verdict = await infoCheck.check(parsed.resource)
-    if (!verdict.ok && verdict.isSlow === true) pausedUntil = now() + PAUSE_AFTER_SLOW_MS
-  }
-
-  return (payload) => {
-    if (underWay >= MAX_UNDER_WAY || now() < pausedUntil) return
-    underWay++
-    check(payload)
-      // The settle will answer what is wrong.
-      .catch(() => {})
-      .finally(() => underWay--)
   }
 }

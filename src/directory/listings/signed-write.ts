@@ -22,7 +22,6 @@ import { z } from 'zod'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
-import { walkJson } from '../../x402/json.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
@@ -106,24 +105,10 @@ export const writeEnvelope = z.strictObject({
 function parseEnvelope(request: unknown) {
   const { message, body, ...rest } = parseRequest(writeEnvelope, request, 'invalid_write')
   if (body === undefined) throw new WriteFault('invalid_write', 'body is required.')
-  const { maxDepth } = limits.request
-  if (isDeeperThan(maxDepth, body)) {
-    throw new WriteFault(
-      'invalid_listing',
-      `The body must not nest deeper than ${maxDepth} levels.`,
-    )
-  }
   const action = listingActions.find((known) => known === message.action)
   if (action !== undefined) return { ...rest, body, message: { ...message, action } }
   const text = `message.action ${quote(message.action)} is not one of ${listingActions.join(', ')}.`
   throw new WriteFault('unknown_action', text)
-}
-
-function isDeeperThan(maxDepth: number, body: unknown): boolean {
-  for (const { value, depth } of walkJson(body)) {
-    if (typeof value === 'object' && value !== null && depth >= maxDepth) return true
-  }
-  return false
 }
 
 /** Bodies of the actions beside the listing itself. */

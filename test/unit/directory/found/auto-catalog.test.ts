@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type AutoCatalog,
   type AutoCatalogOptions,
@@ -7,7 +7,6 @@ import {
 } from '../../../../src/directory/found/auto-catalog.js'
 import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
 import { unclaimedLimits } from '../../../../src/directory/found/place.js'
-import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
 import { circleTokens } from '../../../../src/x402/currencies.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
@@ -26,7 +25,6 @@ const other: Address = '0x2222222222222222222222222222222222222222'
 
 let listings: ReturnType<typeof openListings>
 let store: ListingStore
-let schemaCheck: ReturnType<typeof createSchemaCheck>
 let catalog: AutoCatalog
 let clock = 1_000_000_000
 const probes: number[] = []
@@ -36,7 +34,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   catalog = createAutoCatalog({
     store,
     networks: new Map([[network, circleTokens[network]]]),
-    infoCheck: createInfoCheck(schemaCheck, () => clock),
+    infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
@@ -47,12 +45,6 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   })
   return catalog
 }
-
-beforeAll(() => {
-  schemaCheck = createSchemaCheck()
-})
-
-afterAll(() => schemaCheck.close())
 
 beforeEach(() => {
   clock = 1_000_000_000
@@ -270,8 +262,6 @@ describe('what is no entry', () => {
     ],
     ['an asynchronous schema', { schema: { $async: true } }, /\$async/],
   ])('%s: the very first payment hears why', async (_, bazaar, reason) => {
-    // The thread starts with the first question it is asked, which may take longer than an answer waits.
-    await schemaCheck.check({}, {})
     const { first, later } = await offer(aSettledPayment({ bazaar }))
     const rejectedReason = expect.stringMatching(reason)
     expect([first, later]).toMatchObject(Array(2).fill({ status: 'rejected', rejectedReason }))
@@ -279,23 +269,11 @@ describe('what is no entry', () => {
     expect(logged).toHaveLength(1)
   })
 
-  it('starts a thread while the payment settles, if there is something to check', () => {
-    let starts = 0
-    const check = async () => ({ ok: true }) as const
-    open({ infoCheck: { start: () => starts++, check } })
-    catalog.expect({ x402Version: 2, extensions: { other: {} } })
-    catalog.expect(undefined)
-    expect(starts).toBe(0)
-    catalog.expect(aSettledPayment().payload)
-    expect(starts).toBe(1)
-  })
-
   it('that cannot be checked now is checked in its turn', async () => {
     let calls = 0
-    const real = createInfoCheck(schemaCheck, () => clock)
+    const real = createInfoCheck(() => clock)
     open({
       infoCheck: {
-        start: () => {},
         check: (described) =>
           ++calls === 1 ? Promise.reject(new Error('busy')) : real.check(described),
       },
@@ -304,26 +282,23 @@ describe('what is no entry', () => {
     expect(await entries()).toHaveLength(1)
   })
 
-  it('is a schema made to take for ever, which delays nobody', async () => {
-    const evil = {
-      properties: { input: { properties: { method: { pattern: '^(([a-zA-Z])+)+$' } } } },
+  it('is a schema whose references double without end: it is refused, and honest ones beside it are listed', async () => {
+    const doubling: Record<string, unknown> = { d60: { type: 'string' } }
+    for (let level = 0; level < 60; level++) {
+      const next = { $ref: `#/$defs/d${level + 1}` }
+      doubling[`d${level}`] = { anyOf: [next, next] }
     }
-    const input = { type: 'http', method: 'GET', queryParams: { a: 1 } }
-    const slow = {
-      info: { input, note: `${'a'.repeat(60)}!` },
-      schema: { ...evil, propertyNames: {}, additionalProperties: { pattern: '^(([a-zA-Z])+)+$' } },
+    const infoAs = (n: number) => ({ ...getInfo, note: n })
+    const evil = { ...getSchema, $defs: doubling, $ref: '#/$defs/d0' }
+    expect(await reasonOf(aSettledPayment({ bazaar: { info: infoAs(0), schema: evil } }))).toMatch(
+      /takes too much work/,
+    )
+    // Others of its kind use up what may be spent on such schemas; that of an honest payment needs none of it.
+    for (let n = 1; n < 30; n++) {
+      void catalog.offer(aSettledPayment({ bazaar: { info: infoAs(n), schema: evil } }))
     }
-    // The thread starts with the first question it is asked.
-    await schemaCheck.check({}, {})
-    let longestMs = 0
-    let last = performance.now()
-    const timer = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last)
-      last = performance.now()
-    }, 5)
-    expect(await reasonOf(aSettledPayment({ bazaar: slow }))).toMatch(/too long/)
-    clearInterval(timer)
-    expect(longestMs).toBeLessThan(250)
+    expect((await offer()).first).toEqual({ status: 'processing' })
+    expect(await entries()).toHaveLength(1)
   })
 })
 

@@ -110,8 +110,12 @@ export type Usage = AnswerOf<typeof usage>
 
 /** A mean score and the number of ratings in it. */
 export const ratingMean = {
-  average: z.number().describe('Mean score, 0 to 100, with one decimal.'),
-  count: z.int().describe('Ratings, one a payment.'),
+  average: z
+    .number()
+    .describe(
+      'Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal.',
+    ),
+  count: z.int().describe('Ratings, one a payment, without those that weigh nothing.'),
 }
 
 export const rating = z

@@ -43,7 +43,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
   }
   const ratingsOf = async (ids: readonly number[]) => {
     const rows = await sql.all<RatingSums & { id: number }>(
-      `SELECT e.id, s.count, s.total, s.payers, s.most ${endpointsWithMerchants} JOIN rating_sums s
+      `SELECT e.id, s.count, s.total, s.payers, s.most, s.weight ${endpointsWithMerchants} JOIN rating_sums s
          ON s.network = m.network AND s.pay_to = m.pay_to AND s.url = e.url AND s.tool_name = e.tool_name
        WHERE ${sql.among('e.id', 1)} AND s.count > 0`,
       [ids],
@@ -112,12 +112,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
     usageOf,
     ratingsOf,
     async ratingsPaidTo(network, payTo) {
-      const sums = await sql.get<Pick<RatingSums, 'count' | 'total'>>(
-        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total FROM rating_sums
+      const sums = await sql.get<Pick<RatingSums, 'count' | 'total' | 'weight'>>(
+        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total,
+           CAST(sum(weight) AS BIGINT) AS weight FROM rating_sums
          WHERE network = $1 AND pay_to = $2 HAVING sum(count) > 0`,
         [network, payTo],
       )
-      return sums && { count: sums.count, average: meanOf(sums.total, sums.count) }
+      return sums && { count: sums.count, average: meanOf(sums.total, sums.weight) }
     },
     async merchantUsageOf(ids) {
       const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`

@@ -110,6 +110,11 @@ export interface Merchant {
   offer: { to: Address; until: number } | null
   /** The owner whom the key of a payTo confirmed; `payToProofOf` decides whether it still counts. */
   confirmation: { owner: Address; payTo: Address } | null
+  /**
+   * The merchant of another owner whose name this one shows, or this one itself where it shows what only the operator's
+   * merchants may; and the field that shows it, such as `name` or `endpoints[0].title`.
+   */
+  nameLike: { merchantId: string; path: string } | null
   /** Unix seconds. */
   createdAt: number
   updatedAt: number

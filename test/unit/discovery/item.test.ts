@@ -21,6 +21,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       identity: null,
       offer: null,
       confirmation: null,
+      nameLike: null,
       createdAt: 1_000,
       updatedAt: 1_000,
       deletedAt: null,

@@ -280,7 +280,10 @@ export interface ListingReader {
   /** Merchants of the catalog in order of id, a page at a time. */
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
   findByUrl(target: CallTarget): Promise<CatalogEntry[]>
-  /** Everything at a URL, or what of it has the method or the name of the tool; live entries first, at most `limit`. */
+  /**
+   * Everything at a URL, or what of it has the method or the name of the tool, at most `limit`: first what speaks for its
+   * payout address, and of that what is live.
+   */
   findAtUrl(
     wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
     limit: number,

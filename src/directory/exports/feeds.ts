@@ -5,6 +5,7 @@ import { escapeHtml } from '../../http/html.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import { type EventStore, type EventType, publicEventTypes } from '../../store/events.js'
+import { markedName } from '../../store/listing-warnings.js'
 import type { ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
 import { aboutMerchant, presentInPublic } from '../listings/faults.js'
@@ -61,7 +62,7 @@ export async function feedRoutes(app: FastifyInstance, options: FeedRoutesOption
     )
     const entries = shown.map(({ endpoint, merchant }) => ({
       id: `${base}/#endpoint-${endpoint.id}`,
-      title: `${endpoint.title} · ${merchant.name}`,
+      title: `${endpoint.title} · ${markedName(merchant)}`,
       text: `${endpoint.method} ${endpoint.url}\n${endpoint.description}`,
       link: pageOf(merchant.id),
       at: endpoint.createdAt * 1_000,
@@ -75,7 +76,7 @@ export async function feedRoutes(app: FastifyInstance, options: FeedRoutesOption
     describedAs(merchantFeedOperation),
     async (request, reply) => {
       const merchant = presentInPublic(await store.findMerchant(request.params.id))
-      const { id, name, revision } = merchant
+      const { id, revision } = merchant
       const link = pageOf(id)
       const writes = await store.historyOf(id, Math.max(0, revision - MAX_ENTRIES), MAX_ENTRIES)
       const saved = writes.map((write) => ({
@@ -90,7 +91,7 @@ export async function feedRoutes(app: FastifyInstance, options: FeedRoutesOption
       })
       const entries = [...saved, ...seen].sort((a, b) => b.at - a.at).slice(0, MAX_ENTRIES)
       const self = `${base}/api/merchants/${encodeURIComponent(id)}/changes.atom`
-      return send(request, reply, writeFeed({ self, title: name, entries }))
+      return send(request, reply, writeFeed({ self, title: markedName(merchant), entries }))
     },
   )
 }

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { ToolCall, ToolsAnswer } from '../../api/merchants.js'
+import { publicWarnings, standingOf } from '../../store/listing-warnings.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { parametersIn } from '../../x402/calls.js'
 import { parseUrl } from '../../x402/parse-url.js'
@@ -33,7 +34,8 @@ export function toTools(
 
 function describe(endpoint: Endpoint, merchant: Merchant): string {
   const { title, description } = endpoint
-  return [title, description, `Costs ${costOf(endpoint, merchant)}.`]
+  const warnings = publicWarnings(merchant).map(({ message }) => `Warning: ${message}`)
+  return [...warnings, title, description, `Costs ${costOf(endpoint, merchant)}.`]
     .filter((part) => part !== '')
     .join('\n')
 }
@@ -75,6 +77,7 @@ function toCall(
     ...catalogPrices(endpoint, merchant),
     network: merchant.network,
     payTo: checksum(merchant.payTo),
+    ...standingOf(merchant),
     status,
   }
 }

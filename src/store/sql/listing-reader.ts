@@ -25,6 +25,9 @@ import type { SqlReader, Value } from './sql.js'
 
 /** Merchants that the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+/** The condition of the function of this name. */
+const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official = 1
+  OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
 const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
 
 export function createListingReader(sql: SqlReader): ListingReader {
@@ -150,7 +153,8 @@ export function createListingReader(sql: SqlReader): ListingReader {
       entries(
         `WHERE e.url = $1 AND ($2 = '' OR e.method = $2) AND ($3 = '' OR e.tool_name = $3)
            AND m.deleted_at IS NULL
-         ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
+         ORDER BY CASE WHEN ${speaksForPayTo} THEN 0 ELSE 1 END,
+           CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
         [url, method, toolName, limit],
       ),
     merchantsPaidTo: (payTo) =>

@@ -13,11 +13,14 @@ CREATE INDEX ratings_of_recipient ON ratings (network, pay_to, payer, number);
 
 -- What a name looks like, and the number of the change with which the merchant took it.
 ALTER TABLE merchants ADD COLUMN name_look TEXT NOT NULL DEFAULT '';
+-- The same where no older name of another owner has it within: then it is no common word, and is protected in longer names.
+ALTER TABLE merchants ADD COLUMN name_word TEXT;
 ALTER TABLE merchants ADD COLUMN named_with INTEGER NOT NULL DEFAULT 0;
 -- The merchant of another owner whose name this one shows, or its own id for words that only the operator's merchants may
 -- show; and the field that shows it.
 ALTER TABLE merchants ADD COLUMN name_like TEXT;
 ALTER TABLE merchants ADD COLUMN name_like_at TEXT;
 CREATE INDEX merchants_by_look ON merchants (name_look, named_with);
+CREATE INDEX merchants_by_word ON merchants (name_word, named_with) WHERE name_word IS NOT NULL;
 CREATE INDEX merchants_like ON merchants (name_like) WHERE name_like IS NOT NULL;
 CREATE INDEX merchants_vouched ON merchants (id) WHERE is_official = 1 OR is_partner = 1;

@@ -111,7 +111,9 @@ describe('GET /api/merchants', () => {
         payTo: getAddress(payTo),
         official: false,
         partner: false,
-        claimed: true,
+        claimed: false,
+        payToProof: null,
+        warnings: [{ path: 'payTo', code: 'pay_to_unproven' }],
         identity: null,
       },
     ])
@@ -554,7 +556,9 @@ describe('GET /api/merchants/:id/tools.json', () => {
         type: 'function',
         function: {
           name: 'weather',
-          description: 'Weather\nThe weather of a city.\nCosts 0.01 USD a call.',
+          description: expect.stringMatching(
+            /^Warning: Nobody has proven .*\nWeather\nThe weather of a city\.\nCosts 0\.01 USD a call\.$/,
+          ),
           parameters: anEndpoint().inputSchema,
         },
       },

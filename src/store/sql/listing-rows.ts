@@ -34,6 +34,7 @@ export interface MerchantRow {
   updated_at: number
   deleted_at: number | null
   name_look: string
+  name_word: string | null
   named_with: number
   name_like: string | null
   name_like_at: string | null
@@ -72,6 +73,7 @@ export function newMerchantRow(
     updated_at: now,
     deleted_at: null,
     name_look: '',
+    name_word: null,
     named_with: 0,
     name_like: null,
     name_like_at: null,

@@ -27,13 +27,25 @@ export interface NameMarks {
 export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
   /** Finds the best protected of the merchants of other owners whose name is within another name. */
   function* findNamesake(row: MerchantRow): Steps<string | undefined> {
+    const isOlder = `${isProven} AND name_like IS NULL AND named_with < $4`
     const found = yield* get<{ id: string }>(
-      `SELECT id FROM merchants WHERE ${among('name_look', 1)} AND id <> $2 AND coalesce(owner, '') <> $3
-         AND ${isPublic} AND (${isVouched} OR (${isProven} AND named_with < $4))
+      `SELECT id FROM merchants WHERE id <> $2 AND coalesce(owner, '') <> $3 AND ${isPublic} AND (
+           (${among('name_look', 1)} AND (${isVouched} OR (name_look = $5 AND ${isOlder})))
+           OR (${among('name_word', 1)} AND ${isOlder}))
        ORDER BY is_official DESC, is_partner DESC, named_with LIMIT 1`,
-      [[...looksWithin(row.name)], row.id, row.owner ?? '', row.named_with],
+      [[...looksWithin(row.name)], row.id, row.owner ?? '', row.named_with, row.name_look],
     )
     return found?.id
+  }
+
+  /** Tells whether a merchant of another owner has a name with this look within it already: then it is a common word. */
+  function* isCommon({ id, owner }: MerchantRow, look: string): Steps<boolean> {
+    const others = yield* all<{ name: string }>(
+      `SELECT name FROM merchants WHERE name_look LIKE '%' || $1 || '%' AND id <> $2
+         AND coalesce(owner, '') <> $3 AND ${isPublic} LIMIT ${MAX_RENEWED}`,
+      [look, id, owner ?? ''],
+    )
+    return others.some(({ name }) => looksWithin(name).has(look))
   }
 
   function* findInName(row: MerchantRow): Steps<Like | undefined> {
@@ -76,12 +88,13 @@ export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
     if (row === undefined) return false
     const look = row.deleted_at !== null || isUnclaimed(row) ? '' : lookOf(row.name)
     if (look !== row.name_look) {
+      row.name_look = look
       row.named_with = yield* nextChange()
-      yield* run('UPDATE merchants SET name_look = $2, named_with = $3 WHERE id = $1', [
-        id,
-        look,
-        row.named_with,
-      ])
+      const word = look === '' || (yield* isCommon(row, look)) ? null : look
+      yield* run(
+        'UPDATE merchants SET name_look = $2, name_word = $3, named_with = $4 WHERE id = $1',
+        [id, look, word, row.named_with],
+      )
     }
     const like =
       row.deleted_at === null ? ((yield* findInName(row)) ?? (yield* findInTitles(row))) : undefined
@@ -129,7 +142,9 @@ function isVouchedFor({ is_official, is_partner }: MerchantRow): boolean {
 
 function isProtected(row: MerchantRow): boolean {
   const isShown = row.deleted_at === null && row.hidden_reason === null && row.name_look !== ''
-  return isShown && (isVouchedFor(row) || payToProofOf(toMerchant(row)) !== null)
+  // An imitation protects nothing.
+  const isOwn = row.name_like === null && payToProofOf(toMerchant(row)) !== null
+  return isShown && (isVouchedFor(row) || isOwn)
 }
 
 function protectionOf(row: MerchantRow | undefined): string {

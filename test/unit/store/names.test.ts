@@ -85,13 +85,17 @@ describe('a reserved word', () => {
     expect(findReserved(name)).toBe(found)
   })
 
-  it.each(['Unofficial rates', 'Unverified', 'Cooperator', 'Office weather', 'Verify mails', 'Погода'])(
-    'is not found: %s',
-    (name) => {
-      expect(findReserved(name)).toBeUndefined()
-      expect(findTick(name)).toBeUndefined()
-    },
-  )
+  it.each([
+    'Unofficial rates',
+    'Unverified',
+    'Cooperator',
+    'Office weather',
+    'Verify mails',
+    'Погода',
+  ])('is not found: %s', (name) => {
+    expect(findReserved(name)).toBeUndefined()
+    expect(findTick(name)).toBeUndefined()
+  })
 })
 
 describe('a word', () => {

@@ -86,6 +86,21 @@ export function isPublicWarning(code: string): code is PublicWarning {
   return Object.hasOwn(words.badge.warnings, code)
 }
 
+/** Shows why to be careful with a listing. */
+export function WarningBadges({
+  warnings,
+}: {
+  warnings: readonly { code: string; message: string }[]
+}) {
+  return warnings.map(({ code, message }) =>
+    isPublicWarning(code) ? (
+      <Badge key={code} tone="warn" title={message}>
+        {words.badge.warnings[code]}
+      </Badge>
+    ) : null,
+  )
+}
+
 /** Says who stands behind a listing: the operator, or only its owner. */
 export function MerchantBadges({
   official,
@@ -121,13 +136,7 @@ export function MerchantBadges({
         </Badge>
       )}
       {unclaimed && <Badge title={words.badge.unclaimedText}>{words.badge.unclaimed}</Badge>}
-      {warnings.map(({ code, message }) =>
-        isPublicWarning(code) ? (
-          <Badge key={code} tone="warn" title={message}>
-            {words.badge.warnings[code]}
-          </Badge>
-        ) : null,
-      )}
+      <WarningBadges warnings={warnings} />
     </>
   )
 }

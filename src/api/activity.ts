@@ -1,6 +1,15 @@
 import { z } from 'zod'
-import { type AnswerOf, address, amount, currency, hash, latency, seconds, time } from './fields.js'
-import { payToProof } from './listings.js'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  currency,
+  hash,
+  latency,
+  payToProof,
+  seconds,
+  time,
+} from './fields.js'
 
 const money = z.object({ amount, usd: z.string() })
 const refunds = money

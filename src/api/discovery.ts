@@ -16,6 +16,7 @@ import {
   pricing,
   rating,
   seconds,
+  standing,
   usage,
 } from './fields.js'
 
@@ -46,12 +47,15 @@ const discoveryItem = z
     metadata: z.object({
       title: z.string(),
       description: z.string(),
-      provider: z.string(),
+      provider: z
+        .string()
+        .describe('The name of the merchant, or the payout address without `payToProof`.'),
       merchant: z.object({
         id: z.string(),
         name: z.string(),
         official: z.boolean(),
         partner: z.boolean(),
+        ...standing,
         identity: z
           .object({ agentId: z.string() })
           .nullable()
@@ -176,6 +180,7 @@ const card = z
       official: z.boolean(),
       partner: z.boolean(),
       unclaimed: z.boolean(),
+      ...standing,
       identity: z
         .object({
           agentId: z.string(),
@@ -216,6 +221,7 @@ export const statusAnswer = z.object({
       method,
       toolName: ofTool.toolName,
       merchant: z.string().describe('Id of the merchant.'),
+      ...standing,
       status: z.enum(['live', 'unverified', 'failing', 'hidden']),
       isListed: z.boolean().describe('Whether it is in the default list of discovery.'),
       reason: z.string(),

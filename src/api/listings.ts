@@ -14,10 +14,12 @@ import {
   method,
   network,
   ofTool,
+  payToProof,
   pricing,
   rating,
   ratingMean,
   seconds,
+  standing,
   usage,
 } from './fields.js'
 
@@ -77,11 +79,6 @@ const listedEndpoint = z
 export type MerchantEndpoint = AnswerOf<typeof listedEndpoint>
 export type EndpointState = MerchantEndpoint['state']
 
-export const payToProof = z
-  .enum(['owner', 'confirmation', 'operator'])
-  .nullable()
-  .describe('The proof that the address stands behind its owner.')
-
 const offer = z.object({ to: address, until: seconds }).nullable()
 const identityCheck = z.object({ passed: z.boolean(), detail: z.string(), checkedAt: seconds })
 
@@ -97,6 +94,7 @@ export const merchantView = z
     network,
     asset: address.describe('Token of the first endpoint; each endpoint names its own.'),
     payTo: address,
+    claimed: standing.claimed,
     payToProof,
     revision: z.int().describe('The number of the last accepted write.'),
     flags: z.object({

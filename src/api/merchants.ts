@@ -10,6 +10,7 @@ import {
   network,
   ofTool,
   pricing,
+  standing,
   usage,
 } from './fields.js'
 
@@ -45,7 +46,7 @@ const catalogMerchant = z.object({
   payTo: address,
   official: z.boolean(),
   partner: z.boolean(),
-  claimed: z.boolean(),
+  ...standing,
   identity: z.object({ agentId: z.string() }).nullable(),
   usage: usage.nullable(),
 })

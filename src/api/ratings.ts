@@ -22,6 +22,9 @@ const keptRating = z
     payer: address,
     amount: amount.describe('What was paid.'),
     asset: address,
+    weight: amount.describe(
+      'What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure.',
+    ),
     transaction: hash,
     ratedAt: seconds,
     answer: ownerAnswer.describe('The one answer of the owner.'),

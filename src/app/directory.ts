@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { isContractSignature } from '../chain/contract-wallet.js'
+import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
@@ -163,6 +164,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     : undefined
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
+    onPaid: (from, to) => ratings.reweigh(from, to),
     store: activity,
     asset: dollarsAmong(tokens),
     attributor: createAttributor(store),
@@ -204,6 +206,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     store: world.stores.ratings,
     history: world.stores.history,
     listings: store,
+    readReceived: (query) =>
+      readReceived(rpc, { ...query, assets: tokens.map(({ address }) => address) }),
     ...{ check, checkSignature, quota, audience, network },
   })
   const feedback = createFeedbackMaker({

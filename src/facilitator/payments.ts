@@ -112,6 +112,7 @@ export function createPaymentFinder(options: {
         resourceUrl: readExactDetails(job).resourceUrl,
         toolName: readExactDetails(job).toolName,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
+        scheme: isUpto(job) ? 'upto' : 'exact',
       }))
     },
     async byId(settlementId) {
@@ -180,8 +181,12 @@ function toIso(at: number | null | undefined): string | null {
 }
 
 function ownReason(job: Job, reason: ReasonKey): ReasonKey {
-  const isUpto = readPermit2Details(job).facilitator !== undefined
-  return reasonFor(reason, { isUpto, isByPermit2: job.kind === PERMIT2 })
+  return reasonFor(reason, { isUpto: isUpto(job), isByPermit2: job.kind === PERMIT2 })
+}
+
+/** Returns whether a payment charged a part of a ceiling: only payers of `upto` name who may settle. */
+function isUpto(job: Job): boolean {
+  return readPermit2Details(job).facilitator !== undefined
 }
 
 /** Finds the merchant whose listing speaks for an address (lower case). */

@@ -174,7 +174,15 @@ interface Item {
   metadata: {
     title: string
     description: string
-    merchant: { id: string; name: string; official: boolean }
+    provider: string
+    merchant: {
+      id: string
+      name: string
+      official: boolean
+      claimed: boolean
+      payToProof: string | null
+      warnings: readonly object[]
+    }
     pricing: string
     asset: string
     symbol: string
@@ -188,14 +196,15 @@ interface Item {
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
   const { title, description, merchant, pricing, hostedByArcus, input, usage, rating } = metadata
-  const { id, name, official } = merchant
+  const { id, name, official, claimed, payToProof, warnings } = merchant
   return {
     resource,
     type: input.type,
     ...(input.toolName === undefined ? { method: input.method } : { toolName: input.toolName }),
     title,
     description: description.slice(0, MAX_DESCRIPTION_CHARS),
-    merchant: { id, name, official },
+    provider: metadata.provider,
+    merchant: { id, name, official, claimed, payToProof, warnings },
     pricing,
     hostedByArcus,
     accepts: accepts.map(({ scheme, network, asset, amount, extra }) => ({

@@ -110,6 +110,11 @@ export interface Merchant {
   offer: { to: Address; until: number } | null
   /** The owner whom the key of a payTo confirmed; `payToProofOf` decides whether it still counts. */
   confirmation: { owner: Address; payTo: Address } | null
+  /**
+   * The merchant of another owner whose name this one shows, or this one itself where it shows what only the operator's
+   * merchants may; and the field that shows it, such as `name` or `endpoints[0].title`.
+   */
+  nameLike: { merchantId: string; path: string } | null
   /** Unix seconds. */
   createdAt: number
   updatedAt: number
@@ -278,7 +283,10 @@ export interface ListingReader {
     target: { url: string; method?: CallMethod | undefined },
     limit: number,
   ): Promise<CatalogEntry[]>
-  /** Everything at a URL, or what of it has the method or the name of the tool; live entries first, at most `limit`. */
+  /**
+   * Everything at a URL, or what of it has the method or the name of the tool, at most `limit`: first what speaks for its
+   * payout address, and of that what is live.
+   */
   findAtUrl(
     wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
     limit: number,

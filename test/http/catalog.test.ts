@@ -111,7 +111,9 @@ describe('GET /api/merchants', () => {
         payTo: getAddress(payTo),
         official: false,
         partner: false,
-        claimed: true,
+        claimed: false,
+        payToProof: null,
+        warnings: [{ path: 'payTo', code: 'pay_to_unproven' }],
         identity: null,
       },
     ])

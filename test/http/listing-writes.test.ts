@@ -412,8 +412,8 @@ describe('the probes of a save', () => {
     })
     expect(state.nextProbeAt).toBeGreaterThan(startSeconds)
     expect(response.json().warnings).toMatchObject([
-      { path: 'endpoints[0]', code: 'unverified' },
       { path: 'payTo', code: 'pay_to_unproven' },
+      { path: 'endpoints[0]', code: 'unverified' },
     ])
   })
 

@@ -111,7 +111,11 @@ describe('the tools', () => {
         resource: `${api.url}/weather`,
         method: 'GET',
         title: 'Weather of a city',
-        merchant: { id: 'weather-house', name: 'Weather house', official: false },
+        provider: 'Weather house',
+        merchant: {
+          ...{ id: 'weather-house', name: 'Weather house', official: false },
+          ...{ claimed: true, payToProof: 'owner', warnings: [] },
+        },
         accepts: [expect.objectContaining({ amount: '10000', usd: '0.01' })],
       }),
     ])

@@ -119,6 +119,8 @@ export interface components {
         /** @description JSON Schema of the parameters. */
         inputSchema: Record<string, unknown>;
         merchant: {
+          /** @description Whether an owner lists it and is proven to be who is paid. */
+          claimed: boolean;
           id: string;
           /** @description The ERC-8004 agent of the merchant. */
           identity: {
@@ -127,6 +129,15 @@ export interface components {
           name: string;
           official: boolean;
           partner: boolean;
+          /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+          payToProof: ("owner" | "confirmation" | "operator") | null;
+          /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+          warnings: {
+            code: "pay_to_unproven" | "confusable_name";
+            message: string;
+            /** @description The field of the listing, such as `name` or `payTo`. */
+            path: string;
+          }[];
         };
         output: {
           type: string;
@@ -136,6 +147,7 @@ export interface components {
         /** @description Absent where the price is not in dollars. */
         priceUsd?: components["schemas"]["Usd"];
         pricing: "fixed" | "metered";
+        /** @description The name of the merchant, or the payout address without `payToProof`. */
         provider: string;
         rating?: components["schemas"]["Rating"];
         /** @description Symbol of the token, such as `EURC`. */
@@ -169,6 +181,8 @@ export interface components {
       /** @description The same in dollars; `null` for a price that is not in dollars. */
       livePriceUsd: components["schemas"]["Usd"] | null;
       merchant: {
+        /** @description Whether an owner lists it and is proven to be who is paid. */
+        claimed: boolean;
         id: string;
         identity: {
           agentId: string;
@@ -182,7 +196,16 @@ export interface components {
         name: string;
         official: boolean;
         partner: boolean;
+        /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+        payToProof: ("owner" | "confirmation" | "operator") | null;
         unclaimed: boolean;
+        /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+        warnings: {
+          code: "pay_to_unproven" | "confusable_name";
+          message: string;
+          /** @description The field of the listing, such as `name` or `payTo`. */
+          path: string;
+        }[];
       };
       method: components["schemas"]["CallMethod"];
       /** @description As listed, in atomic units of the asset. */
@@ -313,6 +336,8 @@ export interface components {
       /** @description The word of the payer, unchecked; may be empty. */
       tag: string;
       transaction: components["schemas"]["Hash"];
+      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
+      weight: components["schemas"]["Amount"];
     };
     /** @description Without `state` it is what a save takes. */
     ListedEndpoint: {
@@ -429,6 +454,8 @@ export interface components {
       agentId: string | null;
       /** @description Token of the first endpoint; each endpoint names its own. */
       asset: components["schemas"]["Address"];
+      /** @description Whether an owner lists it and is proven to be who is paid. */
+      claimed: boolean;
       createdAt: components["schemas"]["UnixSeconds"];
       description: string;
       endpoints: components["schemas"]["ListedEndpoint"][];
@@ -474,13 +501,13 @@ export interface components {
       } | null;
       owner: components["schemas"]["Address"] | null;
       payTo: components["schemas"]["Address"];
-      /** @description The proof that the address stands behind its owner. */
+      /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
       payToProof: ("owner" | "confirmation" | "operator") | null;
       /** @description All ratings by payments to `payTo`, also of what is not listed any more. */
       rating: {
-        /** @description Mean score, 0 to 100, with one decimal. */
+        /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
         average: number;
-        /** @description Ratings, one a payment. */
+        /** @description Ratings, one a payment, without those that weigh nothing. */
         count: number;
       } | null;
       /** @description The number of the last accepted write. */
@@ -555,9 +582,9 @@ export interface components {
     } & Record<string, unknown>;
     /** @description Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner. */
     Rating: {
-      /** @description Mean score, 0 to 100, with one decimal. */
+      /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
       average: number;
-      /** @description Ratings, one a payment. */
+      /** @description Ratings, one a payment, without those that weigh nothing. */
       count: number;
       /** @description Different payers who rated. */
       payers: number;
@@ -705,6 +732,8 @@ export interface components {
       /** @description Of an MCP tool: its name at the server. */
       toolName?: string;
       transaction: components["schemas"]["Hash"];
+      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
+      weight: components["schemas"]["Amount"];
     };
     /** @description A token in which payments are settled. */
     TakenAsset: {
@@ -1007,6 +1036,7 @@ export interface operations {
             merchants: {
               /** @description Token of the first endpoint; each endpoint names its own. */
               asset: components["schemas"]["Address"];
+              /** @description Whether an owner lists it and is proven to be who is paid. */
               claimed: boolean;
               description: string;
               endpoints: {
@@ -1044,7 +1074,16 @@ export interface operations {
               official: boolean;
               partner: boolean;
               payTo: components["schemas"]["Address"];
+              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+              payToProof: ("owner" | "confirmation" | "operator") | null;
               usage: components["schemas"]["Usage"] | null;
+              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+              warnings: {
+                code: "pay_to_unproven" | "confusable_name";
+                message: string;
+                /** @description The field of the listing, such as `name` or `payTo`. */
+                path: string;
+              }[];
             }[];
           };
         };
@@ -1957,7 +1996,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the address stands behind its owner. */
+            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -1986,6 +2025,8 @@ export interface operations {
                 arguments: "query" | "body" | "body.body" | "arguments";
                 /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
+                /** @description Whether an owner lists it and is proven to be who is paid. */
+                claimed: boolean;
                 /** @description Currency of the token, ISO 4217; `null` if not known. */
                 currency: string | null;
                 /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
@@ -1994,6 +2035,8 @@ export interface operations {
                 method: components["schemas"]["CallMethod"];
                 network: components["schemas"]["Network"];
                 payTo: components["schemas"]["Address"];
+                /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+                payToProof: ("owner" | "confirmation" | "operator") | null;
                 /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
                 /** @description Absent where the price is not in dollars. */
@@ -2005,6 +2048,13 @@ export interface operations {
                 /** @description Of an MCP tool: its name at the server. */
                 toolName?: string;
                 url: string;
+                /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+                warnings: {
+                  code: "pay_to_unproven" | "confusable_name";
+                  message: string;
+                  /** @description The field of the listing, such as `name` or `payTo`. */
+                  path: string;
+                }[];
               };
             };
             tools: Record<string, unknown>[];
@@ -2295,7 +2345,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the address stands behind its owner. */
+            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -2620,6 +2670,8 @@ export interface operations {
         content: {
           "application/json": {
             entries: {
+              /** @description Whether an owner lists it and is proven to be who is paid. */
+              claimed: boolean;
               /** @description Failed probes in a row. */
               failures: number;
               /** @description Whether it is in the default list of discovery. */
@@ -2630,6 +2682,8 @@ export interface operations {
               merchant: string;
               method: components["schemas"]["CallMethod"];
               nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+              payToProof: ("owner" | "confirmation" | "operator") | null;
               probe: {
                 checkedAt: components["schemas"]["UnixSeconds"];
                 message: string;
@@ -2641,6 +2695,13 @@ export interface operations {
               toolName?: string;
               type: "http" | "mcp";
               url: string;
+              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+              warnings: {
+                code: "pay_to_unproven" | "confusable_name";
+                message: string;
+                /** @description The field of the listing, such as `name` or `payTo`. */
+                path: string;
+              }[];
             }[];
             /** @description All of it in one sentence. */
             message: string;

@@ -29,6 +29,8 @@ interface ActivityRecorderOptions {
   isShared?: boolean
   /** Receives the merchants with new activity. */
   onRecorded?: (merchantIds: ReadonlySet<string>) => void
+  /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
+  onPaid?: (from: Address, to: Address) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -140,6 +142,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     await store.append(rows)
     const merchantIds = new Set(rows.flatMap(({ merchantId }) => merchantId ?? []))
     if (merchantIds.size > 0) options.onRecorded?.(merchantIds)
+    const settled = rows.filter(({ state }) => state === 'settled')
+    const paid = new Map(settled.map((it) => [`${it.payer} ${it.payTo}`, it]))
+    for (const { payer, payTo } of paid.values()) {
+      await options
+        .onPaid?.(refundWallets.get(payer) ?? payer, payTo)
+        .catch((err) => log.warn({ err }, 'what came back to a payer could not be noted'))
+    }
   }
 
   function startFlush(): Promise<void> {

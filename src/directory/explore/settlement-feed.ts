@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Settlement } from '../../api/explore.js'
+import { markedName } from '../../store/listing-warnings.js'
 import type { ListingReader } from '../../store/listings.js'
 import { isPublicPayee } from '../../store/ownership.js'
 import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
@@ -64,7 +65,9 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
   async function tell(payments: readonly SettledPayment[]): Promise<Settlement[]> {
     const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
-    const names = new Map(found.filter(isPublicPayee).map(({ id, name }) => [id, { id, name }]))
+    const names = new Map(
+      found.filter(isPublicPayee).map((it) => [it.id, { id: it.id, name: markedName(it) }]),
+    )
     return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
       const token = paidToken(tokens, asset)
       return {

@@ -5,13 +5,7 @@ import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/ownership.js'
-import {
-  type BazaarResource,
-  type BazaarStatus,
-  bazaarOf,
-  canonicalUrl,
-  parseBazaar,
-} from '../../x402/bazaar.js'
+import { type BazaarResource, type BazaarStatus, canonicalUrl } from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json.js'
 import { describeEndpoint } from './draft.js'
 import type { InfoCheck } from './info-check.js'

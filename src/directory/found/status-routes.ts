@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type ListingStatus, statusAnswer } from '../../api/discovery.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { choiceParameter, nameParameter, readQuery, textParameter } from '../../http/query.js'
+import { standingOf } from '../../store/listing-warnings.js'
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
 import { canonicalUrl } from '../../x402/bazaar.js'
@@ -123,6 +124,7 @@ function toStatus(entry: CatalogEntry): ListingStatus['entries'][number] {
     method,
     ...(toolName === undefined ? {} : { toolName }),
     merchant: merchant.id,
+    ...standingOf(merchant),
     status: isHidden ? 'hidden' : status,
     isListed: !isHidden && (status === 'live' || isPending),
     reason: reasonOf(entry),

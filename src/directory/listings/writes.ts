@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'arcus-client/listing'
 import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
+import { quote } from 'arcus-client/text'
 import type { Address } from 'viem'
 import type { z } from 'zod'
 import type {
@@ -10,6 +11,7 @@ import type {
   ListingStore,
   Merchant,
 } from '../../store/listings.js'
+import { findReserved } from '../../store/names.js'
 import { parametersIn } from '../../x402/calls.js'
 import { type Stablecoin, tokenOfPrice } from '../../x402/currencies.js'
 import { listingFault, missingFault, WriteFault } from './faults.js'
@@ -118,6 +120,7 @@ export function createWrites(options: WritesOptions) {
         payToOf: ({ payTo }) => payTo,
       })
       const { endpoints: written, ...described } = checked.body
+      checkName(described, checked.merchant)
       const endpoints = inTokens(written, tokens)
       const [{ asset }] = endpoints as [ListedEndpoint]
       const known = checked.merchant === undefined ? [] : await listings.endpointsOf(merchantId)
@@ -163,6 +166,17 @@ export function createWrites(options: WritesOptions) {
       return { kind: 'confirm', owner }
     }),
   }
+}
+
+/**
+ * Refuses a name with a word or a sign by which readers know the operator's own merchants. An official merchant that is
+ * still paid at the same address may have it. Throws a `WriteFault`.
+ */
+function checkName({ name, payTo }: Pick<Merchant, 'name' | 'payTo'>, before?: Merchant): void {
+  const found = findReserved(name)
+  if (found === undefined || (before?.isOfficial === true && before.payTo === payTo)) return
+  const message = `must not show ${quote(found)}, which stands for merchants run by the operator of this directory`
+  throw listingFault([{ path: 'name', message }])
 }
 
 /** Returns the endpoints with the tokens of their prices. Throws a `WriteFault` for a token that is not settled. */

@@ -467,7 +467,15 @@ describe('hostile text', () => {
 
 describe("an owner's listing", () => {
   it('stays as it is when the same URL and method are paid', async () => {
-    await listings.list('weather')
+    await listings.write(
+      'weather',
+      {
+        kind: 'save',
+        merchant: { name: 'Weather', description: '', network, asset, payTo },
+        endpoints: [anEndpoint()],
+      },
+      payTo,
+    )
     const before = await entries()
     expect(await offer()).toEqual({ first: { status: 'success' }, later: { status: 'success' } })
     expect(await entries()).toEqual(before)

@@ -78,7 +78,7 @@ const wideFilter = {
 }
 
 const rankedCursor = nameParameter()
-  .regex(/^([0-9]{1,2})-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .regex(/^([0-9]{1,3})-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
   .describe('`cursor` of the page before.')
 

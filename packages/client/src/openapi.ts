@@ -629,8 +629,21 @@ export interface components {
       /** @description `settlement-status`: where to follow it. `facilitator-attestation`: the signed statement, where settlements are attested. */
       extensions?: {
         "settlement-status"?: {
+          /** @description The same, in the form of x402. */
+          info: {
+            /** @description The id of the payment in this service. */
+            paymentId: string;
+            /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+            status: "pending" | "completed" | "failed";
+            /**
+             * Format: uri
+             * @description Its answer has the same `status`, now or later.
+             */
+            statusUrl: string;
+          };
           /** @description The id of the payment in this service. */
           paymentId: string;
+          schema: Record<string, unknown>;
           /** @description `completed`: on chain. `failed`: not settled and not on chain. */
           status: "pending" | "completed" | "failed";
           /**
@@ -653,8 +666,21 @@ export interface components {
       /** @description `settlement-status`, while the payment is pending. */
       extensions?: {
         "settlement-status"?: {
+          /** @description The same, in the form of x402. */
+          info: {
+            /** @description The id of the payment in this service. */
+            paymentId: string;
+            /** @description `completed`: on chain. `failed`: not settled and not on chain. */
+            status: "pending" | "completed" | "failed";
+            /**
+             * Format: uri
+             * @description Its answer has the same `status`, now or later.
+             */
+            statusUrl: string;
+          };
           /** @description The id of the payment in this service. */
           paymentId: string;
+          schema: Record<string, unknown>;
           /** @description `completed`: on chain. `failed`: not settled and not on chain. */
           status: "pending" | "completed" | "failed";
           /**

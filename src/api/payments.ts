@@ -103,13 +103,19 @@ const settlementStatus = z
   .describe('`completed`: on chain. `failed`: not settled and not on chain.')
 const paymentId = z.string().describe('The id of the payment in this service.')
 
+const followed = {
+  status: settlementStatus,
+  paymentId,
+  statusUrl: z.url().describe('Its answer has the same `status`, now or later.'),
+}
+
 const settleExtensions = z
   .looseObject({
     'settlement-status': z
       .object({
-        status: settlementStatus,
-        paymentId,
-        statusUrl: z.url().describe('Its answer has the same `status`, now or later.'),
+        ...followed,
+        info: z.object(followed).describe('The same, in the form of x402.'),
+        schema: anyObject,
       })
       .optional(),
   })

@@ -13,6 +13,8 @@ export const settlementStatuses = {
   failed: 'failed',
 } as const satisfies Record<Job['state'], string>
 
+const infoSchema = { type: 'object', required: ['status', 'paymentId', 'statusUrl'] } as const
+
 /**
  * Adds the extension to an answer of settle that is a success or pending. `statusUrl` leads to the answer with the same
  * `status`. A charge of nothing and a payment without a row have no status to follow.
@@ -25,9 +27,9 @@ export function withSettlementStatus(
   const isPending = body.errorReason === reasons.settlementPending.code
   if (paymentId === undefined || !(body.success || isPending)) return result
   const status = body.success ? 'completed' : 'pending'
-  const told = { status, paymentId, statusUrl: statusUrl(paymentId) }
-  return {
-    ...result,
-    body: { ...body, extensions: { ...body.extensions, [SETTLEMENT_STATUS]: told } },
-  }
+  const info = { status, paymentId, statusUrl: statusUrl(paymentId) }
+  // Others have the members in the extension itself; x402 has them in `info`, without which mppx refuses the whole answer.
+  const extension = { ...info, info, schema: infoSchema }
+  const extensions = { ...body.extensions, [SETTLEMENT_STATUS]: extension }
+  return { ...result, body: { ...body, extensions } }
 }

@@ -22,8 +22,14 @@ const settle = (body: unknown) => world.post('/settle', body)
 
 /** Returns the extension of an answer and what its address answers with. */
 async function follow({ body }: { body: { extensions?: Record<string, unknown> } }) {
-  const told = body.extensions?.['settlement-status'] as Record<string, string> | undefined
-  if (told === undefined) return undefined
+  const extension = body.extensions?.['settlement-status'] as
+    | (Record<string, string> & { info: unknown; schema: { required: string[] } })
+    | undefined
+  if (extension === undefined) return undefined
+  const { info, schema, ...told } = extension
+  // The members are there twice: as other facilitators have them, and as x402 has those of every extension.
+  expect(info).toEqual(told)
+  expect(schema.required).toEqual(Object.keys(told))
   const { pathname, search } = new URL(told.statusUrl as string)
   const found = await fetch(world.url + pathname + search)
   return { told, found: (await found.json()) as Record<string, unknown> }

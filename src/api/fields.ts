@@ -141,7 +141,9 @@ export const payToProof = z
 
 /** The members by which every public answer shows who stands behind a listing. */
 export const standing = {
-  claimed: z.boolean().describe('Whether an owner lists it and is proven to be who is paid.'),
+  claimed: z
+    .boolean()
+    .describe('Whether an owner lists it, for whom the payout address is proven.'),
   payToProof,
   warnings: z
     .array(

@@ -26,7 +26,7 @@ export function publicWarnings(merchant: Merchant): ListingWarning[] {
 }
 
 function unprovenWarning({ payTo }: Merchant): ListingWarning {
-  const message = `Nobody has proven that this listing is by whoever is paid at ${getAddress(payTo)}: its name and texts may be a stranger's.`
+  const message = `Nobody has proven that this listing is by the owner of the address that is paid, ${getAddress(payTo)}: its name and texts may be a stranger's.`
   return { path: 'payTo', code: 'pay_to_unproven', message }
 }
 

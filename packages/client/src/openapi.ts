@@ -49,7 +49,6 @@ export interface routes {
   "GET /health": operations["getHealth"];
   "GET /metrics": operations["getMetrics"];
   "GET /openapi.json": operations["getOpenApi"];
-  "GET /payments/status/{paymentId}": operations["getSettlementStatus"];
   "GET /payments/{network}/{payer}/{nonce}": operations["getPayment"];
   "GET /payments/{network}/{payer}/{nonce}/attestation": operations["getAttestation"];
   "GET /payments/{network}/{payer}/{nonce}/receipt": operations["getReceipt"];
@@ -120,6 +119,8 @@ export interface components {
         /** @description JSON Schema of the parameters. */
         inputSchema: Record<string, unknown>;
         merchant: {
+          /** @description Whether an owner lists it, for whom the payout address is proven. */
+          claimed: boolean;
           id: string;
           /** @description The ERC-8004 agent of the merchant. */
           identity: {
@@ -128,6 +129,15 @@ export interface components {
           name: string;
           official: boolean;
           partner: boolean;
+          /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+          payToProof: ("owner" | "confirmation" | "operator") | null;
+          /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+          warnings: {
+            code: "pay_to_unproven" | "confusable_name";
+            message: string;
+            /** @description The field of the listing, such as `name` or `payTo`. */
+            path: string;
+          }[];
         };
         output: {
           type: string;
@@ -137,6 +147,7 @@ export interface components {
         /** @description Absent where the price is not in dollars. */
         priceUsd?: components["schemas"]["Usd"];
         pricing: "fixed" | "metered";
+        /** @description The name of the merchant, or the payout address without `payToProof`. */
         provider: string;
         rating?: components["schemas"]["Rating"];
         /** @description Symbol of the token, such as `EURC`. */
@@ -170,6 +181,8 @@ export interface components {
       /** @description The same in dollars; `null` for a price that is not in dollars. */
       livePriceUsd: components["schemas"]["Usd"] | null;
       merchant: {
+        /** @description Whether an owner lists it, for whom the payout address is proven. */
+        claimed: boolean;
         id: string;
         identity: {
           agentId: string;
@@ -183,7 +196,16 @@ export interface components {
         name: string;
         official: boolean;
         partner: boolean;
+        /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+        payToProof: ("owner" | "confirmation" | "operator") | null;
         unclaimed: boolean;
+        /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+        warnings: {
+          code: "pay_to_unproven" | "confusable_name";
+          message: string;
+          /** @description The field of the listing, such as `name` or `payTo`. */
+          path: string;
+        }[];
       };
       method: components["schemas"]["CallMethod"];
       /** @description As listed, in atomic units of the asset. */
@@ -240,7 +262,7 @@ export interface components {
       kinds: {
         extra: {
           assets: components["schemas"]["TakenAsset"][];
-          /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
+          /** @description How `exact` moves the tokens. */
           assetTransferMethods?: ("eip3009" | "permit2")[];
           /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
           facilitatorAddress?: components["schemas"]["Address"];
@@ -314,6 +336,8 @@ export interface components {
       /** @description The word of the payer, unchecked; may be empty. */
       tag: string;
       transaction: components["schemas"]["Hash"];
+      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
+      weight: components["schemas"]["Amount"];
     };
     /** @description Without `state` it is what a save takes. */
     ListedEndpoint: {
@@ -428,6 +452,8 @@ export interface components {
       agentId: string | null;
       /** @description Token of the first endpoint; each endpoint names its own. */
       asset: components["schemas"]["Address"];
+      /** @description Whether an owner lists it, for whom the payout address is proven. */
+      claimed: boolean;
       createdAt: components["schemas"]["UnixSeconds"];
       description: string;
       endpoints: components["schemas"]["ListedEndpoint"][];
@@ -473,13 +499,13 @@ export interface components {
       } | null;
       owner: components["schemas"]["Address"] | null;
       payTo: components["schemas"]["Address"];
-      /** @description The proof that the address stands behind its owner. */
+      /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
       payToProof: ("owner" | "confirmation" | "operator") | null;
       /** @description All ratings by payments to `payTo`, also of what is not listed any more. */
       rating: {
-        /** @description Mean score, 0 to 100, with one decimal. */
+        /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
         average: number;
-        /** @description Ratings, one a payment. */
+        /** @description Ratings, one a payment, without those that weigh nothing. */
         count: number;
       } | null;
       /** @description The number of the last accepted write. */
@@ -514,8 +540,6 @@ export interface components {
       network: components["schemas"]["Network"];
       nonce: components["schemas"]["Hash"];
       payer: components["schemas"]["Address"];
-      /** @description The same id, under the name that other facilitators use. */
-      paymentId: string;
       payTo: components["schemas"]["Address"];
       /** @description When its transaction was sent; `null` without one, and for one of somebody else. */
       sentAt: components["schemas"]["Time"] | null;
@@ -523,8 +547,6 @@ export interface components {
       settlementId: string;
       /** @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain. */
       state: "queued" | "submitted" | "confirmed" | "failed";
-      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-      status: "pending" | "completed" | "failed";
       /** @description Of the asset; `null` for one that is no longer taken. */
       symbol: string | null;
       transaction: components["schemas"]["Hash"] | null;
@@ -558,9 +580,9 @@ export interface components {
     } & Record<string, unknown>;
     /** @description Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner. */
     Rating: {
-      /** @description Mean score, 0 to 100, with one decimal. */
+      /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
       average: number;
-      /** @description Ratings, one a payment. */
+      /** @description Ratings, one a payment, without those that weigh nothing. */
       count: number;
       /** @description Different payers who rated. */
       payers: number;
@@ -626,33 +648,8 @@ export interface components {
     SettleAnswer: {
       /** @description What moved on chain, for `upto` and `batch-settlement`. */
       amount?: components["schemas"]["Amount"];
-      /** @description `settlement-status`: where to follow it. `facilitator-attestation`: the signed statement, where settlements are attested. */
-      extensions?: {
-        "settlement-status"?: {
-          /** @description The same, in the form of x402. */
-          info: {
-            /** @description The id of the payment in this service. */
-            paymentId: string;
-            /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-            status: "pending" | "completed" | "failed";
-            /**
-             * Format: uri
-             * @description Its answer has the same `status`, now or later.
-             */
-            statusUrl: string;
-          };
-          /** @description The id of the payment in this service. */
-          paymentId: string;
-          schema: Record<string, unknown>;
-          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-          status: "pending" | "completed" | "failed";
-          /**
-           * Format: uri
-           * @description Its answer has the same `status`, now or later.
-           */
-          statusUrl: string;
-        };
-      } & Record<string, unknown>;
+      /** @description `facilitator-attestation`: the signed statement, where settlements are attested. */
+      extensions?: Record<string, unknown>;
       /** @description State of the payment channel, for `batch-settlement`. */
       extra?: Record<string, unknown>;
       network: components["schemas"]["Network"];
@@ -663,33 +660,6 @@ export interface components {
       /** @description One sentence with the expected and the actual value. */
       errorMessage: string;
       errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
-      /** @description `settlement-status`, while the payment is pending. */
-      extensions?: {
-        "settlement-status"?: {
-          /** @description The same, in the form of x402. */
-          info: {
-            /** @description The id of the payment in this service. */
-            paymentId: string;
-            /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-            status: "pending" | "completed" | "failed";
-            /**
-             * Format: uri
-             * @description Its answer has the same `status`, now or later.
-             */
-            statusUrl: string;
-          };
-          /** @description The id of the payment in this service. */
-          paymentId: string;
-          schema: Record<string, unknown>;
-          /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-          status: "pending" | "completed" | "failed";
-          /**
-           * Format: uri
-           * @description Its answer has the same `status`, now or later.
-           */
-          statusUrl: string;
-        };
-      } & Record<string, unknown>;
       network: string;
       payer?: components["schemas"]["Address"];
       success: false;
@@ -714,15 +684,6 @@ export interface components {
       network: components["schemas"]["Network"];
       symbol: string | null;
       transaction: components["schemas"]["Hash"];
-    };
-    SettlementStatus: {
-      network: components["schemas"]["Network"];
-      /** @description The id of the payment in this service. */
-      paymentId: string;
-      /** @description `completed`: on chain. `failed`: not settled and not on chain. */
-      status: "pending" | "completed" | "failed";
-      transaction: components["schemas"]["Hash"] | null;
-      updatedAt: components["schemas"]["Time"];
     };
     /** @description Settles since a full hour. */
     Settling: {
@@ -769,6 +730,8 @@ export interface components {
       /** @description Of an MCP tool: its name at the server. */
       toolName?: string;
       transaction: components["schemas"]["Hash"];
+      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
+      weight: components["schemas"]["Amount"];
     };
     /** @description A token in which payments are settled. */
     TakenAsset: {
@@ -1071,6 +1034,7 @@ export interface operations {
             merchants: {
               /** @description Token of the first endpoint; each endpoint names its own. */
               asset: components["schemas"]["Address"];
+              /** @description Whether an owner lists it, for whom the payout address is proven. */
               claimed: boolean;
               description: string;
               endpoints: {
@@ -1108,7 +1072,16 @@ export interface operations {
               official: boolean;
               partner: boolean;
               payTo: components["schemas"]["Address"];
+              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+              payToProof: ("owner" | "confirmation" | "operator") | null;
               usage: components["schemas"]["Usage"] | null;
+              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+              warnings: {
+                code: "pay_to_unproven" | "confusable_name";
+                message: string;
+                /** @description The field of the listing, such as `name` or `payTo`. */
+                path: string;
+              }[];
             }[];
           };
         };
@@ -1732,17 +1705,17 @@ export interface operations {
               cursor: number;
               /** @description The last delivery that was taken. */
               deliveredAt: components["schemas"]["Time"] | null;
-              /** @description Failed deliveries or challenges in a row. */
+              /** @description Failed deliveries in a row. */
               failures: number;
               id: string;
               /** @description Events were dropped before they were delivered. */
               isLossy: boolean;
-              /** @description Why the last call failed. */
+              /** @description Why the last delivery failed. */
               lastError: string | null;
-              /** @description When a failed delivery, or an unanswered challenge, is tried again. */
+              /** @description When a failed delivery is tried again. */
               nextAt: components["schemas"]["Time"] | null;
-              /** @description `unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410. */
-              state: "unconfirmed" | "active" | "retrying" | "parked";
+              /** @description `parked` after three days of failures, or when the receiver answered 410. */
+              state: "active" | "retrying" | "parked";
               types: string[];
               url: string;
             }[];
@@ -1774,7 +1747,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered. */
+      /** @description With the secret of a new one, which is shown this once. */
       200: {
         content: {
           "application/json": {
@@ -2021,7 +1994,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the address stands behind its owner. */
+            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -2050,6 +2023,8 @@ export interface operations {
                 arguments: "query" | "body" | "body.body" | "arguments";
                 /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
+                /** @description Whether an owner lists it, for whom the payout address is proven. */
+                claimed: boolean;
                 /** @description Currency of the token, ISO 4217; `null` if not known. */
                 currency: string | null;
                 /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
@@ -2058,6 +2033,8 @@ export interface operations {
                 method: components["schemas"]["CallMethod"];
                 network: components["schemas"]["Network"];
                 payTo: components["schemas"]["Address"];
+                /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+                payToProof: ("owner" | "confirmation" | "operator") | null;
                 /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
                 /** @description Absent where the price is not in dollars. */
@@ -2069,6 +2046,13 @@ export interface operations {
                 /** @description Of an MCP tool: its name at the server. */
                 toolName?: string;
                 url: string;
+                /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+                warnings: {
+                  code: "pay_to_unproven" | "confusable_name";
+                  message: string;
+                  /** @description The field of the listing, such as `name` or `payTo`. */
+                  path: string;
+                }[];
               };
             };
             tools: Record<string, unknown>[];
@@ -2359,7 +2343,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the address stands behind its owner. */
+            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -2682,6 +2666,8 @@ export interface operations {
         content: {
           "application/json": {
             entries: {
+              /** @description Whether an owner lists it, for whom the payout address is proven. */
+              claimed: boolean;
               /** @description Failed probes in a row. */
               failures: number;
               /** @description Whether it is in the default list of discovery. */
@@ -2692,6 +2678,8 @@ export interface operations {
               merchant: string;
               method: components["schemas"]["CallMethod"];
               nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+              payToProof: ("owner" | "confirmation" | "operator") | null;
               probe: {
                 checkedAt: components["schemas"]["UnixSeconds"];
                 message: string;
@@ -2703,6 +2691,13 @@ export interface operations {
               toolName?: string;
               type: "http" | "mcp";
               url: string;
+              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
+              warnings: {
+                code: "pay_to_unproven" | "confusable_name";
+                message: string;
+                /** @description The field of the listing, such as `name` or `payTo`. */
+                path: string;
+              }[];
             }[];
             /** @description All of it in one sentence. */
             message: string;
@@ -2923,22 +2918,6 @@ export interface operations {
             payments: components["schemas"]["PaymentStatus"][];
             transaction: components["schemas"]["Hash"];
           };
-        };
-      };
-    };
-  };
-  getSettlementStatus: {
-    parameters: {
-      path: {
-        /** @description As a settle was answered with. */
-        paymentId: string;
-      };
-    };
-    responses: {
-      /** @description Its status. */
-      200: {
-        content: {
-          "application/json": components["schemas"]["SettlementStatus"];
         };
       };
     };
@@ -3219,7 +3198,7 @@ export interface operations {
             kinds: {
               extra: {
                 assets: components["schemas"]["TakenAsset"][];
-                /** @description How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
+                /** @description How `exact` moves the tokens. */
                 assetTransferMethods?: ("eip3009" | "permit2")[];
                 /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
                 facilitatorAddress?: components["schemas"]["Address"];

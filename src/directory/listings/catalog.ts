@@ -296,7 +296,7 @@ export interface Standing extends Priced {
   evidence: Evidence
   /** Unix seconds of its creation. */
   since: number
-  /** Whether it comes after all others in any order, because nobody has proven that it is by who is paid. */
+  /** Whether it comes after all others in any order, because its payout address is not proven. */
   isLast: boolean
 }
 

@@ -9,10 +9,8 @@ import { isAlone } from './queue.js'
 export const MAX_IN_FLIGHT = 16
 /** A job that travels alone takes a place that fifty could share, so these have at most half of a wallet's places. */
 const MAX_SINGLES = MAX_IN_FLIGHT / 2
-/** Of either number one payer has at most three quarters. */
-const PAYERS_SHARE = 3 / 4
-/** One payer's jobs under way take at most this share of a block: those of others always fit in the next one. */
-const PAYERS_BLOCK_SHARE = 7 / 8
+/** One payer has at most this share of either, and of the gas of a block: those of others always fit in the next one. */
+const PAYERS_SHARE = 7 / 8
 
 export interface BlockMeasure {
   /** The gas of a block. */
@@ -58,7 +56,7 @@ export function measureShares(
   }
   // Other processes send with the other wallets, and each measures only its own.
   const held = lanes.filter((lane) => lane.isHeld()).length / lanes.length
-  const mostGas = Number(blockGas) * PAYERS_BLOCK_SHARE * held
+  const mostGas = Number(blockGas) * PAYERS_SHARE * held
 
   return (lane) => {
     const use = uses.get(lane) as LaneUse

@@ -9,8 +9,8 @@ import { aSignedPayment } from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 const WAIT_SECONDS = 12
-/** Three wallets, and six places of each for one payer whose payments travel alone. */
-const PLACES = 18
+/** Three wallets, and seven places of each for one payer whose payments travel alone. */
+const PLACES = 21
 
 let world: World
 beforeAll(async () => {

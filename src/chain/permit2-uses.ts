@@ -30,6 +30,7 @@ import {
   type BlockRange,
   type FoundLog,
   findReceiptAnywhere,
+  LOG_RANGE_BLOCKS,
   type LogFilter,
   type Receipt,
   readBlockLogs,
@@ -48,14 +49,14 @@ const TRANSACTIONS_AT_ONCE = 50
 /** Traces cost a node much: transactions beyond this number count as untraced. */
 const MAX_TRACES = 10
 /** The heights at which a bit of the nonces is read in one round trip. */
-const HEIGHTS_AT_ONCE = 12
+const HEIGHTS_AT_ONCE = 8
 
 /**
  * Makes the search for settlements and cancellations of Permit2 authorizations; `now` is monotonic, for tests.
  *
- * Permit2 keeps a bit for each nonce, and logs only its cancellation. So the block in which the bit was set is found by
- * reading it at several heights, and whatever used the nonce is in that block. Nodes that do not keep the state of old
- * blocks are asked for the logs of every block instead.
+ * Permit2 keeps a bit for each nonce, and logs only its cancellation. Where the logs do not prove the use, the block in
+ * which the bit was set is found by reading it at several heights: whatever used the nonce is in that block. Nodes that do
+ * not keep the state of old blocks are asked for the logs of every block instead.
  */
 export function createPermit2Uses(
   rpc: Rpc,
@@ -70,11 +71,17 @@ export function createPermit2Uses(
       now,
     )
   const search = createSearch(traces)
-  const searchHint = createSearch(async () => undefined)
+  const searchHint = createSearch(noTraces)
 
   return async (expected, afterBlock, headBlock, purpose) => {
     if (purpose === 'hint') return searchHint(expected, afterBlock, headBlock)
-    const block = await findBlockOfUse(rpc, expected, afterBlock, headBlock)
+    // Most uses are recent and plain, and then the logs of some blocks are all that it takes.
+    const isRecent = afterBlock < headBlock && headBlock - afterBlock <= LOG_RANGE_BLOCKS
+    const blocks = { from: afterBlock + 1, to: headBlock }
+    const plain = isRecent ? await findInRange(rpc, expected, blocks, noTraces) : undefined
+    if (plain !== undefined && !isDoubtful(plain.use)) return plain.use
+    const guess = plain?.blockNumber
+    const block = await findBlockOfUse(rpc, expected, [afterBlock, headBlock], guess)
     if (block === undefined) return search(expected, afterBlock, headBlock)
     const logs = await readBlockLogs(rpc, filterOf(expected), block)
     const found = await findAmong(rpc, expected, logs, traces, () => true)
@@ -89,19 +96,30 @@ export function createPermit2Uses(
   }
 }
 
+const noTraces: ReadEffectiveCalls = async () => undefined
+
+/** Tells whether a trace, or another block, may show another end than this. */
+function isDoubtful({ state }: AuthorizationUse): boolean {
+  return state === 'cancelled' || state === 'untraced'
+}
+
 /**
- * Finds the block after `afterBlock` in which the nonce was used. Returns `undefined` where nodes do not have the state of
- * these blocks, or the nonce was used before them.
+ * Finds the block in which the nonce was used, among those after the first of these and up to the last; `guess` is tried
+ * before the others. Returns `undefined` where nodes do not have the state of these blocks, or the nonce was used before.
  */
 async function findBlockOfUse(
   rpc: Rpc,
   expected: Permit2Transfer,
-  afterBlock: number,
-  headBlock: number,
+  [afterBlock, headBlock]: readonly [number, number],
+  guess: number | undefined,
 ): Promise<number | undefined> {
   let [unused, used] = [afterBlock, headBlock]
   try {
     if (unused >= used) return undefined
+    if (guess !== undefined) {
+      const [before, after] = await readBits(rpc, expected, [guess - 1, guess])
+      if (before === false && after === true) return guess
+    }
     const ends = await readBits(rpc, expected, [unused, used])
     if (ends[0] !== false || ends[1] !== true) return undefined
     while (used - unused > 1) {

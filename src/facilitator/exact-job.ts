@@ -250,8 +250,11 @@ export async function examineUse(
           )
     case 'otherUse': {
       const message = `Something other than this payment used the nonce in block ${use.blockNumber}`
-      const ours = own && `, so its call in transaction ${own.transactionHash} failed`
-      return failed(reject('nonceAlreadyUsed', `${message}${ours ?? ''}.`))
+      const sent = own?.transactionHash ?? job.transaction
+      if (sent === null || !(await isOurs(job, sent))) {
+        return failed(reject('nonceAlreadyUsed', `${message}.`))
+      }
+      return usedBy(sent, `${message}, so ${sent}, which was sent for it, could not settle it.`)
     }
     case 'untraced': {
       const { blockNumber, transactionHash: transaction } = use.receipt

@@ -232,7 +232,10 @@ export function createTrackedJobs(
       for (const entry of findAll(jobIds)) {
         entry.mayBeOut.add(hash)
         entry.isRefusedByAll = false
-        update({ ...entry.job, state: 'submitted', transaction: hash })
+        const { message, transaction } = entry.job
+        // One of others that may have settled the job stays named.
+        const named = message == null ? hash : transaction
+        update({ ...entry.job, state: 'submitted', transaction: named })
       }
     },
     update,

@@ -367,7 +367,8 @@ async function recordAttempt(
        INSERT INTO attempt_jobs (hash, position, job_id)
        SELECT $4, place - 1, id FROM kept, unnest($13::text[]) WITH ORDINALITY AS j (id, place) ON CONFLICT DO NOTHING)
      , submitted AS (
-       UPDATE jobs SET state = 'submitted', "transaction" = $4, updated_at = $12,
+       UPDATE jobs SET state = 'submitted', updated_at = $12,
+         "transaction" = CASE WHEN message IS NULL THEN $4 ELSE "transaction" END,
          delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
          delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        FROM kept WHERE id = ANY($13::text[]) AND is_open)

@@ -283,8 +283,10 @@ function prepareSettlementStatements(database: Database) {
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(
-      // A job that is signed for the first time was never delivered, though a restored database may have marked it so.
-      `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?,
+      // A job that is signed for the first time was never delivered, though a restored database may have marked it so. One
+      // with a message names a transaction of others, which may have settled it.
+      `UPDATE jobs SET state = 'submitted',
+         "transaction" = CASE WHEN message IS NULL THEN ? ELSE "transaction" END, updated_at = ?,
          delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
          delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        WHERE id = ? AND state IN ('queued', 'submitted')`,

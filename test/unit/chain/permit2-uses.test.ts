@@ -309,6 +309,30 @@ describe.each([
   })
 })
 
+describe('a recent use', () => {
+  const search = () => createPermit2Uses(rpc, () => 0)(exact, HEAD - 100, HEAD)
+  const states = () => asked.filter((method) => method === 'eth_call').length
+
+  it('by a direct call is found by one query, without the state of any block', async () => {
+    usedIn = 19_990
+    mined = [{ hash: hash('aa'), block: 19_990, to: proxy, input: own, logs: pair }]
+    expect(await search()).toMatchObject({ state: 'paid' })
+    expect([queries, states()]).toEqual([1, 0])
+  })
+
+  it('is no cancellation of a nonce that a contract had used in an older block', async () => {
+    usedIn = 19_990
+    const trace = traceOf(own, [run(own)])
+    mined = [
+      { hash: hash('aa'), block: 19_990, input: own, logs: pair, trace },
+      { hash: hash('bb'), block: 19_995, logs: [cancelled()] },
+    ]
+    expect(await search()).toMatchObject({ state: 'paid' })
+    mined = [{ ...(mined[0] as Mined), trace: {} }, ...mined.slice(1)]
+    expect((await search()).state).toBe('untraced')
+  })
+})
+
 describe('the block in which a nonce was used', () => {
   it.each([1_001, 1_002, 1_500, 12_345, HEAD - 1, HEAD])('is found: %i', async (block) => {
     usedIn = block
@@ -384,7 +408,8 @@ describe('without the state of old blocks', () => {
     mined = [{ hash: hash('bb'), block: 19_990, logs: [cancelled()] }]
     const use = await createPermit2Uses(rpc)(exact, HEAD - 100, HEAD)
     expect(use).toEqual({ state: 'cancelled', transaction: hash('bb') })
-    expect(queries).toBe(1)
+    // Once for what needs no trace, and once more with traces.
+    expect(queries).toBe(2)
   })
 
   it('a cancellation is told once every older block was searched', async () => {

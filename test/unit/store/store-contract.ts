@@ -696,6 +696,10 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         // It is not one of ours, and backs nothing yet.
         expect(await journal.findByTransaction(foreign)).toEqual([])
         expect(await journal.findSigned(network, job.id)).toBeUndefined()
+        const attempt = anAttempt({ jobIds: [job.id] })
+        await recordAttempt(attempt)
+        expect(await find(job)).toMatchObject(named)
+        expect(await journal.findSigned(network, job.id)).toBe(attempt.hash)
         await decide(job)
         expect(await find(job)).toMatchObject({ state: 'confirmed', message: null })
       })

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { checkSchema } from '../../src/directory/listings/schema-check.js'
 
 /**
- * Another implementation of the standard, which compiles schemas and therefore takes long for those of strangers. It does
- * not count `contains` for `unevaluatedItems`, which is therefore left out here.
+ * Another implementation of the standard, which compiles schemas and therefore takes long for those of strangers. It
+ * departs from the standard in `contains` with `prefixItems` or `unevaluatedItems`, which are therefore left out here.
  */
 const ajv = new Ajv2020({
   strict: false,
@@ -59,9 +59,6 @@ const schema = fc.letrec<{ any: unknown; object: Record<string, unknown> }>((tie
     uniqueItems: fc.boolean(),
     prefixItems: several,
     items: any,
-    contains: any,
-    minContains: count,
-    maxContains: count,
     properties: byName,
     patternProperties: fc.dictionary(pattern, any, { maxKeys: 2, noNullPrototype: true }),
     additionalProperties: any,
@@ -105,9 +102,18 @@ it('a schema and a value are judged as another implementation of the standard ju
   )
 }, 60_000)
 
+// References that lead outside are refused before, by `schemaProblem`.
 it('a keyword with a value of the wrong form is refused wherever that one refuses it', () => {
   const keywords = rooted.chain((it) =>
-    fc.tuple(fc.constant(it), fc.constantFrom(...Object.keys(it), 'title', '$comment'), value),
+    fc.tuple(
+      fc.constant(it),
+      fc.constantFrom(
+        ...Object.keys(it).filter((keyword) => keyword !== '$ref'),
+        'title',
+        '$comment',
+      ),
+      value,
+    ),
   )
   fc.assert(
     fc.property(keywords, ([it, keyword, wrong]) => {

@@ -168,7 +168,7 @@ export function readSchema(root: Schema, spend: (keywords: number) => void): Sch
 /** Follows the JSON pointer in a reference such as `#/$defs/a`; `undefined` when it leads nowhere. */
 function follow(root: Schema, reference: string): unknown {
   const [first, ...steps] = decoded(reference.slice(1)).split('/')
-  if (first !== '') return undefined
+  if (first !== '' || !reference.startsWith('#')) return undefined
   let value: unknown = root
   for (const step of steps) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')

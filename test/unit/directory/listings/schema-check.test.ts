@@ -27,6 +27,16 @@ describe('a schema and its example', () => {
     expect(faultOf({ properties: { a: tuple } }, { a: ['x', 1] })).toBe('value')
   })
 
+  it('may say how many items of a kind a list has', () => {
+    const strings = { contains: { type: 'string' } }
+    expect(faultOf(strings, [1, 'a'])).toBeUndefined()
+    expect(faultOf(strings, [1])).toBe('value')
+    expect(faultOf({ ...strings, prefixItems: [true] }, [])).toBe('value')
+    expect(faultOf({ ...strings, minContains: 0 }, [])).toBeUndefined()
+    expect(faultOf({ ...strings, minContains: 2, maxContains: 2 }, ['a', 1, 'b'])).toBeUndefined()
+    expect(faultOf({ ...strings, maxContains: 1 }, ['a', 'b'])).toBe('value')
+  })
+
   it('leave alone what a keyword has looked at, also in another schema for the same value', () => {
     const closed = { allOf: [{ properties: { a: true } }], unevaluatedProperties: false }
     expect(faultOf(closed, { a: 1 })).toBeUndefined()

@@ -345,7 +345,14 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     expect(body.errorMessage).toMatch(/used the nonce in block \d+/)
     // It is not the patience with nodes that lag, which is a minute.
     expect(Date.now() - minedAt).toBeLessThan(8_000)
-    const receipt = await call<{ status: Hex }>(world.chainUrl, 'eth_getTransactionReceipt', [own])
-    expect(receipt.status).toBe('0x0')
+    await vi.waitFor(async () => {
+      const params = [own]
+      const receipt = await call<{ status: Hex } | null>(
+        world.chainUrl,
+        'eth_getTransactionReceipt',
+        params,
+      )
+      expect(receipt?.status).toBe('0x0')
+    })
   })
 })

@@ -3039,7 +3039,7 @@ export interface operations {
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.
@@ -3084,7 +3084,7 @@ export interface operations {
        *   - `idempotency_key_conflict`: The Idempotency-Key was used with another payment.
        *   - `invalid_exact_evm_transaction_failed`: The transaction reverted, or could not be sent, without a more specific cause.
        *   - `invalid_exact_evm_transfer_event_mismatch`: The authorization was consumed on chain without the expected transfer.
-       *   - `settlement_pending`: The outcome is not known yet; `transaction` is always set: the transaction that was signed for the payment, or one that may have settled it. Settle again to wait on.
+       *   - `settlement_pending`: The outcome is not known yet; `transaction` names the one that was signed for the payment or that may have settled it, so settle again to wait on.
        *   - `invalid_batch_settlement_evm_scheme`: The scheme the payer accepted is not `batch-settlement`.
        *   - `invalid_batch_settlement_evm_network_mismatch`: For `batch-settlement`, the payer accepted another network than the requirement names.
        *   - `invalid_batch_settlement_evm_payload_type`: The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).
@@ -3315,7 +3315,7 @@ export interface operations {
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.

@@ -86,7 +86,7 @@ export const reasons = {
     status: 200,
     source: 'x402',
     meaning:
-      "extra.name is not the token's EIP-712 name. On Arc that of USDC is `USDC`, not `USD Coin` as on other chains, and that of EURC is `EURC`.",
+      "extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.",
   },
   tokenVersionMismatch: {
     code: 'invalid_exact_evm_token_version_mismatch',
@@ -383,7 +383,7 @@ export const reasons = {
     status: 200,
     source: 'x402',
     meaning:
-      'The outcome is not known yet; `transaction` is always set: the transaction that was signed for the payment, or one that may have settled it. Settle again to wait on.',
+      'The outcome is not known yet; `transaction` names the one that was signed for the payment or that may have settled it, so settle again to wait on.',
   },
   settlementUnknown: {
     code: 'settlement_unknown',

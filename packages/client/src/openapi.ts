@@ -119,8 +119,6 @@ export interface components {
         /** @description JSON Schema of the parameters. */
         inputSchema: Record<string, unknown>;
         merchant: {
-          /** @description Whether an owner lists it, for whom the payout address is proven. */
-          claimed: boolean;
           id: string;
           /** @description The ERC-8004 agent of the merchant. */
           identity: {
@@ -129,15 +127,6 @@ export interface components {
           name: string;
           official: boolean;
           partner: boolean;
-          /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
-          payToProof: ("owner" | "confirmation" | "operator") | null;
-          /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
-          warnings: {
-            code: "pay_to_unproven" | "confusable_name";
-            message: string;
-            /** @description The field of the listing, such as `name` or `payTo`. */
-            path: string;
-          }[];
         };
         output: {
           type: string;
@@ -147,7 +136,6 @@ export interface components {
         /** @description Absent where the price is not in dollars. */
         priceUsd?: components["schemas"]["Usd"];
         pricing: "fixed" | "metered";
-        /** @description The name of the merchant, or the payout address without `payToProof`. */
         provider: string;
         rating?: components["schemas"]["Rating"];
         /** @description Symbol of the token, such as `EURC`. */
@@ -181,8 +169,6 @@ export interface components {
       /** @description The same in dollars; `null` for a price that is not in dollars. */
       livePriceUsd: components["schemas"]["Usd"] | null;
       merchant: {
-        /** @description Whether an owner lists it, for whom the payout address is proven. */
-        claimed: boolean;
         id: string;
         identity: {
           agentId: string;
@@ -196,16 +182,7 @@ export interface components {
         name: string;
         official: boolean;
         partner: boolean;
-        /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
-        payToProof: ("owner" | "confirmation" | "operator") | null;
         unclaimed: boolean;
-        /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
-        warnings: {
-          code: "pay_to_unproven" | "confusable_name";
-          message: string;
-          /** @description The field of the listing, such as `name` or `payTo`. */
-          path: string;
-        }[];
       };
       method: components["schemas"]["CallMethod"];
       /** @description As listed, in atomic units of the asset. */
@@ -336,8 +313,6 @@ export interface components {
       /** @description The word of the payer, unchecked; may be empty. */
       tag: string;
       transaction: components["schemas"]["Hash"];
-      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
-      weight: components["schemas"]["Amount"];
     };
     /** @description Without `state` it is what a save takes. */
     ListedEndpoint: {
@@ -452,8 +427,6 @@ export interface components {
       agentId: string | null;
       /** @description Token of the first endpoint; each endpoint names its own. */
       asset: components["schemas"]["Address"];
-      /** @description Whether an owner lists it, for whom the payout address is proven. */
-      claimed: boolean;
       createdAt: components["schemas"]["UnixSeconds"];
       description: string;
       endpoints: components["schemas"]["ListedEndpoint"][];
@@ -499,13 +472,13 @@ export interface components {
       } | null;
       owner: components["schemas"]["Address"] | null;
       payTo: components["schemas"]["Address"];
-      /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+      /** @description The proof that the address stands behind its owner. */
       payToProof: ("owner" | "confirmation" | "operator") | null;
       /** @description All ratings by payments to `payTo`, also of what is not listed any more. */
       rating: {
-        /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
+        /** @description Mean score, 0 to 100, with one decimal. */
         average: number;
-        /** @description Ratings, one a payment, without those that weigh nothing. */
+        /** @description Ratings, one a payment. */
         count: number;
       } | null;
       /** @description The number of the last accepted write. */
@@ -580,9 +553,9 @@ export interface components {
     } & Record<string, unknown>;
     /** @description Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner. */
     Rating: {
-      /** @description Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal. */
+      /** @description Mean score, 0 to 100, with one decimal. */
       average: number;
-      /** @description Ratings, one a payment, without those that weigh nothing. */
+      /** @description Ratings, one a payment. */
       count: number;
       /** @description Different payers who rated. */
       payers: number;
@@ -659,7 +632,7 @@ export interface components {
     } | {
       /** @description One sentence with the expected and the actual value. */
       errorMessage: string;
-      errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "not_sent_in_time" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
+      errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
       network: string;
       payer?: components["schemas"]["Address"];
       success: false;
@@ -730,8 +703,6 @@ export interface components {
       /** @description Of an MCP tool: its name at the server. */
       toolName?: string;
       transaction: components["schemas"]["Hash"];
-      /** @description What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure. */
-      weight: components["schemas"]["Amount"];
     };
     /** @description A token in which payments are settled. */
     TakenAsset: {
@@ -1034,7 +1005,6 @@ export interface operations {
             merchants: {
               /** @description Token of the first endpoint; each endpoint names its own. */
               asset: components["schemas"]["Address"];
-              /** @description Whether an owner lists it, for whom the payout address is proven. */
               claimed: boolean;
               description: string;
               endpoints: {
@@ -1072,16 +1042,7 @@ export interface operations {
               official: boolean;
               partner: boolean;
               payTo: components["schemas"]["Address"];
-              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
-              payToProof: ("owner" | "confirmation" | "operator") | null;
               usage: components["schemas"]["Usage"] | null;
-              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
-              warnings: {
-                code: "pay_to_unproven" | "confusable_name";
-                message: string;
-                /** @description The field of the listing, such as `name` or `payTo`. */
-                path: string;
-              }[];
             }[];
           };
         };
@@ -1994,7 +1955,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+            /** @description The proof that the address stands behind its owner. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -2023,8 +1984,6 @@ export interface operations {
                 arguments: "query" | "body" | "body.body" | "arguments";
                 /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
-                /** @description Whether an owner lists it, for whom the payout address is proven. */
-                claimed: boolean;
                 /** @description Currency of the token, ISO 4217; `null` if not known. */
                 currency: string | null;
                 /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
@@ -2033,8 +1992,6 @@ export interface operations {
                 method: components["schemas"]["CallMethod"];
                 network: components["schemas"]["Network"];
                 payTo: components["schemas"]["Address"];
-                /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
-                payToProof: ("owner" | "confirmation" | "operator") | null;
                 /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
                 /** @description Absent where the price is not in dollars. */
@@ -2046,13 +2003,6 @@ export interface operations {
                 /** @description Of an MCP tool: its name at the server. */
                 toolName?: string;
                 url: string;
-                /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
-                warnings: {
-                  code: "pay_to_unproven" | "confusable_name";
-                  message: string;
-                  /** @description The field of the listing, such as `name` or `payTo`. */
-                  path: string;
-                }[];
               };
             };
             tools: Record<string, unknown>[];
@@ -2343,7 +2293,7 @@ export interface operations {
             merchant?: string;
             /** @description Why nothing is counted and what to do about it; null where payments count. */
             note?: string | null;
-            /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
+            /** @description The proof that the address stands behind its owner. */
             payToProof?: ("owner" | "confirmation" | "operator") | null;
           };
         };
@@ -2666,8 +2616,6 @@ export interface operations {
         content: {
           "application/json": {
             entries: {
-              /** @description Whether an owner lists it, for whom the payout address is proven. */
-              claimed: boolean;
               /** @description Failed probes in a row. */
               failures: number;
               /** @description Whether it is in the default list of discovery. */
@@ -2678,8 +2626,6 @@ export interface operations {
               merchant: string;
               method: components["schemas"]["CallMethod"];
               nextProbeAt: components["schemas"]["UnixSeconds"] | null;
-              /** @description The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others. */
-              payToProof: ("owner" | "confirmation" | "operator") | null;
               probe: {
                 checkedAt: components["schemas"]["UnixSeconds"];
                 message: string;
@@ -2691,13 +2637,6 @@ export interface operations {
               toolName?: string;
               type: "http" | "mcp";
               url: string;
-              /** @description `pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant. */
-              warnings: {
-                code: "pay_to_unproven" | "confusable_name";
-                message: string;
-                /** @description The field of the listing, such as `name` or `payTo`. */
-                path: string;
-              }[];
             }[];
             /** @description All of it in one sentence. */
             message: string;
@@ -3100,7 +3039,7 @@ export interface operations {
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.
@@ -3142,11 +3081,10 @@ export interface operations {
        *   - `permit2_2612_amount_mismatch`: The permit in `eip2612GasSponsoring` approves another amount than the permitted one.
        *   - `gas_budget_exceeded`: A gas budget is spent: that of the payer or authorizer, that of accounts with code, or that of the day.
        *   - `gas_price_too_high`: The chain's base fee is above the cap the operator set.
-       *   - `not_sent_in_time`: The payment waited for its turn behind others, most often of its own payer, until nobody waited for it any more; nothing was sent, and it can be settled again.
        *   - `idempotency_key_conflict`: The Idempotency-Key was used with another payment.
        *   - `invalid_exact_evm_transaction_failed`: The transaction reverted, or could not be sent, without a more specific cause.
        *   - `invalid_exact_evm_transfer_event_mismatch`: The authorization was consumed on chain without the expected transfer.
-       *   - `settlement_pending`: The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.
+       *   - `settlement_pending`: The outcome is not known yet; `transaction` names the one that was signed for the payment or that may have settled it, so settle again to wait on.
        *   - `invalid_batch_settlement_evm_scheme`: The scheme the payer accepted is not `batch-settlement`.
        *   - `invalid_batch_settlement_evm_network_mismatch`: For `batch-settlement`, the payer accepted another network than the requirement names.
        *   - `invalid_batch_settlement_evm_payload_type`: The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).
@@ -3377,7 +3315,7 @@ export interface operations {
        *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
        *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
        *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
-       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.
        *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
        *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
        *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.

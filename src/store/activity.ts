@@ -143,8 +143,6 @@ export interface ActivityStore {
   /** Counts by upper bound in milliseconds, rising. Only valid and settled answers count, without self-payments and refunds. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
-  /** Returns the number of the newest row of each of these merchants that has any. */
-  latestOf(merchantIds: readonly string[]): Promise<Map<string, number>>
   /** Drops those of the oldest `limit` rows that are before `before` (Unix milliseconds); resolves with their number. Sums stay. */
   forget(before: number, limit: number): Promise<number>
 }

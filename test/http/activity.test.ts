@@ -355,41 +355,12 @@ describe('activity', () => {
     expect([two.since, two.until]).toEqual([at('10T00:00'), at('12T00:00')].map((ms) => ms / 1000))
     expect(two.summary).toMatchObject({ revenue: { amount: '320' }, settle: { settled: 2 } })
     expect(two.series).toHaveLength(2)
-    expect(two.previous).toMatchObject({ settled: 1, revenue: { amount: '1' }, payers: 1 })
-    expect(two.previous.since * 1000).toBe(at('08T00:00'))
     const table = (await read('activity/table', '2026-11-10', '2026-11-11')).json()
     expect(table.items.map((it: { amount: string }) => it.amount)).toEqual(['300', '20'])
     const csv = (await read('activity.csv', '2026-11-10', '2026-11-11')).body
     expect(csv.trim().split('\r\n')).toHaveLength(3)
     const one = (await read('activity', '2026-11-11', '2026-11-11')).json()
     expect(one).toMatchObject({ stepSeconds: 3_600, series: [{ at: at('11T23:00') / 1000 }] })
-    expect(one.previous.revenue.amount).toBe('20')
-  })
-
-  it('compares with as many hours before, and all time with nothing', async () => {
-    const hour = 3_600_000
-    await store.append([
-      // The first hour of the 24 before, the one before it, and two in the present ones.
-      anActivity({ at: clock - 47 * hour, amount: 40n }),
-      anActivity({ at: clock - 48 * hour, amount: 5_000n }),
-      anActivity({ at: clock - 24 * hour, amount: 2n, state: 'failed', reason: 'x' }),
-      anActivity({ at: clock - 23 * hour, amount: 60n }),
-      anActivity({ at: clock, isSelf: true }),
-    ])
-    const cookie = await signIn(owner)
-    const read = async (range: string) =>
-      (await get(`/api/merchants/weather/activity?range=${range}`, cookie)).json()
-    const day = await read('24h')
-    expect(day.summary.revenue.amount).toBe('60')
-    expect(day.previous).toMatchObject({
-      ...{ settled: 1, failed: 1, successRate: 1 / 2, payers: 1, revenue: { amount: '40' } },
-      until: day.since,
-    })
-    expect(day.previous.until - day.previous.since).toBe(day.until - day.since)
-    // Six days and 14 hours have begun, and so many are compared with.
-    const week = await read('7d')
-    expect(week.previous.until - week.previous.since).toBe((6 * 24 + 14) * 3_600)
-    expect((await read('all')).previous).toBeNull()
   })
 
   it('reads by endpoint and by payer, those with most revenue first', async () => {

@@ -27,8 +27,6 @@ interface ActivityRecorderOptions {
   isDiskLow: () => boolean
   /** True if other processes keep activity in the same store: a refund may be answered here and its sale there. */
   isShared?: boolean
-  /** Receives the merchants with new activity. */
-  onRecorded?: (merchantIds: ReadonlySet<string>) => void
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -138,8 +136,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)
-    const merchantIds = new Set(rows.flatMap(({ merchantId }) => merchantId ?? []))
-    if (merchantIds.size > 0) options.onRecorded?.(merchantIds)
   }
 
   function startFlush(): Promise<void> {

@@ -284,15 +284,6 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       ])
     })
 
-    it('knows the newest row of each merchant', async () => {
-      await store.append([anActivity(), anActivity({ merchantId: 'news' }), anActivity()])
-      const latest = await store.latestOf(['weather', 'news', 'nobody'])
-      const [newest] = await store.list({ merchantId: 'weather', limit: 1 })
-      expect(latest.get('weather')).toBe(newest?.id)
-      expect([...latest.keys()].sort()).toEqual(['news', 'weather'])
-      expect((await store.latestOf([])).size).toBe(0)
-    })
-
     it('drops old rows in slices, never the sums', async () => {
       await store.append([anActivity(), anActivity({ at: noon + 1 }), anActivity({ at: noon + 2 })])
       expect(await store.forget(noon + 2, 1)).toBe(1)

@@ -6,7 +6,7 @@ const money = z.object({ amount, usd: z.string() })
 const refunds = money
   .extend({ count: z.int() })
   .describe(
-    'Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them.',
+    'What the plugin of merchants gave back, at most what was paid. All other figures are net of it.',
   )
 const successRate = z
   .number()

@@ -166,7 +166,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     isRelayer: world.isRelayer,
     isDiskLow: world.isDiskLow,
     refundWallets: world.refundWallets,
-    isShared: world.isShared,
+    findPayment: world.findPayment,
     retentionDays: config.activityRetentionDays,
     now,
     log,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
@@ -8,6 +8,7 @@ import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import { identifierKey, readPaymentIdentifier } from '../x402/payment-identifier.js'
 import type { Rejection } from '../x402/reasons.js'
+import { readRefunded, refundText } from '../x402/refund.js'
 import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
@@ -75,7 +76,10 @@ export function createSettler(options: SettlerOptions): Settle {
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
     const result = await settle(payment, asked, now() + waitSeconds * 1000)
-    const answered = { ...result, payment: toAnsweredPayment(payment) }
+    const answered = {
+      ...result,
+      payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },
+    }
     return withSettlementStatus(answered, () => statusUrlOf(payment))
   }
 
@@ -421,6 +425,18 @@ function createJobObtainer(options: SettlerOptions) {
 
 function newJob(intent: Intent, claimedAt: number) {
   return methodOf(intent.payment).createJob(intent, { id: randomUUID(), claimedAt })
+}
+
+/** Names the payment that this one gives back, if its nonce is the one of such a refund. */
+function refundedBy(
+  { network, asset, authorization: { to: payer, nonce } }: Payment,
+  body: unknown,
+) {
+  const refunded = readRefunded(body)
+  if (refunded === undefined) return {}
+  const { nonce: paymentNonce, method } = refunded
+  const text = refundText({ network, asset, payer, paymentNonce, method })
+  return nonce === `0x${hash('sha256', text)}` ? { refunded } : {}
 }
 
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */

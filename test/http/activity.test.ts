@@ -310,11 +310,12 @@ describe('activity', () => {
   })
 
   it('is net of refunds, and keeps refusals apart from failures', async () => {
-    const shop = anActivity().payTo
-    const back = { payer: shop, payTo: anActivity().payer, givesBackOf: shop, merchantId: null }
+    const parties = { payer: anActivity().payTo, payTo: anActivity().payer }
+    const back = (amount: bigint, payments: 0 | 1) =>
+      anActivity({ ...parties, state: 'refunded', amount, refund: { amount, payments } })
     await store.append([
       anActivity({ amount: 30_000n }),
-      anActivity({ ...back, amount: 20_000n }),
+      back(20_000n, 0),
       anActivity({ state: 'refused', reason: 'invalid_exact_evm_signature', settlementId: null }),
       anActivity({ state: 'failed', reason: 'asset_paused' }),
     ])
@@ -331,12 +332,13 @@ describe('activity', () => {
     // What was sold before a range may be given back in it: its figures end at nothing.
     await store.append([
       anActivity({ amount: 500n, at: clock - 3 * 86_400_000, merchantId: 'weather' }),
-      anActivity({ ...back, amount: 10_500n }),
+      back(10_000n, 1),
+      back(500n, 1),
     ])
     const day = (await get('/api/merchants/weather/stats')).json()['24h']
     expect(day).toMatchObject({ settled: 0, revenue: { amount: '0' }, payers: { unique: 0 } })
     const table = await get('/api/merchants/weather/activity/table?state=refunded', cookie)
-    expect(table.json().items).toHaveLength(2)
+    expect(table.json().items).toHaveLength(3)
   })
 
   it('reads from one day to another, in sums, table and CSV', async () => {

@@ -6,6 +6,7 @@ import type { ActivityState, ActivityStore, NewActivity } from '../../store/acti
 import { createPolling } from '../../store/polling.js'
 import type { PaymentAnswer } from '../../x402/payment.js'
 import { reasons } from '../../x402/reasons.js'
+import type { FindPayment } from '../ratings/ratings.js'
 import {
   type Attribution,
   type Attributor,
@@ -21,12 +22,11 @@ interface ActivityRecorderOptions {
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
   /** Wallets that pay refunds for another address, with that address; lower-case. */
-  refundWallets?: ReadonlyMap<Address, Address>
+  refundWallets: ReadonlyMap<Address, Address>
+  findPayment: FindPayment
   retentionDays: number
   /** Nothing is kept while the disk is nearly full. */
   isDiskLow: () => boolean
-  /** True if other processes keep activity in the same store: a refund may be answered here and its sale there. */
-  isShared?: boolean
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -40,8 +40,6 @@ const SLICE = 500
 const MAX_WAITING = 20_000
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-/** Longer than another process takes to keep an earlier answer. */
-const SALES_FIRST_MS = 3_000
 const SWEEP_MS = 60_000
 /** Rows that one commit of a sweep deletes, few enough for a loop turn. */
 const SWEEP_ROWS = 200
@@ -49,15 +47,17 @@ const DAY_MS = 86_400_000
 
 /** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions) {
-  const { store, attributor, now, log, refundWallets = new Map() } = options
+  const { store, attributor, now, log } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
+  const findSale = createSaleFinder(options)
+  /** The merchants of the latest sales by the row of the journal, which has lost the query of the URL. */
+  const sold = new LRUCache<string, Sold>({ max: MAX_REMEMBERED })
   let waiting: PaymentAnswer[] = []
   let dropped = 0
   let loggedDropped = 0
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
-  let isStopping = false
   const sweeper = createPolling({
     poll: sweep,
     everyMs: SWEEP_MS,
@@ -90,22 +90,27 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       settlementId: answer.settlementId,
       latencyMs: answer.latencyMs,
       gasCost: answer.gasCost,
-      isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
+      isSelf: isOwn({ payer, payTo }, found),
       isSumOnly: keeping !== 'row',
       isOtherMoney: asset !== options.asset,
-      // A payment for a listed endpoint is a purchase; any other may be money that goes back to a buyer.
-      givesBackOf: found?.endpointId == null ? (refundWallets.get(payer) ?? payer) : null,
     }
   }
 
-  /** Takes the waiting answers, without refunds whose sale another process may still have to keep. */
-  function takeDue(): PaymentAnswer[] {
-    const before = now() - SALES_FIRST_MS
-    const isHeld = ({ state, at, payment }: PaymentAnswer) =>
-      state === 'settled' && payment.resourceUrl === undefined && at > before
-    const all = waiting
-    waiting = options.isShared && !isStopping ? all.filter(isHeld) : []
-    return waiting.length === 0 ? all : all.filter((answer) => !isHeld(answer))
+  const isOwn = ({ payer, payTo }: Pick<Sale, 'payer' | 'payTo'>, found: Attribution | undefined) =>
+    payer === payTo || payer === found?.owner || options.isRelayer(payer)
+
+  /** Makes the row of a refund, which counts where its sale does. */
+  async function toRefund(answer: PaymentAnswer, sale: Sale): Promise<NewActivity> {
+    const { resource, toolName } = sale
+    const { found } = sold.get(sale.settlementId) ?? {
+      found: await attributor.find(sale.payTo, resource, toolName, false),
+    }
+    const row = toRow(answer, null, found, 'row')
+    const { amount, isOtherMoney } = row
+    const isWhole = amount >= sale.amount
+    const counted = isOtherMoney ? 0n : isWhole ? sale.amount : amount
+    const refund = { amount: counted, payments: isWhole ? 1 : 0 } as const
+    return { ...row, state: 'refunded', isSelf: isOwn(sale, found), refund }
   }
 
   async function flush(): Promise<void> {
@@ -114,7 +119,8 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       dropped += waiting.length
       waiting = []
     }
-    const due = takeDue()
+    const due = waiting
+    waiting = []
     for (let start = 0; start < due.length; start += SLICE) {
       const slice = due.slice(start, start + SLICE)
       await keep(slice).catch((err) => {
@@ -130,9 +136,16 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
     const rows: NewActivity[] = []
     for (const answer of answers) {
+      const sale = await findSale(answer)
+      if (sale !== undefined) {
+        rows.push(await toRefund(answer, sale))
+        continue
+      }
       const { payTo, resourceUrl, toolName } = answer.payment
       const url = readResource(resourceUrl)
       const found = await attributor.find(payTo, url, toolName)
+      const { state, settlementId } = answer
+      if (state === 'settled' && settlementId !== null) sold.set(settlementId, { found })
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)
@@ -177,7 +190,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     dropped: () => dropped,
     /** Keeps the waiting answers; the last call. */
     async stop(): Promise<void> {
-      isStopping = true
       const swept = sweeper.stop()
       clearTimeout(timer)
       await flushing
@@ -185,6 +197,46 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       clearTimeout(timer)
       await swept
     },
+  }
+}
+
+/** The listing that a sale counts for; `undefined` in it where there is none. */
+interface Sold {
+  found: Attribution | undefined
+}
+
+/** A confirmed payment that another one gives back. */
+interface Sale {
+  settlementId: string
+  payer: Address
+  payTo: Address
+  /** Atomic units. */
+  amount: bigint
+  /** Without its query. */
+  resource: URL | undefined
+  toolName: string | undefined
+}
+
+/**
+ * Creates the search for the payment that a settled one gives back. Our plugin names it, and only money of the address
+ * that was paid, or of the wallet that pays its refunds, gives it back. Other money that goes back is a payment.
+ */
+function createSaleFinder({
+  findPayment,
+  refundWallets,
+}: Pick<ActivityRecorderOptions, 'findPayment' | 'refundWallets'>) {
+  return async ({ state, payment }: PaymentAnswer): Promise<Sale | undefined> => {
+    const { network, asset, payer: seller, payTo: payer, refunded } = payment
+    if (state !== 'settled' || refunded === undefined) return undefined
+    const { nonce, method } = refunded
+    const paid = await findPayment(network, payer, nonce, { asset, method })
+    if (paid === undefined || 'queries' in paid || paid.status.state !== 'confirmed')
+      return undefined
+    const { settlementId, amount } = paid.status
+    const payTo = paid.status.payTo.toLowerCase() as Address
+    if (payTo !== (refundWallets.get(seller) ?? seller)) return undefined
+    const resource = readResource(paid.resourceUrl)
+    return { settlementId, payer, payTo, amount: BigInt(amount), resource, toolName: paid.toolName }
   }
 }
 

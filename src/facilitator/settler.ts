@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
+import { inTime } from '../async/in-time.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
@@ -461,7 +462,7 @@ export function createOutcomeWait({
     for (;;) {
       const left = deadline - now()
       if (relayer.isTracking(job)) {
-        const decided = await withinMs(relayer.untilDecided(job), left)
+        const decided = await inTime(relayer.untilDecided(job), left, nothing)
         if (decided !== undefined) return decided
       } else {
         const row = await refresh(job)
@@ -473,20 +474,9 @@ export function createOutcomeWait({
       if (now() < deadline) continue
       const isAbandoned = job.state === 'queued' && now() - job.updatedAt > settleWaitSeconds * 1000
       if (!mayWithdraw && !isAbandoned) return refresh(job)
-      return (await withinMs(relayer.withdraw(job), WITHDRAW_MS)) ?? refresh(job)
+      return (await inTime(relayer.withdraw(job), WITHDRAW_MS, nothing)) ?? refresh(job)
     }
   }
 }
 
-/** Resolves with the value, or with `undefined` when it takes longer. */
-async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const nothing = () => undefined

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import { singleFlight } from '../../async/single-flight.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
 import { createPolling } from '../../store/polling.js'
@@ -57,7 +58,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   let dropped = 0
   let loggedDropped = 0
   let timer: NodeJS.Timeout | undefined
-  let flushing: Promise<void> | undefined
   const sweeper = createPolling({
     poll: sweep,
     everyMs: SWEEP_MS,
@@ -151,15 +151,14 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     await store.append(rows)
   }
 
-  function startFlush(): Promise<void> {
+  const flushOnce = singleFlight(() =>
+    flush().catch((err) => log.warn({ err }, 'activity could not be attributed; trying again')),
+  )
+
+  async function startFlush(): Promise<void> {
     timer = undefined
-    flushing ??= flush()
-      .catch((err) => log.warn({ err }, 'activity could not be attributed; trying again'))
-      .finally(() => {
-        flushing = undefined
-        if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
-      })
-    return flushing
+    await flushOnce()
+    if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
   }
 
   /** Deletes old rows in small commits, so that nothing waits for it. */
@@ -192,7 +191,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     async stop(): Promise<void> {
       const swept = sweeper.stop()
       clearTimeout(timer)
-      await flushing
+      await flushOnce.underWay()
       await startFlush()
       clearTimeout(timer)
       await swept

@@ -15,7 +15,7 @@ const money = z.object({ amount, usd: z.string() })
 const refunds = money
   .extend({ count: z.int() })
   .describe(
-    'Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them.',
+    'What the plugin of merchants gave back, at most what was paid. All other figures are net of it.',
   )
 const successRate = z
   .number()
@@ -110,17 +110,12 @@ export const activityAnswer = z.object({
     failures: z.array(byReason).describe('Failed verifies and settles by reason.'),
     refusals: z.array(byReason).describe('Refused settles by reason.'),
   }),
-  previous: z
-    .object({ since: seconds, until: seconds, ...saleFigures })
-    .nullable()
-    .describe('As many hours before the range as have begun of it; `null` for all time.'),
   series: z.array(point),
 })
 
 export type ActivityAnswer = AnswerOf<typeof activityAnswer>
 export type ActivitySummary = ActivityAnswer['summary']
 export type ActivityPoint = AnswerOf<typeof point>
-export type SaleFigures = NonNullable<ActivityAnswer['previous']>
 /** The ranges that go back from now. */
 export type Range = Exclude<ActivityAnswer['range'], 'custom'>
 export type ReasonCount = AnswerOf<typeof byReason>

@@ -8,10 +8,8 @@ import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
 import { createAttributor } from '../directory/activity/attribution.js'
-import { createActivityFeed, createActivityFollower } from '../directory/activity/feed.js'
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
-import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
 import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
 import { createExploreFigures } from '../directory/explore/figures.js'
@@ -158,12 +156,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
-  const feed = createActivityFeed()
-  const follower = world.isShared
-    ? createActivityFollower({ store: activity, feed, log })
-    : undefined
   const recorder = createActivityRecorder({
-    onRecorded: feed.announce,
     onPaid: (from, to) => ratings.reweigh(from, to),
     store: activity,
     asset: dollarsAmong(tokens),
@@ -171,7 +164,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     isRelayer: world.isRelayer,
     isDiskLow: world.isDiskLow,
     refundWallets: world.refundWallets,
-    isShared: world.isShared,
+    findPayment: world.findPayment,
     retentionDays: config.activityRetentionDays,
     now,
     log,
@@ -278,7 +271,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         checksum,
         now,
       })
-      await app.register(activityStreamRoutes, { feed, listings: store, sessions })
       await app.register(exploreRoutes, { read: readFigures, feed: settlements })
       await events.routes(app)
       await app.register(ratingRoutes, {
@@ -294,14 +286,13 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       events.start()
       usage.start()
       recorder.start()
-      follower?.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
     async close() {
       probing.stop()
       identities.stop()
-      await Promise.all([events.stop(), settlements.stop(), follower?.stop()])
+      await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await usage.stop()
     },

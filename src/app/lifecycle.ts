@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { inTime } from '../async/in-time.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
 import { ConfigError } from '../config/env.js'
-import { inTime } from '../http/in-time.js'
 import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 
@@ -72,7 +72,7 @@ export function installDrain(options: DrainOptions): Drain {
     let isClosed = false
     try {
       const closing = onClose().then(() => true)
-      isClosed = await inTime(closing, CLOSE_TIMEOUT_MS, false)
+      isClosed = await inTime(closing, CLOSE_TIMEOUT_MS, () => false)
       if (!isClosed) log.error({ timeoutMs: CLOSE_TIMEOUT_MS }, 'closing failed: it takes too long')
     } catch (err) {
       log.error({ err }, 'closing failed')
@@ -127,7 +127,7 @@ async function closeServer(app: FastifyInstance, graceMs: number): Promise<boole
     () => true,
     () => false,
   )
-  const isIdle = await inTime(closed, graceMs, false)
+  const isIdle = await inTime(closed, graceMs, () => false)
   if (!isIdle) app.server.closeAllConnections()
   clearInterval(sweep)
   return isIdle

@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
+import { inTime } from '../async/in-time.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
@@ -8,6 +9,7 @@ import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import { identifierKey, readPaymentIdentifier } from '../x402/payment-identifier.js'
 import type { Rejection } from '../x402/reasons.js'
+import { readRefunded, refundText } from '../x402/refund.js'
 import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
@@ -75,7 +77,10 @@ export function createSettler(options: SettlerOptions): Settle {
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
     const result = await settle(payment, asked, now() + waitSeconds * 1000)
-    const answered = { ...result, payment: toAnsweredPayment(payment) }
+    const answered = {
+      ...result,
+      payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },
+    }
     return withSettlementStatus(answered, () => statusUrlOf(payment))
   }
 
@@ -423,6 +428,18 @@ function newJob(intent: Intent, claimedAt: number) {
   return methodOf(intent.payment).createJob(intent, { id: randomUUID(), claimedAt })
 }
 
+/** Names the payment that this one gives back, if its nonce is the one of such a refund. */
+function refundedBy(
+  { network, asset, authorization: { to: payer, nonce } }: Payment,
+  body: unknown,
+) {
+  const refunded = readRefunded(body)
+  if (refunded === undefined) return {}
+  const { nonce: paymentNonce, method } = refunded
+  const text = refundText({ network, asset, payer, paymentNonce, method })
+  return nonce === `0x${hash('sha256', text)}` ? { refunded } : {}
+}
+
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */
 const WITHDRAW_MS = 3_000
 
@@ -445,7 +462,7 @@ export function createOutcomeWait({
     for (;;) {
       const left = deadline - now()
       if (relayer.isTracking(job)) {
-        const decided = await withinMs(relayer.untilDecided(job), left)
+        const decided = await inTime(relayer.untilDecided(job), left, nothing)
         if (decided !== undefined) return decided
       } else {
         const row = await refresh(job)
@@ -457,20 +474,9 @@ export function createOutcomeWait({
       if (now() < deadline) continue
       const isAbandoned = job.state === 'queued' && now() - job.updatedAt > settleWaitSeconds * 1000
       if (!mayWithdraw && !isAbandoned) return refresh(job)
-      return (await withinMs(relayer.withdraw(job), WITHDRAW_MS)) ?? refresh(job)
+      return (await inTime(relayer.withdraw(job), WITHDRAW_MS, nothing)) ?? refresh(job)
     }
   }
 }
 
-/** Resolves with the value, or with `undefined` when it takes longer. */
-async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const nothing = () => undefined

@@ -33,8 +33,6 @@ interface Follower<Member extends string> {
   from: Record<Member, string>
   /** Begins to send, and returns how to stop. */
   follow(send: (event: string, data: unknown) => void): () => void
-  /** Runs before each message; if it rejects, the stream ends. */
-  check?: () => Promise<unknown>
 }
 
 /**
@@ -69,27 +67,19 @@ export function createEventStreams<Member extends string>(
     else response.end()
   }
 
-  return (reply: FastifyReply, { from, follow, check }: Follower<Member>): void => {
-    // A reader may leave while their right is checked. Node has told of the end of that connection, and tells it once.
+  return (reply: FastifyReply, { from, follow }: Follower<Member>): void => {
+    // Node reports the end of a connection once, and a reader who has left takes no place.
     if (reply.raw.destroyed) return void reply.hijack()
     refuseCrowd([...open.values()], from, options)
     makeRoom(from)
     const response = openEventStream(reply)
     open.set(response, from)
     if (isClosing) response.end()
-    const write = (event: string, data: unknown) => {
+    const send = (event: string, data: unknown) => {
       // A reader who is slower than the news is cut off and connects again, so that nothing piles up.
       if (response.writableNeedDrain) response.destroy()
       else if (!response.writableEnded)
         response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-    }
-    const send = (event: string, data: unknown) => {
-      if (check === undefined) write(event, data)
-      else
-        check().then(
-          () => write(event, data),
-          () => response.end(),
-        )
     }
     const stop = follow(send)
     const heartbeat = setInterval(() => send('beat', {}), options.heartbeatMs ?? HEARTBEAT_MS)

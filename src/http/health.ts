@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
+import { inTime } from '../async/in-time.js'
 import { shareReads } from './cached-reply.js'
 import { formOfForwarded } from './forwarded.js'
-import { inTime } from './in-time.js'
 import type { Operation } from './operation.js'
 
 const CHECK_TIMEOUT_MS = 3_000
@@ -131,7 +131,7 @@ async function runBounded(
 ): Promise<ReadinessResult> {
   const unanswered = { ok: false, detail: late ?? `No answer within ${timeoutMs} ms.` }
   try {
-    return await inTime(check(), timeoutMs, unanswered)
+    return await inTime(check(), timeoutMs, () => unanswered)
   } catch (err) {
     log.warn({ err, check: name }, 'readiness check failed')
     return { ok: false, detail: 'The check failed; the log has the cause.' }

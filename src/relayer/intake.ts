@@ -1,4 +1,6 @@
 import type { Address } from 'viem'
+import { singleFlight } from '../async/single-flight.js'
+import { createWaiters } from '../async/waiters.js'
 import { laneLease } from '../store/leases.js'
 import type { Attempt, Job, JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -156,7 +158,6 @@ function createJobExchange(options: IntakeOptions) {
 function createLaneExchange(options: IntakeOptions): () => Promise<void> {
   const { network, lanes, leases, sharing, journal, jobs, log } = options
   const group = lanes.map(({ address }) => laneLease(network, address))
-  let following: Promise<void> | undefined
 
   async function follow(): Promise<void> {
     for (const lane of lanes) {
@@ -208,41 +209,28 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
     }
   }
 
-  return () => {
-    following ??= follow().finally(() => {
-      following = undefined
-    })
-    return following
-  }
+  return singleFlight(follow)
 }
 
 /** Waits for outcomes that other processes find, with one question for all that wait. */
 function createDecisionWatch(sharing: Pick<JobSharing, 'decidedAmong'>) {
-  const waiting = new Map<string, Set<() => void>>()
+  const waiting = createWaiters<void>()
   let isAsking = false
 
   async function ask(): Promise<void> {
     // A store that cannot be asked is asked again: every caller has a deadline.
-    const decided = await sharing.decidedAmong([...waiting.keys()]).catch(() => [])
-    for (const id of decided) for (const wake of waiting.get(id) ?? []) wake()
-    isAsking = waiting.size > 0
+    const decided = await sharing.decidedAmong(waiting.keys()).catch(() => [])
+    for (const id of decided) waiting.wake(id)
+    isAsking = waiting.keys().length > 0
     if (isAsking) setTimeout(ask, POLL_MS)
   }
 
-  return (id: string, ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const listeners = waiting.get(id) ?? new Set()
-      waiting.set(id, listeners)
-      const late = setTimeout(wake, Math.max(0, ms))
-      function wake(): void {
-        clearTimeout(late)
-        listeners.delete(wake)
-        if (listeners.size === 0 && waiting.get(id) === listeners) waiting.delete(id)
-        resolve()
-      }
-      listeners.add(wake)
-      if (isAsking) return
+  return (id: string, ms: number): Promise<void> => {
+    const decided = waiting.until(id, { ms: Math.max(0, ms) })
+    if (!isAsking) {
       isAsking = true
       setTimeout(ask, POLL_MS)
-    })
+    }
+    return decided
+  }
 }

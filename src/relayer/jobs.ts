@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { createWaiters } from '../async/waiters.js'
 import type { Receipt } from '../chain/receipts.js'
 import { type Attempt, isDecided, type Job, type Outcome } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
@@ -148,18 +149,13 @@ export interface TrackedJobs {
   until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
 }
 
-interface Waiter {
-  round: number
-  notify(job: Job | undefined): void
-}
-
 export function createTrackedJobs(
   kinds: Record<string, JobKind>,
   /** Unix milliseconds. */
   now: () => number,
 ): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
-  const waiting = new Map<string, Set<Waiter>>()
+  const waiting = createWaiters<{ round: number; job: Job | undefined }>()
 
   function kindOf(job: Job): JobKind {
     const kind = kinds[job.kind]
@@ -199,11 +195,7 @@ export function createTrackedJobs(
       entry.job = job
       if (isDecided(job)) tracked.delete(job.id)
     }
-    notify(job.id, job.round, job)
-  }
-
-  function notify(id: string, round: number, job: Job | undefined): void {
-    for (const waiter of waiting.get(id) ?? []) if (waiter.round <= round) waiter.notify(job)
+    waiting.wake(job.id, { round: job.round, job })
   }
 
   return {
@@ -242,27 +234,15 @@ export function createTrackedJobs(
     abandon(id, round = Number.POSITIVE_INFINITY) {
       const entry = tracked.get(id)
       if (entry !== undefined && entry.job.round <= round) tracked.delete(id)
-      notify(id, round, undefined)
+      waiting.wake(id, { round, job: undefined })
     },
-    until({ id, round }, test) {
+    async until({ id, round }, test) {
       const entry = tracked.get(id)
-      if (entry !== undefined && entry.job.round >= round && test(entry.job)) {
-        return Promise.resolve(entry.job)
-      }
-      return new Promise((resolve) => {
-        const waiters = waiting.get(id) ?? new Set()
-        waiting.set(id, waiters)
-        const waiter: Waiter = {
-          round,
-          notify(job) {
-            if (job !== undefined && !test(job)) return
-            waiters.delete(waiter)
-            if (waiters.size === 0 && waiting.get(id) === waiters) waiting.delete(id)
-            resolve(job)
-          },
-        }
-        waiters.add(waiter)
+      if (entry !== undefined && entry.job.round >= round && test(entry.job)) return entry.job
+      const news = await waiting.until(id, {
+        isMeant: ({ round: of, job }) => round <= of && (job === undefined || test(job)),
       })
+      return news?.job
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { persist } from '../async/persist.js'
 import { readActiveIn } from '../chain/accounts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcResponseError } from '../chain/rpc-errors.js'
@@ -308,25 +309,21 @@ export interface ClosedSlot {
   spending: Spending
 }
 
-const FIRST_RETRY_MS = 250
-const LAST_RETRY_MS = 5_000
+const retries = { firstMs: 250, lastMs: 5_000 }
 
 /** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
 export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
   const { network, journal, jobs, events, now, log } = options
   let isStopped = false
 
-  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
-      try {
-        return await attempt()
-      } catch (error) {
+  const persistently = <Result>(attempt: () => Promise<Result>) =>
+    persist(attempt, {
+      ...retries,
+      onFailure(error) {
         if (isStopped || error instanceof LeaseLostError) throw error
         log.warn({ err: error }, 'not yet; trying again')
-        await new Promise((resolve) => setTimeout(resolve, wait))
-      }
-    }
-  }
+      },
+    })
 
   async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
     const outcomes = decisions.map(({ entry: { job }, outcome }) => ({

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
 import { withoutQuery } from './parse-url.js'
 import type { Permit2Terms } from './permit2-digest.js'
+import type { RefundedPayment } from './refund.js'
 
 /**
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
@@ -76,6 +77,8 @@ export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amo
     payer: Address
     /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
     proof?: string
+    /** The payment that it gives back, where its nonce proves that. */
+    refunded?: RefundedPayment
   }
 
 /** Makes the summary of an `exact` payment. */

@@ -6,6 +6,7 @@ import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x40
 import type { ClientEvmSigner } from '@x402/evm'
 import { addressProblem } from '../../../src/x402/address.js'
 import { authorizationTypes } from '../../../src/x402/authorization-types.js'
+import { REFUND, refundText } from '../../../src/x402/refund.js'
 import { createFacilitatorClient } from './facilitator.js'
 
 export interface RefundsOptions {
@@ -424,7 +425,10 @@ async function signTransfer(
       validBefore: BigInt(refund.validBefore),
     },
   })
-  return { x402Version: 2, accepted, payload: { signature, authorization } }
+  // Arcus takes a refund that names its payment off the merchant's figures.
+  const { paymentNonce: nonce, method = 'eip3009' } = refund
+  const extensions = { [REFUND]: { info: { nonce, method } } }
+  return { x402Version: 2, accepted, payload: { signature, authorization }, extensions }
 }
 
 /** A facilitator's answer about a payment that it finds by payer and nonce. */
@@ -452,11 +456,7 @@ type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonc
 
 /** Returns the nonce that all refunds of one payment share. */
 export function refundNonce(payment: PaymentOfRefund): string {
-  const { network, asset, payer, paymentNonce, method } = payment
-  const parts = ['x402 refund', network, asset, payer, paymentNonce]
-  if (method === 'permit2') parts.push(method)
-  const text = parts.join('\n').toLowerCase()
-  return `0x${createHash('sha256').update(text).digest('hex')}`
+  return `0x${createHash('sha256').update(refundText(payment)).digest('hex')}`
 }
 
 /** Opens an append-only file of JSON lines, which is also the record of every refund. */

@@ -1,3 +1,4 @@
+import { singleFlight } from '../../async/single-flight.js'
 import type { EventStore, StoredEvent } from '../../store/events.js'
 import { type Hook, type HookStore, OPERATOR_HOOK } from '../../store/hooks.js'
 import { createPolling } from '../../store/polling.js'
@@ -56,7 +57,6 @@ const GONE = 410
 export function createHookSender(options: HookSenderOptions) {
   const { hooks, events, worker, now, log, random = Math.random } = options
   const places = createHookPlaces()
-  let looking: Promise<void> | undefined
   /** Whether a place became free since the last look began. */
   let isStale = false
   let isPrepared = false
@@ -190,18 +190,13 @@ export function createHookSender(options: HookSenderOptions) {
     } while (isStale && !isStopped)
   }
 
-  function lookOnce(): Promise<void> {
-    looking ??= look().finally(() => {
-      looking = undefined
-    })
-    return looking
-  }
+  const lookOnce = singleFlight(look)
 
   const onError = (err: unknown) => log.warn({ err }, 'webhooks could not be read; trying again')
 
   function lookAgain(): void {
     isStale = true
-    if (!isStopped && looking === undefined) lookOnce().catch(onError)
+    if (!isStopped && lookOnce.underWay() === undefined) lookOnce().catch(onError)
   }
 
   const polling = createPolling({ everyMs: options.tickMs ?? TICK_MS, poll: lookOnce, onError })
@@ -211,7 +206,7 @@ export function createHookSender(options: HookSenderOptions) {
     async stop(): Promise<void> {
       isStopped = true
       await polling.stop()
-      await looking?.catch(() => undefined)
+      await lookOnce.underWay()?.catch(() => undefined)
       await places.untilEmpty()
     },
   }

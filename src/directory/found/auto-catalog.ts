@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import { inTime } from '../../async/in-time.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/ownership.js'
@@ -203,7 +204,9 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
         const work = answer(read.offer).catch((err) => unreadable(err, settled))
         answering.add(work)
         void work.finally(() => answering.delete(work))
-        return within(ANSWER_MS, work).then((status) => told(settled, status, dropped))
+        return inTime(work, ANSWER_MS, () => processing).then((status) =>
+          told(settled, status, dropped),
+        )
       } catch (err) {
         return Promise.resolve(unreadable(err, settled))
       }
@@ -225,14 +228,6 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
 function isSamePath(a: BazaarResource['pathParams'] = {}, b: typeof a = {}): boolean {
   const names = Object.keys(a)
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name])
-}
-
-/** Returns the status, or `processing` if it takes longer. */
-function within(ms: number, work: Promise<BazaarStatus>): Promise<BazaarStatus> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms, processing)
-    void work.then(resolve).finally(() => clearTimeout(timer))
-  })
 }
 
 function neverLive(reason: string): string {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
+import { singleFlight } from '../../async/single-flight.js'
 import {
   byPrice,
   type Evidence,
@@ -103,7 +104,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   let sequence = -1
   let usageVersion = 0
   let usageAt = 0
-  let refreshing: Promise<void> | undefined
+  const refresh = singleFlight((read: () => Promise<void>) => read())
 
   /** Renders a merchant; `undefined` for an unclaimed one without a live endpoint. */
   async function pieceOf(
@@ -201,22 +202,15 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   /** Takes new figures in beside the answers; those that could not be read are read at the next one. */
   function refreshUsage(): void {
-    if (refreshing !== undefined || now() < usageAt) return
-    refreshing = followUsage()
-      .catch(() => {})
-      .finally(() => {
-        refreshing = undefined
-      })
+    if (refresh.underWay() !== undefined || now() < usageAt) return
+    void refresh(() => followUsage().catch(() => {}))
   }
 
   return {
     async read() {
       const target = await store.lastChange()
       while (sequence < target) {
-        refreshing ??= (sequence < 0 ? load() : follow()).finally(() => {
-          refreshing = undefined
-        })
-        await refreshing
+        await refresh(sequence < 0 ? load : follow)
       }
       const snapshot = { sequence, usageVersion, blocks, build }
       refreshUsage()

@@ -36,7 +36,6 @@ const copiedTables = [
   'activity_sums',
   'activity_latencies',
   'activity_payers',
-  'activity_buyers',
   'endpoint_usage',
   'merchant_usage',
   'usage_refresh',

@@ -106,10 +106,6 @@ export const words = {
     sign: 'Sign in with the wallet',
     onlyOwner: (wallet: string) => `Only the wallet ${wallet} can sign in here.`,
     notSignedIn: 'Not signed in',
-
-    connecting: 'Connecting',
-    live: 'Live',
-    lost: 'Reconnecting',
   },
 
   figures: {
@@ -155,29 +151,6 @@ export const words = {
     gas: 'Gas',
     gasNote: (usdc: string) => `${usdc} for all payments`,
     paidByArcus: 'paid by Arcus',
-  },
-
-  /** Compares a figure with that of the period before, which `hoursBefore` or `daysBefore` names. */
-  change: {
-    hoursBefore: (hours: number) => `the ${hours} hours before`,
-    daysBefore: (days: number) =>
-      plural(days, { one: 'the day before', other: `the ${days} days before` }),
-    none: (before: string) => `none in ${before}`,
-    alsoNone: (before: string) => `none in ${before} either`,
-    same: (before: string) => `the same as in ${before}`,
-    aboutSame: (before: string) => `about the same as in ${before}`,
-    more: (part: string, before: string) => `${part}% more than in ${before}`,
-    less: (part: string, before: string) => `${part}% less than in ${before}`,
-    pointsMore: (points: number, before: string) =>
-      plural(points, {
-        one: `1 point higher than in ${before}`,
-        other: `${points} points higher than in ${before}`,
-      }),
-    pointsLess: (points: number, before: string) =>
-      plural(points, {
-        one: `1 point lower than in ${before}`,
-        other: `${points} points lower than in ${before}`,
-      }),
   },
 
   range: {

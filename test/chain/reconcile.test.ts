@@ -155,8 +155,8 @@ it('a lost journal is rebuilt from the chain, and tells no success twice', async
   for (const [payment, { status }] of told) {
     const body = (await lookUp(payment)).body
     // The chain tells neither the id nor the times of the service.
-    const { settlementId, createdAt, sentAt, updatedAt, deliveredAt } = body
-    const own = { settlementId, createdAt, sentAt, updatedAt, deliveredAt }
+    const { settlementId, paymentId, createdAt, sentAt, updatedAt, deliveredAt } = body
+    const own = { settlementId, paymentId, createdAt, sentAt, updatedAt, deliveredAt }
     expect(body).toMatchObject({ ...status, ...own })
   }
   expect((await lookUp(foreign)).status).toBe(404)

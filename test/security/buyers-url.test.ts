@@ -36,7 +36,7 @@ let cookie: string
 let rating: string
 const lines: string[] = []
 /** What the routes of payments are asked with. */
-const payments: Record<'payer' | 'nonce' | 'transaction', string>[] = []
+const payments: Record<'payer' | 'nonce' | 'transaction' | 'paymentId', string>[] = []
 let answers = ''
 /** What sellers were answered about the extension. */
 const extensionAnswers: string[] = []
@@ -161,11 +161,14 @@ async function payForEverything(): Promise<void> {
   await world.post('/settle', { ...ofListed, x402Version: secretUrl('/') })
   const { transaction } = (await world.post('/settle', ofListed)).body
   const { from, nonce } = ofListed.paymentPayload.payload.authorization as Record<string, string>
-  payments.push({ payer: String(from), nonce: String(nonce), transaction })
+  const settled = await world.get(`/payments/eip155:5042/${from}/${nonce}`)
+  const { paymentId } = settled.body
+  payments.push({ payer: String(from), nonce: String(nonce), transaction, paymentId })
   const { from: buyer, nonce: number } = upto.paymentPayload.payload.permit2Authorization
   const spelled = `0x${BigInt(number).toString(16).padStart(64, '0')}`
   const status = await world.get(`/payments/eip155:5042/${buyer}/${spelled}`)
-  payments.push({ payer: buyer, nonce: spelled, transaction: status.body.transaction })
+  const { transaction: sent, paymentId: ofUpto } = status.body
+  payments.push({ payer: buyer, nonce: spelled, transaction: sent, paymentId: ofUpto })
 }
 
 /** Rates what was paid for, as the catalog names it. */

@@ -257,7 +257,7 @@ function isInRange(key: Hex): boolean {
   return value > 0n && value < CURVE_ORDER
 }
 
-/** Reads the keys of the two wallets of `npm run canary`. Throws one `ConfigError` that repeats no value. */
+/** Reads the keys of the two wallets of `arcus canary`. Throws one `ConfigError` that repeats no value. */
 export function readCanaryKeys(source: NodeJS.ProcessEnv): readonly [Hex, Hex] {
   const written = (readEnv(source).CANARY_PRIVATE_KEYS ?? '').split(',')
   const [first, second, ...more] = written.map((text) => parsePrivateKey(text.trim()))

@@ -162,10 +162,7 @@ export function checkGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection 
 
 /** Makes the outcome of a job that nobody waits for any more and that was never signed. */
 export function withdrawal(): Outcome {
-  return failure(
-    'unexpectedSettleError',
-    'It could not be sent in time; nothing was sent.',
-  )
+  return failure('unexpectedSettleError', 'It could not be sent in time; nothing was sent.')
 }
 
 /** Makes the outcome of a job whose turn did not come while somebody waited for it. */

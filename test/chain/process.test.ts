@@ -6,7 +6,7 @@ import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
 import { freePort } from '../../src/devnet/process.js'
 import { startChain } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 let chain: Anvil
 beforeAll(async () => {
@@ -39,7 +39,7 @@ it('the service says so and ends when its port is taken, with no relayer left at
   const env = await settings()
   const other = createServer().listen(Number(env.PORT), '127.0.0.1')
   try {
-    const child = spawn(process.execPath, [compiled('src/cli/serve.ts')], { env })
+    const child = spawn(process.execPath, arcus('serve'), { env })
     let said = ''
     child.stderr.on('data', (text) => {
       said += text
@@ -54,10 +54,10 @@ it('the service says so and ends when its port is taken, with no relayer left at
 })
 
 it('the service ends in order when npm, which started it, is killed', async () => {
-  const command = `"${process.execPath}" "${compiled('src/cli/serve.ts')}"`
+  const command = [process.execPath, ...arcus('serve')].map((word) => `"${word}"`).join(' ')
   // npm starts a shell, which starts the command. The `true` behind it keeps a shell from replacing itself.
   const child = spawn('sh', ['-c', `sh -c '${command}; true'; true`], {
-    env: { ...(await settings()), npm_lifecycle_script: 'node dist/cli/serve.js' },
+    env: { ...(await settings()), npm_lifecycle_script: 'node dist/cli/arcus.js serve' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const says = listenTo(child)

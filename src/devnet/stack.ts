@@ -207,13 +207,11 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     LOG_LEVEL: 'warn',
     // APIs on this machine may be listed, such as the sample API.
     PROBE_ALLOW_PRIVATE_HOSTS: 'true',
-    HOSTED_ENDPOINTS: 'true',
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
     HOSTED_CLAIM_SECONDS: '10',
     // A blank value hides the setting of a `.env` that is meant for production.
     TESTNET_RPC_URLS: '',
-    MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,
     DEVNET: 'true',
     MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
     ...options.env,

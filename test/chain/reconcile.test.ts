@@ -14,7 +14,7 @@ import { ConnectionDropped, type RpcProxy, startRpcProxy } from '../faults/suppo
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 import { sendToToken } from '../support/token.js'
 
 const used = reasons.nonceAlreadyUsed.code
@@ -69,12 +69,15 @@ async function reconcile(...given: string[]) {
     RELAYER_PRIVATE_KEYS: keyInSettings.privateKey,
     DATABASE_URL: `sqlite:${world.databasePath}`,
   }
-  const script = compiled('src/cli/reconcile.ts')
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, ...args], {
-      cwd: folder,
-      env,
-    })
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      arcus('reconcile', ...args),
+      {
+        cwd: folder,
+        env,
+      },
+    )
     return { code: 0, text: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }

@@ -54,13 +54,14 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
   shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
   collector = await startCollector()
+  // Variables of OpenTelemetry are read by its SDK.
+  vi.stubEnv('OTEL_TRACES_SAMPLER_ARG', '1')
   world = await startWorld({
     env: {
       RATE_LIMIT_MAX: '0',
       PROBE_ALLOW_PRIVATE_HOSTS: 'true',
       LOG_LEVEL: 'trace',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER_ARG: '1',
       ATTESTATION_PRIVATE_KEY: `0x${'a7'.repeat(32)}`,
     },
     onLine: (line) => lines.push(JSON.stringify(line)),

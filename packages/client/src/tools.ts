@@ -11,12 +11,12 @@ import {
   type Item,
   type PaymentPayload,
   type Reply,
-  readOffer,
   type Seller,
   type SellerCall,
   send,
   urlOf,
 } from './sellers.js'
+import { readOffer } from './terms.js'
 
 /** Bytes of an answer that are read. */
 const MAX_BYTES = 8 * 1_024 * 1_024

@@ -73,7 +73,7 @@ it('pays a metered price by upto, and a tool over MCP, in code that parses', () 
   const metered = fetchSnippet({ ...post, pricing: 'metered' }, network)
   expect(metered).toContain("{ network: 'eip155:5042', client: new UptoEvmScheme(account) }")
   expect(metered).toContain('listed at at most 0.01 EURC')
-  const example = { arguments: { port: "Faro'`${x}" } }
+  const example = { arguments: { port: "Faro'`$x" } }
   const tool = { ...post, method: 'MCP', toolName: 'tides', example } as const
   const node = "http://127.0.0.1:8545/it's"
   const code = toolPaySnippet(tool, { ...network, walletRpcUrls: [node] })

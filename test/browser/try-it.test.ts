@@ -75,7 +75,7 @@ afterAll(async () => {
 afterEach(() => {
   shop?.ask('10000')
   shop?.presented.splice(0)
-  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0, charge: undefined })
+  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0 })
 })
 
 const aWallet = () =>

@@ -244,13 +244,9 @@ function hostedConfig(set: Settings, { HOSTED_PRIVATE_KEY }: Env): HostedConfig 
   return Object.freeze({ payTo, claimSeconds: set.HOSTED_CLAIM_SECONDS })
 }
 
-/** Finds settings of hosted endpoints that must be set together. `readSecrets` reads the key itself. */
+/** Finds hosted endpoints that nobody is paid for. `readSecrets` reads the key itself. */
 function hostedProblems(env: Env): string[] {
-  if (env.HOSTED_PRIVATE_KEY === undefined) {
-    if (env.HOSTED_CLAIM_SECONDS === undefined) return []
-    return ['HOSTED_CLAIM_SECONDS is set but HOSTED_PRIVATE_KEY is not: set both, or neither.']
-  }
-  if (env.BUYBACK_ADDRESS !== undefined) return []
+  if (env.HOSTED_PRIVATE_KEY === undefined || env.BUYBACK_ADDRESS !== undefined) return []
   return [
     'HOSTED_PRIVATE_KEY is set but BUYBACK_ADDRESS is not: hosted endpoints are paid at the buyback wallet.',
   ]

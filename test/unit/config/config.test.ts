@@ -134,9 +134,6 @@ describe('readConfig', () => {
     })
     expect(read({ BUYBACK_ADDRESS: buyback }).hosted).toBeUndefined()
     expect(problems(key)).toEqual([expect.stringContaining('BUYBACK_ADDRESS is not')])
-    expect(problems({ HOSTED_CLAIM_SECONDS: '60' })).toEqual([
-      'HOSTED_CLAIM_SECONDS is set but HOSTED_PRIVATE_KEY is not: set both, or neither.',
-    ])
   })
 
   it('keeps the archive beside the SQLite file, or where it is told', () => {

@@ -107,7 +107,7 @@ describe('POST /api/try', () => {
     expect(request?.headers).not.toHaveProperty('cookie')
   })
 
-  it('takes 64 members of each kind, and no payment that nests deep', async () => {
+  it('takes 64 members of each kind', async () => {
     const host = await aHost((_, response) => ask(response))
     const { call } = await aServer({ endpoint: { url: `${host.url}/w?p0=old&kept=1` } })
     const members = (count: number) =>
@@ -128,32 +128,7 @@ describe('POST /api/try', () => {
       expect(refused.statusCode).toBe(400)
       expect(refused.json().message).toMatch(/must have at most 64 members/)
     }
-    const tool = await aServer({ endpoint: { url: host.url, method: 'MCP', toolName: 'ask' } })
-    const deep = Buffer.from('['.repeat(5_000) + ']'.repeat(5_000)).toString('base64')
-    expect((await tool.call({}, { payment: deep })).statusCode).toBe(400)
     expect(host.seen).toHaveLength(1)
-  })
-
-  it('says that a tool answered with JSON that nests too deep', async () => {
-    const nested = '['.repeat(7_000) + ']'.repeat(7_000)
-    const host = await aTarget(async (request, response) => {
-      let text = ''
-      for await (const chunk of request) text += chunk
-      const { id, method } = JSON.parse(text || '{}')
-      const begun =
-        '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"a","version":"1"}}'
-      const result = method === 'tools/call' ? `{"content":${nested}}` : begun
-      response.writeHead(id === undefined ? 202 : 200, { 'content-type': 'application/json' })
-      response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)
-    })
-    open.push(host.close)
-    const { call } = await aServer({ endpoint: { url: host.url, method: 'MCP', toolName: 'ask' } })
-    const answer = await call({ arguments: {} })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toMatchObject({
-      outcome: 'unanswered',
-      message: 'The tool answers with JSON that nests deeper than 32 levels.',
-    })
   })
 
   it('hands the payment on, and gives bytes of any type back as base64', async () => {

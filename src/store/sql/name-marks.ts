@@ -84,7 +84,7 @@ export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
   }
 
   function* renew(id: string): Steps<boolean> {
-    const row = yield* find(id)
+    const row = yield* findRow(id)
     if (row === undefined) return false
     const look = row.deleted_at !== null || isUnclaimed(row) ? '' : lookOf(row.name)
     if (look !== row.name_look) {
@@ -108,7 +108,7 @@ export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
   return {
     renew,
     *spread(before, id) {
-      const after = yield* find(id)
+      const after = yield* findRow(id)
       if (after === undefined || protectionOf(before) === protectionOf(after)) return []
       // Only a merchant that gains its protection later than its name can have older imitations.
       const isLate = before !== undefined && before.name_look === after.name_look
@@ -125,7 +125,7 @@ export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
   }
 }
 
-function find(id: string): Steps<MerchantRow | undefined> {
+function findRow(id: string): Steps<MerchantRow | undefined> {
   return get<MerchantRow>('SELECT * FROM merchants WHERE id = $1', [id])
 }
 

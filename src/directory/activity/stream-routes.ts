@@ -18,9 +18,7 @@ const activityStreamOperation: Operation = {
   ...ofOwner(
     'followActivity',
     'Server-sent events: `activity` when there is something new, `beat` every 15 s',
-    {
-      200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
-    },
+    { 200: 'A stream that ends with the session.' },
   ),
   codes: [...ownerCodes, httpCodes.busy],
 }

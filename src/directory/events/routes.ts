@@ -1,26 +1,19 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
-import { type EventsAnswer, eventsAnswer } from '../../api/events.js'
+import {
+  type EventsAnswer,
+  eventsQuery,
+  merchantEventTypes,
+  publicEventTypes,
+} from '../../api/events.js'
 import { SESSION_COOKIE } from '../../api/session.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, readQuery } from '../../http/query.js'
-import { type EventStore, merchantEventTypes, publicEventTypes } from '../../store/events.js'
+import { readQuery } from '../../http/query.js'
+import type { EventStore } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
-import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
+import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import { toNotice } from './notice.js'
-
-const MAX_EVENTS = 200
-
-const eventsQuery = z.strictObject({
-  since: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
-    .prefault('0')
-    .describe('`next` of the page before; 0 is the oldest event that is kept.'),
-  limit: integerParameter({ min: 1, max: MAX_EVENTS })
-    .prefault('100')
-    .describe('Events of a page.'),
-})
 
 const eventsOperation: Operation = {
   id: 'listEvents',
@@ -28,9 +21,7 @@ const eventsOperation: Operation = {
   summary: 'The feed of a merchant, oldest first: what its webhooks tell',
   description:
     'With the session of the owner every event, payments included. Without a session only what the catalog shows to everybody: endpoints that fail or recover, and prices that drift. Events are kept for 30 days, and 10,000 of a merchant.',
-  params: ofMerchant,
-  query: eventsQuery,
-  answers: { 200: { description: 'A page.', schema: eventsAnswer } },
+  answers: { 200: 'A page.' },
   codes: [...ownerCodes, ...refusals('merchant_hidden')],
   examples: { unknown: unknownMerchant },
 }

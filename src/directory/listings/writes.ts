@@ -2,6 +2,7 @@ import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'ar
 import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
 import type { Address } from 'viem'
 import type { z } from 'zod'
+import { confirmationBody, emptyBody, linkBody, offerBody } from '../../api/writes.js'
 import type { TokenBuckets } from '../../http/token-buckets.js'
 import type {
   Endpoint,
@@ -17,10 +18,6 @@ import type { SavedEndpoint } from './save-probes.js'
 import type { SchemaCheck, SchemaVerdict } from './schema-check.js'
 import {
   type CheckedWrite,
-  confirmationBody,
-  emptyBody,
-  linkBody,
-  offerBody,
   offerFault,
   ownerFault,
   payToFault,

@@ -28,8 +28,8 @@ const mayImport: Record<string, readonly string[]> = {
   x402: [],
   config: ['x402'],
   chain: ['x402'],
-  store: ['x402'],
-  /** The shapes of all answers. */
+  store: ['x402', 'api'],
+  /** The forms of all requests and answers. The field rules of a listing are the client's. */
   api: ['x402', 'packages/client'],
   http: ['x402', 'api', 'config'],
   relayer: ['x402', 'chain', 'store'],
@@ -41,7 +41,7 @@ const mayImport: Record<string, readonly string[]> = {
   metrics,
   tracing,
   doctor,
-  'packages/client': ['x402'],
+  'packages/client': ['x402', 'api'],
   'packages/merchant': ['x402'],
   'app.ts': appRooms,
   app: appRooms,
@@ -80,9 +80,9 @@ describe('the arrows between the rooms', () => {
     expect(wrongWay).toEqual([])
   })
 
-  it('lead from the console to the types of answers, and to no value', () => {
+  it('lead from the console and the client to the types of answers, and to no value', () => {
     const values = sources
-      .filter(({ room }) => room === 'dashboard')
+      .filter(({ room }) => room === 'dashboard' || room === 'packages/client')
       .flatMap(({ path, text }) =>
         [...text.matchAll(/^(import|export) (?!type )[^']*'([^']+)'/gm)]
           .map(([, , target = '']) => posix.join(posix.dirname(path), target))

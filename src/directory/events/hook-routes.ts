@@ -28,7 +28,9 @@ const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and how t
 
 const setOperation = {
   ...writeOperation('hook.set', 'setHook', 'Make or change a webhook, or let it begin anew', {
-    ...{ id: null, url: 'https://shop.example.com/arcus', since: null },
+    id: null,
+    url: 'https://shop.example.com/arcus',
+    since: null,
     types: ['payment.settled', 'payment.failed'],
   }),
   answers: {

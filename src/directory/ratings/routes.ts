@@ -109,7 +109,8 @@ const fileOperation: Operation = {
 
 const answerOperation = {
   ...writeOperation('rating.answer', 'answerRating', 'Answer a rating, once', {
-    ...{ rating: '0198c0de-0000-7000-8000-000000000000', text: 'It is quicker now.' },
+    rating: '0198c0de-0000-7000-8000-000000000000',
+    text: 'It is quicker now.',
   }),
   answers: { 200: 'The rating with the answer.' },
   codes: [...Object.values(writeCodes), ...refusals('rating_not_found', 'already_answered')],

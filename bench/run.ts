@@ -4,13 +4,14 @@ import { countChainCalls } from './chain-calls.js'
 import { drawChart } from './chart.js'
 import type { Figure } from './figures.js'
 import { line } from './figures.js'
+import { measureFlood } from './flood.js'
 import { measureSettle, measureVerify } from './throughput.js'
 import { measureUpto } from './upto.js'
 
 /**
  * Arcus beside the facilitator of the official packages, driven one after the other with fresh signed payments, each
  * on a fresh chain. Run `npm run build` first. `--quick` takes one round instead of three; names of sections
- * (`verify`, `settle`, `upto`, `calls`, `blocks`) run only those. A full run draws `docs/bench.svg`.
+ * (`verify`, `settle`, `upto`, `calls`, `blocks`, `flood`) run only those. A full run draws `docs/bench.svg`.
  */
 const rounds = process.argv.includes('--quick') ? 1 : 3
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
@@ -21,6 +22,7 @@ const sections: Record<string, () => Promise<Figure[]>> = {
   upto: () => measureUpto(rounds),
   calls: countChainCalls,
   blocks: () => measureOneSecondBlocks(rounds),
+  flood: () => measureFlood(rounds),
 }
 
 if (!existsSync('dist/main.js')) throw new Error('run `npm run build` first')

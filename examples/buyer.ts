@@ -22,7 +22,8 @@ const account = privateKeyToAccount((process.env.PAYER_KEY as Hex | undefined) ?
 
 const client = x402Client.fromConfig({
   schemes: [{ network, client: new ExactEvmScheme(account) }],
-  // The client does not know Arc's token, and pays no unknown one. The limit is ten cents a call, in atomic units.
+  // Before 2.28.0 the client does not know Arc's token, and pays no unknown one; 2.28.0 caps a payment at one dollar by
+  // itself. The limit here is ten cents a call, in atomic units.
   spendControls: {
     allowedAssets: [
       {

@@ -24,8 +24,8 @@ const accepts = {
   network,
   // The merchant of the devnet. Set an address of your own: the money goes straight there.
   payTo: process.env.PAY_TO ?? '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
-  // The official packages know no asset on Arc, so a price such as "$0.01" would throw. This is a cent in atomic units,
-  // with the token and the EIP-712 domain of its contract.
+  // Before 2.28.0 the official packages know no asset on Arc, so a price such as "$0.01" throws. This is a cent in atomic
+  // units, with the token and the EIP-712 domain of its contract, and works in every version.
   price: {
     amount: '10000',
     asset: '0x3600000000000000000000000000000000000000',

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { compose } from './app/compose.js'
 import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
 import { createLogger } from './app/logger.js'
+import { persist } from './async/persist.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { readSettings } from './config/config.js'
 import { startWarnings } from './doctor/settings-checks.js'
@@ -11,9 +12,8 @@ import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000
-/** The first wait for a node or a database that is away, and the longest: each wait is twice the one before. */
-const FIRST_RETRY_MS = 500
-const LAST_RETRY_MS = 15_000
+/** The waits for a node or a database that is away. */
+const retries = { firstMs: 500, lastMs: 15_000 }
 /** The time after which a failed start ends the process, whatever is still open. */
 const CLOSE_PATIENCE_MS = 1_000
 
@@ -60,25 +60,17 @@ async function serve(): Promise<void> {
 }
 
 /** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */
-async function patiently<Value>(
-  build: () => Promise<Value>,
-  front: Front,
-  log: Logger,
-): Promise<Value> {
-  for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
-    try {
-      return await build()
-    } catch (error) {
+function patiently<Value>(build: () => Promise<Value>, front: Front, log: Logger): Promise<Value> {
+  return persist(build, {
+    ...retries,
+    onFailure(error, nextTryMs) {
       const what = awaitedAfter(error)
       if (what === undefined) throw error
       front.explain(`the service starts and waits for ${what}`)
-      log.warn(
-        { reason: (error as Error).message, nextTryMs: waitMs },
-        `${what} cannot be reached yet; trying again`,
-      )
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
-    }
-  }
+      const reason = (error as Error).message
+      log.warn({ reason, nextTryMs }, `${what} cannot be reached yet; trying again`)
+    },
+  })
 }
 
 /** Returns what is away; `undefined` for an error that waiting does not mend. */

@@ -1,13 +1,22 @@
 import { z } from 'zod'
-import { type AnswerOf, address, amount, currency, hash, latency, seconds, time } from './fields.js'
-import { payToProof } from './listings.js'
-import { choiceParameter, dayParameter, integerParameter } from './parameters.js'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  currency,
+  hash,
+  latency,
+  payToProof,
+  seconds,
+  time,
+} from './fields.js'
+import { choiceParameter, dayParameter, integerParameter, limitParameter } from './parameters.js'
 
 const money = z.object({ amount, usd: z.string() })
 const refunds = money
   .extend({ count: z.int() })
   .describe(
-    'Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them.',
+    'What the plugin of merchants gave back, at most what was paid. All other figures are net of it.',
   )
 const successRate = z
   .number()
@@ -102,17 +111,12 @@ export const activityAnswer = z.object({
     failures: z.array(byReason).describe('Failed verifies and settles by reason.'),
     refusals: z.array(byReason).describe('Refused settles by reason.'),
   }),
-  previous: z
-    .object({ since: seconds, until: seconds, ...saleFigures })
-    .nullable()
-    .describe('As many hours before the range as have begun of it; `null` for all time.'),
   series: z.array(point),
 })
 
 export type ActivityAnswer = AnswerOf<typeof activityAnswer>
 export type ActivitySummary = ActivityAnswer['summary']
 export type ActivityPoint = AnswerOf<typeof point>
-export type SaleFigures = NonNullable<ActivityAnswer['previous']>
 /** The ranges that go back from now. */
 export type Range = Exclude<ActivityAnswer['range'], 'custom'>
 export type ReasonCount = AnswerOf<typeof byReason>
@@ -214,8 +218,8 @@ export const summaryQuery = z.strictObject(filters)
 export const exportQuery = z.strictObject(tableFilters)
 export const tableQuery = z.strictObject({
   ...tableFilters,
-  limit: integerParameter({ min: 1, max: MAX_TABLE_ROWS })
+  limit: limitParameter(MAX_TABLE_ROWS)
     .prefault('50')
-    .describe('Rows of a page.'),
+    .describe(`Rows of a page; above ${MAX_TABLE_ROWS} it counts as ${MAX_TABLE_ROWS}.`),
   before: integerParameter().optional().describe('`next` of the page before.'),
 })

@@ -21,12 +21,14 @@ import {
   rating,
   seconds,
   sorts,
+  standing,
   usage,
 } from './fields.js'
 import {
   choiceParameter,
   flagParameter,
   integerParameter,
+  limitParameter,
   nameParameter,
   textParameter,
 } from './parameters.js'
@@ -58,12 +60,15 @@ const discoveryItem = z
     metadata: z.object({
       title: z.string(),
       description: z.string(),
-      provider: z.string(),
+      provider: z
+        .string()
+        .describe('The name of the merchant, or the payout address without `payToProof`.'),
       merchant: z.object({
         id: z.string(),
         name: z.string(),
         official: z.boolean(),
         partner: z.boolean(),
+        ...standing,
         identity: z
           .object({ agentId: z.string() })
           .nullable()
@@ -79,7 +84,7 @@ const discoveryItem = z
           toolName: z.string().optional(),
         })
         .describe(
-          'How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
+          'How to call the endpoint: `pathParams` and `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
         ),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
@@ -108,12 +113,16 @@ const unappliedFilters = z
   .optional()
   .describe('Filters of the query that this route knows and does not apply.')
 
+const usedLimit = z
+  .int()
+  .describe('Items of a page as they were counted: 100 for a `limit` above it.')
+
 export const resourcesAnswer = z.object({
   x402Version: z.literal(2),
   items: z.array(discoveryItem),
   unappliedFilters,
   pagination: z.object({
-    limit: z.int(),
+    limit: usedLimit,
     offset: z.int(),
     total: z.int().describe('Number of items of all pages together.'),
   }),
@@ -124,7 +133,7 @@ export const searchAnswer = z.object({
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
   unappliedFilters,
-  pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
+  pagination: z.object({ limit: usedLimit, cursor: z.string().nullable() }),
 })
 
 export const changesAnswer = z.object({
@@ -184,6 +193,7 @@ const card = z
       official: z.boolean(),
       partner: z.boolean(),
       unclaimed: z.boolean(),
+      ...standing,
       identity: z
         .object({
           agentId: z.string(),
@@ -224,6 +234,7 @@ export const statusAnswer = z.object({
       method,
       toolName: ofTool.toolName,
       merchant: z.string().describe('Id of the merchant.'),
+      ...standing,
       status: z.enum(['live', 'unverified', 'failing', 'hidden']),
       isListed: z.boolean().describe('Whether it is in the default list of discovery.'),
       reason: z.string(),
@@ -286,9 +297,9 @@ const MAX_LIMIT = 100
 const MAX_QUERY_CHARS = 200
 
 const page = {
-  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+  limit: limitParameter(MAX_LIMIT)
     .prefault('20')
-    .describe('How many items a page has at most.'),
+    .describe(`How many items a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`),
 }
 
 const standardFilter = {
@@ -336,7 +347,7 @@ const wideFilter = {
 
 /** The `cursor` of a ranked page. */
 export const rankedCursor = nameParameter()
-  .regex(/^([0-9]{1,2})-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .regex(/^([0-9]{1,3})-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
   .describe('`cursor` of the page before.')
 
@@ -393,9 +404,11 @@ export const changesQuery = z.object({
   since: integerParameter()
     .prefault('0')
     .describe('`next` of the answer before; 0 is the whole catalog.'),
-  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+  limit: limitParameter(MAX_LIMIT)
     .prefault('20')
-    .describe('How many merchants a page has at most.'),
+    .describe(
+      `How many merchants a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`,
+    ),
   wait: integerParameter({ min: 0, max: 30 })
     .prefault('0')
     .describe('Seconds to wait for a change, if there is none yet.'),

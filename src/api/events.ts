@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, anyObject, time } from './fields.js'
-import { integerParameter } from './parameters.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const event = z
   .object({
@@ -29,12 +29,16 @@ const hook = z.object({
   url: z.string(),
   types: z.array(z.string()),
   state: z
-    .enum(['active', 'retrying', 'parked'])
-    .describe('`parked` after three days of failures, or when the receiver answered 410.'),
+    .enum(['unconfirmed', 'active', 'retrying', 'parked'])
+    .describe(
+      '`unconfirmed` until the receiver answers the challenge; nothing else is sent before. `parked` after three days of failures, or when the receiver answered 410.',
+    ),
   cursor: z.int().describe('The last event that was delivered or passed over.'),
-  failures: z.int().describe('Failed deliveries in a row.'),
-  lastError: z.string().nullable().describe('Why the last delivery failed.'),
-  nextAt: time.nullable().describe('When a failed delivery is tried again.'),
+  failures: z.int().describe('Failed deliveries or challenges in a row.'),
+  lastError: z.string().nullable().describe('Why the last call failed.'),
+  nextAt: time
+    .nullable()
+    .describe('When a failed delivery, or an unanswered challenge, is tried again.'),
   deliveredAt: time.nullable().describe('The last delivery that was taken.'),
   isLossy: z.boolean().describe('Events were dropped before they were delivered.'),
   createdAt: time,
@@ -62,9 +66,9 @@ export const eventsQuery = z.strictObject({
   since: integerParameter()
     .prefault('0')
     .describe('`next` of the page before; 0 is the oldest event that is kept.'),
-  limit: integerParameter({ min: 1, max: MAX_EVENTS })
+  limit: limitParameter(MAX_EVENTS)
     .prefault('100')
-    .describe('Events of a page.'),
+    .describe(`Events of a page; above ${MAX_EVENTS} it counts as ${MAX_EVENTS}.`),
 })
 
 /** Events that tell nothing but what the catalog shows to everybody; payments are for the owner alone. */

@@ -119,8 +119,12 @@ export type Usage = AnswerOf<typeof usage>
 
 /** A mean score and the number of ratings in it. */
 export const ratingMean = {
-  average: z.number().describe('Mean score, 0 to 100, with one decimal.'),
-  count: z.int().describe('Ratings, one a payment.'),
+  average: z
+    .number()
+    .describe(
+      'Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal.',
+    ),
+  count: z.int().describe('Ratings, one a payment, without those that weigh nothing.'),
 }
 
 export const rating = z
@@ -141,11 +145,41 @@ export type Rating = AnswerOf<typeof rating>
 export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
 export type Sort = (typeof sorts)[number]
 
+export const payToProof = z
+  .enum(['owner', 'confirmation', 'operator'])
+  .nullable()
+  .describe(
+    'The proof that the payout address stands behind the owner; `null` where there is none. Without it a listing stands below all others.',
+  )
+
+/** The members by which every public answer shows who stands behind a listing. */
+export const standing = {
+  claimed: z
+    .boolean()
+    .describe('Whether an owner lists it, for whom the payout address is proven.'),
+  payToProof,
+  warnings: z
+    .array(
+      z.object({
+        path: z.string().describe('The field of the listing, such as `name` or `payTo`.'),
+        code: z.enum(['pay_to_unproven', 'confusable_name']),
+        message: z.string(),
+      }),
+    )
+    .describe(
+      '`pay_to_unproven`: anybody may have written the listing. `confusable_name`: a name in it looks like that of another merchant.',
+    ),
+}
+
 /** Any JSON object. */
 export const anyObject = z.record(z.string(), z.unknown())
 
 /** Example values of a call: parameters of the URL, a body, or arguments of a tool. */
 export const callExample = z.object({
+  pathParams: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Values of the places of the path, such as `id` of `/users/:id`.'),
   queryParams: anyObject.optional(),
   bodyType: z.enum(bodyTypes).optional().describe('`json` unless said.'),
   body: z.unknown().optional(),

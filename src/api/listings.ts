@@ -16,13 +16,15 @@ import {
   method,
   network,
   ofTool,
+  payToProof,
   pricing,
   rating,
   ratingMean,
   seconds,
+  standing,
   usage,
 } from './fields.js'
-import { integerParameter } from './parameters.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const probeRecord = z
   .object({
@@ -80,11 +82,6 @@ const listedEndpoint = z
 export type MerchantEndpoint = AnswerOf<typeof listedEndpoint>
 export type EndpointState = MerchantEndpoint['state']
 
-export const payToProof = z
-  .enum(['owner', 'confirmation', 'operator'])
-  .nullable()
-  .describe('The proof that the address stands behind its owner.')
-
 const offer = z.object({ to: address, until: seconds }).nullable()
 const identityCheck = z.object({ passed: z.boolean(), detail: z.string(), checkedAt: seconds })
 
@@ -100,6 +97,7 @@ export const merchantView = z
     network,
     asset: address.describe('Token of the first endpoint; each endpoint names its own.'),
     payTo: address,
+    claimed: standing.claimed,
     payToProof,
     revision: z.int().describe('The number of the last accepted write.'),
     flags: z.object({
@@ -236,9 +234,11 @@ export const historyQuery = z.object({
   after: integerParameter()
     .prefault('0')
     .describe('`next` of the page before; 0 is the beginning.'),
-  limit: integerParameter({ min: 1, max: maxEntries })
+  limit: limitParameter(maxEntries)
     .prefault(String(defaultEntries))
-    .describe('Entries of a page; large ones make it shorter.'),
+    .describe(
+      `Entries of a page; large ones make it shorter; above ${maxEntries} it counts as ${maxEntries}.`,
+    ),
 })
 
 /** The body that says what is probed now. */

@@ -11,9 +11,10 @@ import {
   ofTool,
   pricing,
   sorts,
+  standing,
   usage,
 } from './fields.js'
-import { choiceParameter, integerParameter } from './parameters.js'
+import { choiceParameter, limitParameter } from './parameters.js'
 
 /** Prices as catalogs have them: dollars as the nearest number. */
 const prices = {
@@ -47,7 +48,7 @@ const catalogMerchant = z.object({
   payTo: address,
   official: z.boolean(),
   partner: z.boolean(),
-  claimed: z.boolean(),
+  ...standing,
   identity: z.object({ agentId: z.string() }).nullable(),
   usage: usage.nullable(),
 })
@@ -90,7 +91,9 @@ export const catalogQuery = z.object({
     .describe(
       `By the payments of 30 days (\`calls\` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
     ),
-  limit: integerParameter({ min: 1, max: MAX_FIRST })
+  limit: limitParameter(MAX_FIRST)
     .optional()
-    .describe('Only so many merchants; all of them without `sort` and `limit`.'),
+    .describe(
+      `Only so many merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
+    ),
 })

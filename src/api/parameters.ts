@@ -38,6 +38,18 @@ export function integerParameter({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}
     .meta({ wire: { type: 'integer', minimum: min, maximum: max } })
 }
 
+/**
+ * The length of a page: plain decimal digits from 1 on. Crawlers ask for more than a page holds, and get as much as it does.
+ */
+export function limitParameter(max: number) {
+  const rule = `an integer from 1 on; above ${max} it counts as ${max}`
+  return z
+    .string(once(rule))
+    .regex(/^[1-9][0-9]*$/, `must be ${rule}`)
+    .transform((digits) => Math.min(Number(digits), max))
+    .meta({ wire: { type: 'integer', minimum: 1 } })
+}
+
 export function flagParameter() {
   return z
     .string(once('true or false'))

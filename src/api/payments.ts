@@ -20,6 +20,8 @@ const settleOnly: readonly ReasonKey[] = [
   'transactionFailed',
   'transferEventMismatch',
   'settlementPending',
+  'settlementUnknown',
+  'notSentInTime',
   'unexpectedSettleError',
 ]
 const verifyOnly: readonly ReasonKey[] = ['unexpectedVerifyError']
@@ -65,7 +67,7 @@ export const supportedAnswer = z.object({
         assetTransferMethods: z
           .array(z.enum(['eip3009', 'permit2']))
           .optional()
-          .describe('How `exact` moves the tokens.'),
+          .describe('How `exact` moves the tokens, and how deposits of `batch-settlement` do.'),
         facilitatorAddress: address
           .optional()
           .describe(
@@ -97,6 +99,30 @@ export const verifyAnswer = z
   ])
   .meta({ id: 'VerifyAnswer' })
 
+/** What became of a payment, in the form of other facilitators. */
+const settlementStatus = z
+  .enum(['pending', 'completed', 'failed'])
+  .describe('`completed`: on chain. `failed`: not settled and not on chain.')
+const paymentId = z.string().describe('The id of the payment in this service.')
+
+const followed = {
+  status: settlementStatus,
+  paymentId,
+  statusUrl: z.url().describe('Its answer has the same `status`, now or later.'),
+}
+
+const settleExtensions = z
+  .looseObject({
+    'settlement-status': z
+      .object({
+        ...followed,
+        info: z.object(followed).describe('The same, in the form of x402.'),
+        schema: anyObject,
+      })
+      .optional(),
+  })
+  .optional()
+
 export const settleAnswer = z
   .union([
     z.object({
@@ -106,11 +132,9 @@ export const settleAnswer = z
       payer: address.optional(),
       amount: amount.optional().describe('What moved on chain, for `upto` and `batch-settlement`.'),
       extra: channelState,
-      extensions: anyObject
-        .optional()
-        .describe(
-          '`facilitator-attestation`: the signed statement, where settlements are attested.',
-        ),
+      extensions: settleExtensions.describe(
+        '`settlement-status`: where to follow it. `facilitator-attestation`: the signed statement, where settlements are attested.',
+      ),
     }),
     z.object({
       success: z.literal(false),
@@ -121,6 +145,7 @@ export const settleAnswer = z
         .describe('Empty until there is a transaction; every later answer names it.'),
       network: z.string(),
       payer: address.optional(),
+      extensions: settleExtensions.describe('`settlement-status`, while the payment is pending.'),
     }),
   ])
   .meta({ id: 'SettleAnswer' })
@@ -142,6 +167,8 @@ export const paymentStatus = z
   .object({
     ...payment,
     settlementId: z.string().describe('The id in the log lines of this service.'),
+    paymentId: z.string().describe('The same id, under the name that other facilitators use.'),
+    status: settlementStatus,
     symbol: z.string().nullable().describe('Of the asset; `null` for one that is no longer taken.'),
     currency,
     state: z
@@ -166,6 +193,19 @@ export const paymentStatus = z
   .meta({ id: 'PaymentStatus' })
 
 export type PaymentStatus = AnswerOf<typeof paymentStatus>
+
+/** What became of a row of the journal, by its id. */
+export const statusAnswer = z
+  .object({
+    paymentId,
+    status: settlementStatus,
+    network,
+    transaction: hash.nullable(),
+    updatedAt: time,
+  })
+  .meta({ id: 'SettlementStatus' })
+
+export type SettlementStatus = AnswerOf<typeof statusAnswer>
 
 const decimal = z.string().regex(/^(0|[1-9][0-9]*)$/)
 
@@ -254,5 +294,13 @@ export const transactionParams = z.object({
   transaction: z
     .string()
     .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
+    .describe('As a settle was answered with.'),
+})
+
+/** Parameters of `/payments/status/{paymentId}`. */
+export const statusParams = z.object({
+  paymentId: z
+    .string()
+    .regex(/^[0-9A-Za-z-]{1,64}$/, 'must be the paymentId of an answer of settle')
     .describe('As a settle was answered with.'),
 })

@@ -10,7 +10,7 @@ import {
   rating,
   seconds,
 } from './fields.js'
-import { integerParameter } from './parameters.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const ownerAnswer = z.object({ text: z.string(), at: seconds }).nullable()
 
@@ -23,6 +23,9 @@ const keptRating = z
     payer: address,
     amount: amount.describe('What was paid.'),
     asset: address,
+    weight: amount.describe(
+      'What the rating weighs in the average: what was paid, at most the price that was asked, less what came back from the recipient. `0` where nothing is left; then it is in no figure.',
+    ),
     transaction: hash,
     ratedAt: seconds,
     answer: ownerAnswer.describe('The one answer of the owner.'),
@@ -100,9 +103,9 @@ const MAX_RATINGS = 100
 /** Parameters of the ratings of an endpoint. */
 export const ratingsQuery = z.strictObject({
   before: integerParameter({ min: 1 }).optional().describe('`next` of the page before.'),
-  limit: integerParameter({ min: 1, max: MAX_RATINGS })
+  limit: limitParameter(MAX_RATINGS)
     .prefault('20')
-    .describe('Ratings of a page.'),
+    .describe(`Ratings of a page; above ${MAX_RATINGS} it counts as ${MAX_RATINGS}.`),
 })
 
 /** The path of the routes about one rating. */

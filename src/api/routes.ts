@@ -50,6 +50,10 @@ export const routes = {
     params: payments.transactionParams,
     answer: payments.transactionAnswer,
   },
+  'GET /payments/status/{paymentId}': {
+    params: payments.statusParams,
+    answer: payments.statusAnswer,
+  },
 
   'GET /discovery/resources': { query: discovery.listQuery, answer: discovery.resourcesAnswer },
   'GET /discovery/search': { query: discovery.rankedQuery, answer: discovery.searchAnswer },
@@ -140,7 +144,6 @@ export const routes = {
     query: activity.exportQuery,
     answer: 'text/csv',
   },
-  'GET /api/merchants/{id}/activity/stream': { params: ofMerchant, answer: 'text/event-stream' },
   'GET /api/merchants/{id}/stats': { params: ofMerchant, answer: activity.statsAnswer },
   'GET /api/stats': { answer: activity.statsAnswer },
   'GET /api/explore': { answer: exploreAnswer },

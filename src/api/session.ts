@@ -1,15 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, address, seconds } from './fields.js'
 
-/** The cookie of the session of a wallet that signed in. No script can read it. */
-export const SESSION_COOKIE = 'arcus_session'
-
-/**
- * The cookie that marks the session beside it as over. A page sets it by script when a person signs out, because a
- * script cannot remove the session's own cookie and the service may be unreachable at that moment.
- */
-export const SIGNED_OUT_COOKIE = 'arcus_signed_out'
-
 export const sessionAnswer = z
   .object({ address, expiresAt: seconds })
   .meta({ id: 'Session', description: 'The wallet that is signed in, and until when.' })

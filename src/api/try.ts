@@ -5,6 +5,15 @@ import { type AnswerOf, anyObject, endpointId } from './fields.js'
 const MAX_PAYMENT_CHARS = 16_384
 const MAX_HEADER_CHARS = 512
 
+/** The most query parameters or headers of a call; a listing names fewer. */
+const MAX_MEMBERS = 64
+
+function isFew(members: Record<string, unknown>): boolean {
+  return Object.keys(members).length <= MAX_MEMBERS
+}
+
+const few = { error: `must have at most ${MAX_MEMBERS} members` }
+
 export const tryBody = z.strictObject({
   merchantId: z.string().max(200, 'must have at most 200 characters').describe('Merchant id.'),
   endpointId: endpointId.describe('The id in the `state` of the endpoint.'),
@@ -12,9 +21,10 @@ export const tryBody = z.strictObject({
     .strictObject({
       pathParams: z
         .record(z.string(), z.string())
+        .refine(isFew, few)
         .optional()
         .describe('For the places of the path, such as `:id`.'),
-      queryParams: anyObject.optional(),
+      queryParams: anyObject.refine(isFew, few).optional(),
       body: z.unknown().optional().describe('Sent in the `bodyType` of the listing.'),
       arguments: anyObject.optional().describe('Of a tool.'),
       headers: z
@@ -25,6 +35,7 @@ export const tryBody = z.strictObject({
             .regex(/^[\x20-\x7e]*$/, 'must be of visible ASCII characters and spaces')
             .max(MAX_HEADER_CHARS, `must have at most ${MAX_HEADER_CHARS} characters`),
         )
+        .refine(isFew, few)
         .optional()
         .describe('Of those that the listing names, `Accept`, `Accept-Language` and `X-…`.'),
     })

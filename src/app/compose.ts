@@ -24,6 +24,7 @@ import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
+import { markedName } from '../store/listing-warnings.js'
 import { isPublicPayee } from '../store/ownership.js'
 import type { Stores } from '../store/stores.js'
 import { openSdk } from '../tracing/sdk.js'
@@ -234,8 +235,10 @@ function describeApp(
     facilitator: {
       ...facilitator,
       onClaimed: tracing?.claimed,
-      findMerchant: async (payTo) =>
-        (await directory.reads.listings.merchantsPaidTo(payTo)).find(isPublicPayee),
+      findMerchant: async (payTo) => {
+        const found = (await directory.reads.listings.merchantsPaidTo(payTo)).find(isPublicPayee)
+        return found && { id: found.id, name: markedName(found) }
+      },
       about: describeFacilitator(config, networks, attestor?.address, checksum),
       bazaar: directory.bazaar,
     },

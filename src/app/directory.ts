@@ -3,14 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { isContractSignature } from '../chain/contract-wallet.js'
+import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
 import { createAttributor } from '../directory/activity/attribution.js'
-import { createActivityFeed, createActivityFollower } from '../directory/activity/feed.js'
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
-import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
 import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
 import { createExploreFigures } from '../directory/explore/figures.js'
@@ -30,10 +29,9 @@ import { createMerchantView } from '../directory/listings/merchant-view.js'
 import { pageRoutes } from '../directory/listings/pages.js'
 import { writeRoutes } from '../directory/listings/routes.js'
 import { createSaveProbes } from '../directory/listings/save-probes.js'
-import { createSchemaCheck } from '../directory/listings/schema-check.js'
 import { createSignatureCheck, createWriteCheck } from '../directory/listings/signed-write.js'
 import { createSigningTerms } from '../directory/listings/signing-terms.js'
-import { createWriteQuota, saveAllowance } from '../directory/listings/write-limits.js'
+import { createSaveAllowances, createWriteQuota } from '../directory/listings/write-limits.js'
 import { createWrites } from '../directory/listings/writes.js'
 import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
 import { historyRoutes } from '../directory/probe/endpoint-history.js'
@@ -64,7 +62,6 @@ import { discoveryRoutes } from '../discovery/routes.js'
 import type { BazaarIntake } from '../facilitator/routes.js'
 import type { Console } from '../http/console.js'
 import { installCompression } from '../http/headers.js'
-import { createTokenBuckets } from '../http/token-buckets.js'
 import { mcpRoutes } from '../mcp/routes.js'
 import { createCatalogTools } from '../mcp/tools.js'
 import type { WatchedDirectory } from '../metrics/metrics.js'
@@ -133,13 +130,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const identities = composeIdentities({ ...world, store, fetch, log })
 
   const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
-  const schemas = createSchemaCheck()
   const { writes, check, checkSignature, quota } = composeWrites({
     ...world,
     store,
     audience,
     probe,
-    schemas,
     asksContract,
     onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
@@ -161,19 +156,15 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
-  const feed = createActivityFeed()
-  const follower = world.isShared
-    ? createActivityFollower({ store: activity, feed, log })
-    : undefined
   const recorder = createActivityRecorder({
-    onRecorded: feed.announce,
+    onPaid: (from, to) => ratings.reweigh(from, to),
     store: activity,
     asset: dollarsAmong(tokens),
     attributor: createAttributor(store),
     isRelayer: world.isRelayer,
     isDiskLow: world.isDiskLow,
     refundWallets: world.refundWallets,
-    isShared: world.isShared,
+    findPayment: world.findPayment,
     retentionDays: config.activityRetentionDays,
     now,
     log,
@@ -193,7 +184,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     readOverview: discovery.answers.overview,
     now,
   })
-  const sessions = createSessions(world.stores.sessions, now)
+  const sessions = createSessions(world.stores.sessions, now, audience)
   const events = composeEvents({
     ...world,
     ...{ sessions, network, rules, log },
@@ -208,6 +199,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     store: world.stores.ratings,
     history: world.stores.history,
     listings: store,
+    readReceived: (query) =>
+      readReceived(rpc, { ...query, assets: tokens.map(({ address }) => address) }),
     ...{ check, checkSignature, quota, audience, network },
   })
   const feedback = createFeedbackMaker({
@@ -278,7 +271,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         checksum,
         now,
       })
-      await app.register(activityStreamRoutes, { feed, listings: store, sessions })
       await app.register(exploreRoutes, { read: readFigures, feed: settlements })
       await events.routes(app)
       await app.register(ratingRoutes, {
@@ -289,23 +281,20 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     start() {
       discovery.start()
-      schemas.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       events.start()
       usage.start()
       recorder.start()
-      follower?.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
     async close() {
       probing.stop()
       identities.stop()
-      await Promise.all([events.stop(), settlements.stop(), follower?.stop()])
+      await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await usage.stop()
-      await Promise.all([schemas.close(), probing.close()])
     },
   }
 }
@@ -343,7 +332,6 @@ interface WritesWorld extends DirectoryWorld {
   /** Origin of the directory. */
   audience: string
   probe: Probe
-  schemas: ReturnType<typeof createSchemaCheck>
   asksContract: AsksContract
   /** Called after each write of a merchant. */
   onApplied(merchantId: string): void
@@ -353,7 +341,7 @@ type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promis
 
 /** Builds the signed writes of listings with all their checks. */
 function composeWrites(world: WritesWorld) {
-  const { config, tokens, store, audience, probe, schemas, now } = world
+  const { config, tokens, store, audience, probe, now } = world
   const { keccak256, recovery, asksContract } = world
   const { network, chainId } = tokens[0]
   const checkSignature = createSignatureCheck({
@@ -386,9 +374,8 @@ function composeWrites(world: WritesWorld) {
       },
     },
     check,
-    schemas,
     probe: createSaveProbes({ probe, network, tokens, now }),
-    allowance: createTokenBuckets({ ...saveAllowance, now }),
+    allowances: createSaveAllowances(now),
     quota,
     network,
     tokens,
@@ -415,9 +402,7 @@ function composeProbing(world: ProbingWorld) {
   const probe = createProbe({ fetch, network, tokens, now })
   const pace = createHostPace(now)
   const budget = createCallBudget({ now })
-  // Strangers' schemas must not keep owners waiting.
-  const schemas = createSchemaCheck()
-  const infoCheck = createInfoCheck(schemas, now)
+  const infoCheck = createInfoCheck(now)
   const effectOf = createProbeEffects({ infoCheck })
   return {
     rules,
@@ -437,8 +422,6 @@ function composeProbing(world: ProbingWorld) {
     },
     /** Aborts every call under way. */
     stop: () => stopping.abort(),
-    /** Call it after the last probe. */
-    close: () => schemas.close(),
   }
 }
 

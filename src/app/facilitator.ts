@@ -89,6 +89,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const verified = createVerifiedPayments()
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
+  const statusUrl = (settlementId: string) => `${config.baseUrl}/payments/status/${settlementId}`
   const canSettle = (network: string, facilitator?: Address) => {
     const multicall = networks.get(network)?.permit2.multicall()
     const isShared = facilitator === multicall?.address
@@ -111,7 +112,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   }
   const batch = {
     verify: createBatchVerifier({ ...verifying, networks, journal }),
-    settle: createBatchSettler({ ...settling, networks }),
+    settle: createBatchSettler({ ...settling, networks, statusUrl }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
@@ -146,7 +147,10 @@ function createSupported({
       const facilitatorAddress = shared ? checksum(shared.address) : nextWallet(relayer)
       kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
     }
-    if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
+    if (served.isBatchOffered()) {
+      const byDeposit = { ...extra, assetTransferMethods: ['eip3009'] as const }
+      kinds.push({ scheme: BATCH_SETTLEMENT, network, extra: byDeposit })
+    }
     return kinds
   }
 

@@ -182,11 +182,11 @@ async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, 
 }
 
 async function wasSettled(
-  { network, asset, payer, paymentNonce }: Refund,
+  { network, asset, payer, paymentNonce, method = 'eip3009' }: Refund,
   findPayment: PaymentFinder['byNonce'],
 ): Promise<boolean | undefined> {
   const [from, nonce, token] = [payer, paymentNonce, asset].map((text) => text.toLowerCase())
-  const which = { asset: token as Address }
+  const which = { asset: token as Address, method }
   const payment = await findPayment(network, from as Address, nonce as Hex, which)
   if (payment !== undefined && 'queries' in payment) return undefined
   if (payment === undefined || payment.state === 'failed') return false

@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { inTime } from '../async/in-time.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
 import { ConfigError } from '../config/env.js'
-import { inTime } from '../http/in-time.js'
 import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 
@@ -12,6 +12,10 @@ import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 const IDLE_SWEEP_MS = 50
 /** The time that `onClose` gets beyond the grace. */
 const CLOSE_TIMEOUT_MS = 10_000
+/** The same signal within this time is one signal: that of a process group reaches this process directly and through npm. */
+const ONE_SIGNAL_MS = 1_000
+/** The event of a process whose parent is gone, which `cli/serve` looks out for. */
+const ORPHANED = 'orphaned'
 
 interface DrainOptions {
   app: FastifyInstance
@@ -38,9 +42,10 @@ interface Drain {
 }
 
 /**
- * Stops in order on SIGTERM and SIGINT: tell balancers and serve on for the delay, accept nothing new, finish the requests
- * in flight within the grace, close the resources, exit 0. The same signal again exits 1 at once. An uncaught exception leaves the state unknown, so it
- * drains and exits 1.
+ * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): tell balancers and
+ * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
+ * The same signal more than a second later exits 1 at once. An uncaught exception leaves the state unknown, so it drains and
+ * exits 1.
  */
 export function installDrain(options: DrainOptions): Drain {
   const { app, onClose, graceMs, log, delayMs = 0 } = options
@@ -57,7 +62,7 @@ export function installDrain(options: DrainOptions): Drain {
 
   const leave = async (reason: string) => {
     options.leave?.()
-    if (reason === 'SIGTERM' && delayMs > 0) {
+    if ((reason === 'SIGTERM' || reason === ORPHANED) && delayMs > 0) {
       log.info({ reason, delayMs }, 'not ready any more; serving on until balancers know')
       await new Promise((resolve) => setTimeout(resolve, delayMs))
     }
@@ -67,7 +72,7 @@ export function installDrain(options: DrainOptions): Drain {
     let isClosed = false
     try {
       const closing = onClose().then(() => true)
-      isClosed = await inTime(closing, CLOSE_TIMEOUT_MS, false)
+      isClosed = await inTime(closing, CLOSE_TIMEOUT_MS, () => false)
       if (!isClosed) log.error({ timeoutMs: CLOSE_TIMEOUT_MS }, 'closing failed: it takes too long')
     } catch (err) {
       log.error({ err }, 'closing failed')
@@ -76,11 +81,11 @@ export function installDrain(options: DrainOptions): Drain {
     exit(isClosed ? worstExitCode : 1)
   }
 
-  let heard: string | undefined
+  let first: { signal: string; at: number } | undefined
   const onSignal = (signal: string) => {
-    // The other signal is ignored: Ctrl-C reaches this process directly and again through npm.
-    if (heard !== signal) {
-      heard ??= signal
+    first ??= { signal, at: performance.now() }
+    // The other signal is ignored: npm may pass another one on than it got.
+    if (first.signal !== signal || performance.now() - first.at < ONE_SIGNAL_MS) {
       void drain(signal)
       return
     }
@@ -95,6 +100,7 @@ export function installDrain(options: DrainOptions): Drain {
   const listeners = [
     ['SIGTERM', onSignal],
     ['SIGINT', onSignal],
+    [ORPHANED, () => void drain(ORPHANED)],
     ['uncaughtException', onException],
   ] as const
   for (const [event, listener] of listeners) source.on(event, listener)
@@ -121,7 +127,7 @@ async function closeServer(app: FastifyInstance, graceMs: number): Promise<boole
     () => true,
     () => false,
   )
-  const isIdle = await inTime(closed, graceMs, false)
+  const isIdle = await inTime(closed, graceMs, () => false)
   if (!isIdle) app.server.closeAllConnections()
   clearInterval(sweep)
   return isIdle

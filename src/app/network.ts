@@ -7,7 +7,7 @@ import { batchContracts } from '../chain/batch-settlement.js'
 import { createBlockFeed } from '../chain/blocks.js'
 import { type DeploymentWatch, watchContracts } from '../chain/contract-watch.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
-import { createPermit2Uses } from '../chain/permit2.js'
+import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { relayerMulticallOf } from '../chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import {

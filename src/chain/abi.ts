@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
 import type { Authorization } from '../x402/authorization-digest.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
@@ -21,6 +21,7 @@ export const selectors = {
   settleUpto: '0xff11e7b4',
   settleExactWithPermit: '0xfa340378',
   settleUptoWithPermit: '0x016c1748',
+  nonceBitmap: '0x4fe02b44',
 } as const satisfies Record<string, Hex>
 
 /** keccak256 of the event signatures that decide a settlement. */
@@ -79,6 +80,27 @@ export function encodeAggregate3(calls: readonly { to: Address; data: Hex }[]): 
     return at
   })
   return `${selectors.aggregate3}${wordOf(32)}${wordOf(calls.length)}${offsets.join('')}${members.join('')}`
+}
+
+/** A call in a transaction; everything is in lower case. */
+export interface Call {
+  to: Address
+  data: Hex
+}
+
+const multicall = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'function aggregate3(Call[] calls)',
+])
+
+/** Returns the calls of a transaction: those of a multicall in their order, or the transaction itself. */
+export function callsOf({ to, data }: Call): Call[] {
+  if (!data.startsWith(selectors.aggregate3)) return [{ to, data }]
+  const [calls] = decodeFunctionData({ abi: multicall, data }).args
+  return calls.map(({ target, callData }) => ({
+    to: target.toLowerCase() as Address,
+    data: callData.toLowerCase() as Hex,
+  }))
 }
 
 /** Decodes the `(bool success, bytes returnData)[]` of `aggregate3`; throws on any other shape. */

@@ -28,6 +28,10 @@ export type AuthorizationUse =
   /** The nonce was consumed by another authorization of the same payer. */
   | { state: 'otherTransfer'; transaction: Hex }
   | { state: 'cancelled'; transaction: Hex }
+  /** Something else used the nonce in this block, and no log names the transaction. */
+  | { state: 'otherUse'; blockNumber: number; transaction?: undefined }
+  /** Its transfer may have gone with it or not: only a trace of the transaction could show that, and no node gave one. */
+  | { state: 'untraced'; receipt: Receipt; minedAt: number; transaction?: undefined }
   /** This transaction used it, and no node shows its receipt yet. */
   | { state: 'unread'; transaction: Hex }
   /** No node shows it yet; `isFinal` once every block was searched and nodes had time enough to catch up. */
@@ -35,12 +39,14 @@ export type AuthorizationUse =
 
 /**
  * Finds the transaction that used or cancelled an authorization, between a block (exclusive) and the head. Blocks that
- * were searched before are not searched again. Throws `RpcUnavailableError`.
+ * were searched before are not searched again. A search that is only for a `hint` costs nodes little, because anybody can
+ * cause it. Throws `RpcUnavailableError`.
  */
 export type FindAuthorizationUse<Expected = ExpectedTransfer> = (
   expected: Expected,
   afterBlock: number,
   headBlock: number,
+  purpose?: 'hint',
 ) => Promise<AuthorizationUse>
 
 /** One call searches this many ranges: two hundred thousand blocks, a day on Arc. The next call goes on from there. */
@@ -59,6 +65,8 @@ interface Search {
   /** Every block after `searchedFrom` and up to `searchedTo` was searched in vain. */
   searchedFrom: number
   searchedTo: number
+  /** A use that only a trace could prove: a better one may still be found. */
+  untraced: FoundUse | undefined
   /** The time at which every block had been searched in vain for the first time, milliseconds. */
   inVainSince: number | undefined
 }
@@ -137,6 +145,7 @@ export function createUseSearch<Expected>(
             foundIn: undefined,
             searchedFrom: afterBlock,
             searchedTo: afterBlock,
+            untraced: undefined,
             inVainSince: undefined,
           }
     searches.delete(key)
@@ -161,19 +170,27 @@ export function createUseSearch<Expected>(
     const newest = Math.max(search.searchedTo + 1, headBlock - LOG_RANGE_BLOCKS + 1)
     const recent = await searchRange(newest, headBlock)
     // Permit2 logs a cancellation of a used nonce as well: an older block may have the use.
-    if (recent !== undefined && recent.use.state !== 'cancelled') return remember(recent)
+    if (recent !== undefined && isProof(recent)) return remember(recent)
     for (let i = 1; i < MAX_RANGES && search.searchedTo + 1 < newest; i++) {
       const to = Math.min(newest - 1, search.searchedTo + LOG_RANGE_BLOCKS)
       const found = await searchRange(search.searchedTo + 1, to)
-      if (found !== undefined) return remember(found)
+      if (found?.use.state === 'untraced') search.untraced ??= found
+      else if (found !== undefined) return remember(found)
       search.searchedTo = to
     }
     if (search.searchedTo + 1 < newest) return { state: 'notFound', isFinal: false }
-    if (recent !== undefined) return remember(recent)
+    if (recent?.use.state === 'cancelled') return remember(recent)
+    const untraced = search.untraced ?? recent
+    if (untraced !== undefined) return untraced.use
     search.searchedTo = Math.max(search.searchedTo, headBlock - UNSETTLED_BLOCKS)
     search.inVainSince ??= now()
     return { state: 'notFound', isFinal: now() - search.inVainSince >= PATIENCE_MS }
   }
+}
+
+/** Returns whether a use is proven, so that no other block can have a better one. */
+function isProof({ use: { state } }: FoundUse): boolean {
+  return state !== 'cancelled' && state !== 'untraced'
 }
 
 async function findInRange(

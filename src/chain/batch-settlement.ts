@@ -1,7 +1,7 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { channelContracts } from '../x402/address.js'
 import { addressTopic, toQuantity } from './abi.js'
-import { type BlockRange, LOG_RANGE_BLOCKS, readLogs } from './receipts.js'
+import { type BlockRange, readLogs } from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
@@ -86,8 +86,8 @@ export async function readHead(rpc: Rpc): Promise<number> {
   return Number(await rpc.request('eth_blockNumber', []))
 }
 
-/** One search reads this many ranges at most: two hundred thousand blocks, a day on Arc. */
-const MAX_RANGES = 40
+/** One search goes back this far at most: a day on Arc. */
+const MAX_SEARCHED_BLOCKS = 200_000
 
 /** An event of the settlement contract, and its transaction. */
 export interface SettlementLog {
@@ -103,14 +103,10 @@ export async function* readSettlementLogs(
   blocks: BlockRange,
 ): AsyncGenerator<SettlementLog> {
   const filter = { address: batchContracts.settlement, topics }
-  let to = blocks.to
-  for (let i = 0; i < MAX_RANGES && to >= blocks.from; i++) {
-    const from = Math.max(blocks.from, to - LOG_RANGE_BLOCKS + 1)
-    for await (const log of readLogs(rpc, filter, { from, to })) {
-      const { transactionHash, blockNumber, data } = log
-      yield { transactionHash, blockNumber: Number(blockNumber), data }
-    }
-    to = from - 1
+  const from = Math.max(blocks.from, blocks.to - MAX_SEARCHED_BLOCKS + 1)
+  for await (const log of readLogs(rpc, filter, { from, to: blocks.to })) {
+    const { transactionHash, blockNumber, data } = log
+    yield { transactionHash, blockNumber: Number(blockNumber), data }
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Address, concatHex, getContractAddress, type Hex, keccak256 } from 'viem'
-import { channelContracts } from '../x402/address.js'
+import { channelContracts, permit2Contracts } from '../x402/address.js'
 import { addressWord } from './abi.js'
 
 /** Puts code at an address that depends on code and salt alone. Arc has it in its genesis. */
@@ -23,7 +23,7 @@ export interface Deployment {
 
 const salt = (digits: string): Hex => `0x${digits.padStart(64, '0')}`
 
-/** x402's contracts that Arc may still be without, in the order in which they are sent. */
+/** x402's contracts that a network may still be without, in the order in which they are sent. Arc has the proxy of `upto`. */
 export const x402Deployments: readonly Deployment[] = [
   {
     name: 'x402BatchSettlement',
@@ -49,9 +49,17 @@ export const x402Deployments: readonly Deployment[] = [
   },
   {
     name: 'x402ExactPermit2Proxy',
-    address: '0x402085c248eea27d92e8b30b2c58ed07f9e20001',
+    address: permit2Contracts.exactProxy,
     salt: salt('3000000007263b0e'),
     codeHash: '0xe774d1d5a07218946ab54efe010b300481478b86861bb17d69c98a57f68a604c',
+    constructorArguments: [permit2Address],
+    needs: permit2Address,
+  },
+  {
+    name: 'x402UptoPermit2Proxy',
+    address: permit2Contracts.uptoProxy,
+    salt: salt('b000000001db633d'),
+    codeHash: '0x74f7a29cbc3c55f87cdef7f7c551643189e8bb62eed9de67753aebc402b83797',
     constructorArguments: [permit2Address],
     needs: permit2Address,
   },

@@ -1,27 +1,11 @@
 import { type Address, type Hex, keccak256, toFunctionSelector } from 'viem'
 import { permit2Contracts } from '../x402/address.js'
 import type { Payment, TokenPermit } from '../x402/payment.js'
-import {
-  addressOf,
-  addressTopic,
-  addressWord,
-  bytesWords,
-  selectors,
-  topics,
-  wordOf,
-} from './abi.js'
-import {
-  createUseSearch,
-  type ExpectedTransfer,
-  type FindAuthorizationUse,
-  type FoundUse,
-  isExpectedTransfer,
-  readPaidUse,
-} from './authorization-uses.js'
-import { type BlockRange, type Log, readLogs, readTransactions } from './receipts.js'
-import type { Rpc } from './rpc.js'
+import { addressWord, bytesWords, selectors, topics, wordOf } from './abi.js'
+import { type ExpectedTransfer, isExpectedTransfer } from './authorization-uses.js'
+import type { Log } from './receipts.js'
 
-const { permit2, exactProxy, uptoProxy } = permit2Contracts
+const { exactProxy, uptoProxy } = permit2Contracts
 
 /** A payment by Permit2 as its proxy is called and as its logs must show it. */
 export interface Permit2Transfer extends ExpectedTransfer {
@@ -89,18 +73,58 @@ function wordsOfPermit({ amount, deadline, signature }: TokenPermit): string {
   return `${wordOf(amount)}${wordOf(deadline)}${signature.slice(2, 130)}${v}`
 }
 
+const settleSelectors: readonly string[] = [
+  selectors.settleExact,
+  selectors.settleExactWithPermit,
+  selectors.settleUpto,
+  selectors.settleUptoWithPermit,
+]
+
+/** Tells whether the data of a call of a proxy settles something. */
+export function isSettleCall(data: Hex): boolean {
+  return settleSelectors.includes(data.slice(0, selectors.settleExact.length))
+}
+
+/** What the call of a proxy has to do with a payment. */
+export type CallRelation = 'settles' | 'usesNonce' | 'other'
+
 /**
- * Returns the log index of the transfer by which this call settled the payment. The proxies log that they settled without
- * saying what, right after the asset has logged the transfer: so of the logs of asset and proxy, a transfer counts if the
- * next one is the proxy's. A multicall of the relayers logs the hash of each call that succeeded right after that, and then
- * only the transfer before the hash of this call counts. Elsewhere `place` chooses among transfers that look the same.
+ * Compares the data of a call of the payment's proxy with the payment. All arguments but the signature stand at fixed
+ * places, so a call whose words are these is this payment and no other, whatever else its data holds. A call of other
+ * words may still use the same nonce of the same payer.
  */
-export function findPermit2Transfer(
+export function relationOf(data: Hex, expected: Permit2Transfer): CallRelation {
+  const isUpto = expected.facilitator !== undefined
+  const [plain, withPermit] = isUpto
+    ? [selectors.settleUpto, selectors.settleUptoWithPermit]
+    : [selectors.settleExact, selectors.settleExactWithPermit]
+  const selector = data.slice(0, plain.length)
+  if (selector !== plain && selector !== withPermit) return 'other'
+  const start = plain.length + (selector === withPermit ? PERMIT_WORDS * 64 : 0)
+  if (data.startsWith(settleWords(expected), start)) return 'settles'
+  const wordAt = (place: number) => data.slice(start + place * 64, start + (place + 1) * 64)
+  const owner = wordAt(isUpto ? 5 : 4)
+  const isSameNonce = wordAt(2) === expected.nonce.slice(2)
+  return isSameNonce && owner === addressWord(expected.payer) ? 'usesNonce' : 'other'
+}
+
+/** A settlement that a proxy logged. */
+export interface LoggedSettlement {
+  /** The index of the expected transfer, if the asset logged it directly before; another payment moved something else. */
+  transferLog: number | undefined
+  /** The hash of the call, where a multicall of the relayers made it and logged it directly afterwards. */
+  call: Hex | undefined
+}
+
+/**
+ * Returns what the payment's proxy settled, in the order of the logs. The proxies log that they settled without saying
+ * what, right after the asset has logged the transfer: of the logs of asset and proxy, a transfer counts if the next one
+ * is the proxy's.
+ */
+export function readSettlements(
   logs: readonly Log[],
   expected: Permit2Transfer,
-  calldata: Hex,
-  place = 0,
-): number | undefined {
+): LoggedSettlement[] {
   const { asset, facilitator } = expected
   const proxy = proxyOf(expected)
   const isSettled = ({ address, topics: [topic] }: Log) =>
@@ -112,128 +136,32 @@ export function findPermit2Transfer(
   const concerned = logs
     .filter((log) => isSettled(log) || isTransfer(log) || isCalled(log))
     .sort((a, b) => a.index - b.index)
-  const found = concerned.flatMap((log, i) => {
-    const next = concerned[i + 1]
-    const isOwn = next !== undefined && isSettled(next) && isExpectedTransfer(log, expected)
-    return isOwn ? [{ index: log.index, call: concerned[i + 2]?.topics[1] }] : []
+  return concerned.flatMap((log, i) => {
+    if (!isSettled(log)) return []
+    const [before, after] = [concerned[i - 1], concerned[i + 1]]
+    const isOwn = before !== undefined && isExpectedTransfer(before, expected)
+    const call = after !== undefined && isCalled(after) ? after.topics[1] : undefined
+    return [{ transferLog: isOwn ? before.index : undefined, call }]
   })
-  if (!concerned.some(isCalled)) return found[Math.min(place, found.length - 1)]?.index
+}
+
+/**
+ * Returns what this call settled in the transaction of which these are the logs: the only settlement of a transaction that
+ * calls the proxy itself, or that with the hash of the call in one of the relayers' multicall.
+ */
+export function findSettlement(
+  logs: readonly Log[],
+  expected: Permit2Transfer,
+  calldata: Hex,
+): LoggedSettlement | undefined {
+  const { facilitator } = expected
+  const settlements = readSettlements(logs, expected)
+  const isMulticall = logs.some(
+    ({ address, topics: [topic] }) => address === facilitator && topic === topics.called,
+  )
+  if (!isMulticall) return settlements.length === 1 ? settlements[0] : undefined
   const hash = keccak256(calldata)
-  return found.find(({ call }) => call === hash)?.index
-}
-
-/** Makes the search for settlements and cancellations of Permit2 authorizations; `now` is monotonic, for tests. */
-export function createPermit2Uses(
-  rpc: Rpc,
-  now?: () => number,
-): FindAuthorizationUse<Permit2Transfer> {
-  return createUseSearch(
-    // The same authorization of `upto` may have been sent with several amounts.
-    ({ payer, nonce, asset, value }) => `${payer}/${nonce}/${asset}/${value}`,
-    (expected, blocks) => findInRange(rpc, expected, blocks),
-    now,
-  )
-}
-
-/** The transactions that are read in one round trip. */
-const TRANSACTIONS_AT_ONCE = 50
-
-/**
- * Finds the transaction that settled or cancelled this very payment. Permit2 logs a cancellation of a used nonce as well,
- * so a settlement goes before a cancellation, and one answer must show both: two queries may reach two nodes, of which one
- * is behind.
- */
-async function findInRange(
-  rpc: Rpc,
-  expected: Permit2Transfer,
-  blocks: BlockRange,
-): Promise<FoundUse | undefined> {
-  const { asset, payer, payTo, value } = expected
-  const filter = {
-    address: [asset, permit2],
-    topics: [[topics.transfer, topics.nonceInvalidation], addressTopic(payer)],
-  }
-  const candidates = new Map<Hex, number>()
-  let cancel: FoundUse | undefined
-  for await (const { transactionHash, blockNumber, topics: named, data } of readLogs(
-    rpc,
-    filter,
-    blocks,
-  )) {
-    const transaction = transactionHash.toLowerCase() as Hex
-    const block = Number(blockNumber)
-    if (named[0] === topics.nonceInvalidation) {
-      if (!cancels(data, expected)) continue
-      cancel = { blockNumber: block, use: { state: 'cancelled', transaction } }
-    } else if (addressOf(named[2] ?? '') === payTo && data === `0x${wordOf(value)}`) {
-      candidates.set(transaction, block)
-    }
-  }
-  return (await findSettlement(rpc, expected, candidates)) ?? cancel
-}
-
-/** Tells whether the data of an invalidation, a word of the bitmap and its bits, cover the nonce. */
-function cancels(data: Hex, { nonce }: Permit2Transfer): boolean {
-  const word = BigInt(data.slice(0, 66))
-  const mask = BigInt(`0x${data.slice(66, 130)}`)
-  return word === BigInt(nonce) >> 8n && ((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n
-}
-
-/**
- * Finds the settlement of this very payment among the transactions that move the same. No log names the nonce, and a payer
- * may pay the same amount twice: the call of the proxy, with all its arguments, must be in the transaction's input.
- */
-async function findSettlement(
-  rpc: Rpc,
-  expected: Permit2Transfer,
-  candidates: ReadonlyMap<Hex, number>,
-): Promise<FoundUse | undefined> {
-  const hashes = [...candidates.keys()]
-  for (let i = 0; i < hashes.length; i += TRANSACTIONS_AT_ONCE) {
-    const part = hashes.slice(i, i + TRANSACTIONS_AT_ONCE)
-    for (const { hash, input } of await readTransactions(rpc, part)) {
-      const place = placeAmongTwins(input, expected)
-      if (place === undefined) continue
-      const call = settleCallIn(input, expected)
-      // Without a use the call failed, and the transfer belongs to something else in the transaction.
-      const use = await readPaidUse(rpc, hash, {
-        isOfUse: (log) => isExpectedTransfer(log, expected),
-        findTransfer: (logs) => findPermit2Transfer(logs, expected, call, place),
-      })
-      if (use !== undefined) return { blockNumber: candidates.get(hash) as number, use }
-    }
-  }
-  return undefined
-}
-
-/**
- * Returns how many settlements that move the same from the same payer to the same recipient come before this one in a
- * transaction's input; `undefined` when it does not have this one.
- */
-function placeAmongTwins(input: string, expected: Permit2Transfer): number | undefined {
-  const own = input.indexOf(settleWords(expected))
-  if (own < 0) return undefined
-  const { asset, payer, payTo, value, facilitator } = expected
-  const any = '[0-9a-f]{64}'
-  const amount =
-    facilitator === undefined
-      ? `${wordOf(value)}${any}${any}`
-      : `${any}${any}${any}${wordOf(value)}`
-  const twin = new RegExp(
-    `${addressWord(asset)}${amount}${addressWord(payer)}${addressWord(payTo)}`,
-    'g',
-  )
-  return [...input.slice(0, own).matchAll(twin)].length
-}
-
-/** Returns the call of the proxy in the input of a transaction that has the words of this settlement. */
-function settleCallIn(input: string, expected: Permit2Transfer): Hex {
-  const words = input.indexOf(settleWords(expected))
-  const hasSelector = input.slice(words - 8, words) === selectors.settleUpto.slice(2)
-  const start = hasSelector ? words - 8 : words - 8 - PERMIT_WORDS * 64
-  // In a multicall the length of the call, in bytes, stands before it.
-  const length = start > 64 ? Number(`0x${input.slice(start - 64, start)}`) : Number.MAX_VALUE
-  return `0x${input.slice(start, start + length * 2)}`
+  return settlements.find(({ call }) => call === hash)
 }
 
 /** The errors of Permit2 and the proxies, which nodes show as their selectors. */

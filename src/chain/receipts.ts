@@ -133,8 +133,10 @@ export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promis
 
 /** A log as a query returns it. */
 export interface FoundLog {
+  address: Address
   transactionHash: Hex
   blockNumber: Hex
+  logIndex: Hex
   topics: readonly Hex[]
   data: Hex
 }
@@ -151,14 +153,66 @@ export interface BlockRange {
   to: number
 }
 
-/** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
+/**
+ * The most blocks of one log query: free nodes refuse more than 10,000, or never answer. Arc makes about two blocks a
+ * second, so this is some 40 minutes.
+ */
 export const LOG_RANGE_BLOCKS = 5_000
 
 /**
- * Reads the logs of a range of blocks, the newest first. A node that refuses the range is asked for half of it. Throws
- * `RpcUnavailableError`, and `RpcResponseError` when even a single block is refused.
+ * Reads the logs of one block from every node that has it, and joins them: a node that lacks some hides none. Throws
+ * `RpcUnavailableError` when no node has the block.
+ */
+export async function readBlockLogs(
+  rpc: Rpc,
+  filter: LogFilter,
+  blockNumber: number,
+): Promise<FoundLog[]> {
+  const block = (await rpc.request('eth_getBlockByNumber', [toQuantity(blockNumber), false])) as {
+    hash?: Hex
+  } | null
+  // Asked by its hash, a node that lacks the block answers with an error, and not with no logs.
+  const blockHash = block?.hash
+  const answers =
+    blockHash === undefined ? [] : await rpc.everywhere('eth_getLogs', [{ ...filter, blockHash }])
+  const lists = answers.flatMap((answer) => (answer.ok ? [answer.value as FoundLog[]] : []))
+  if (lists.length === 0) throw new RpcUnavailableError('no chain node has the logs of a block')
+  return lists.flat()
+}
+
+/**
+ * Reads all logs of a block that is not empty from the receipts of every node, for a second opinion on its logs;
+ * `undefined` where no node gives them. Never rejects.
+ */
+export async function readReceiptLogs(
+  rpc: Rpc,
+  blockNumber: number,
+): Promise<FoundLog[] | undefined> {
+  const answers = await rpc.everywhere('eth_getBlockReceipts', [toQuantity(blockNumber)])
+  const blocks = answers.flatMap((answer) =>
+    answer.ok && Array.isArray(answer.value) && answer.value.length > 0 ? [answer.value] : [],
+  )
+  if (blocks.length === 0) return undefined
+  return blocks.flat().flatMap(({ logs = [] }: { logs?: FoundLog[] }) => logs)
+}
+
+/**
+ * Reads the logs of a range of blocks, however wide, the newest first. A node that refuses a part is asked for half of it.
+ * Throws `RpcUnavailableError`, and `RpcResponseError` when even a single block is refused.
  */
 export async function* readLogs(
+  rpc: Rpc,
+  filter: LogFilter,
+  { from, to }: BlockRange,
+  options?: RpcOptions,
+): AsyncGenerator<FoundLog> {
+  for (let last = to; last >= from; last -= LOG_RANGE_BLOCKS) {
+    const first = Math.max(from, last - LOG_RANGE_BLOCKS + 1)
+    yield* readPart(rpc, filter, { from: first, to: last }, options)
+  }
+}
+
+async function* readPart(
   rpc: Rpc,
   filter: LogFilter,
   { from, to }: BlockRange,
@@ -171,8 +225,8 @@ export async function* readLogs(
   } catch (error) {
     if (!(error instanceof RpcResponseError) || from >= to) throw error
     const middle = Math.floor((from + to) / 2)
-    yield* readLogs(rpc, filter, { from: middle + 1, to }, options)
-    yield* readLogs(rpc, filter, { from, to: middle }, options)
+    yield* readPart(rpc, filter, { from: middle + 1, to }, options)
+    yield* readPart(rpc, filter, { from, to: middle }, options)
     return
   }
   yield* logs.reverse()

@@ -42,6 +42,8 @@ export type NodeResult = RpcResult | { ok: false; error: RpcUnavailableError }
 export interface RpcOptions {
   /** Milliseconds for one try on one node; the default bounds a read. */
   timeoutMs?: number
+  /** The longest answer that is read, for calls whose answer a stranger can make long; bytes. */
+  maxBytes?: number
 }
 
 /** Called for every try of a request, for metrics. */
@@ -237,7 +239,7 @@ function createNode(url: string, index: number, observe: RpcObserver | undefined
       const startedAt = performance.now()
       let ok = false
       try {
-        const answer = await post(pool, path, headers, body, options?.timeoutMs ?? READ_TIMEOUT_MS)
+        const answer = await post(pool, path, headers, body, options)
         const results = matchResults(answer, firstId, calls)
         ok = !results.some(isUnavailable)
         return results
@@ -259,7 +261,7 @@ async function post(
   path: string,
   headers: Record<string, string>,
   body: string,
-  timeoutMs: number,
+  { timeoutMs = READ_TIMEOUT_MS, maxBytes }: RpcOptions = {},
 ): Promise<unknown> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), timeoutMs)
@@ -277,7 +279,8 @@ async function post(
       await response.body.dump()
       throw new Error('refused')
     }
-    return await response.body.json()
+    if (maxBytes === undefined) return await response.body.json()
+    return JSON.parse(await readUpTo(response.body, maxBytes))
   } catch {
     const problem = abort.signal.aborted
       ? `the chain node did not answer within ${timeoutMs} ms`
@@ -286,6 +289,18 @@ async function post(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Reads a body as text. Throws when it is longer than so many bytes; leaving the loop ends the connection. */
+async function readUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > maxBytes) throw new RangeError('the answer is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Returns whether nothing is known about what the chain would have answered. */

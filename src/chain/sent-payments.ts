@@ -1,10 +1,10 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
 import { permit2Contracts } from '../x402/address.js'
 import type { Payment, TokenPermit } from '../x402/payment.js'
-import { selectors, topics, wordOf } from './abi.js'
+import { type Call, callsOf, selectors, topics, wordOf } from './abi.js'
 import { findOwnTransfer } from './authorization-uses.js'
 import { readBlocks } from './blocks.js'
-import { findPermit2Transfer, transferOfPayment } from './permit2.js'
+import { findSettlement, isSettleCall, transferOfPayment } from './permit2.js'
 import {
   type BlockRange,
   type Receipt,
@@ -93,7 +93,7 @@ async function readPaymentsOf(
     if (receipt === undefined || minedAt === undefined) {
       throw new RpcUnavailableError('the chain node shows a log, and not its receipt or block')
     }
-    const calls = callsOf(to, input)
+    const calls = callsOf({ to, data: input })
     return calls.flatMap((call, position) => {
       const called = readPayment(call)
       if (called === undefined || !assets.includes(called.payment.asset)) return []
@@ -106,22 +106,13 @@ async function readPaymentsOf(
 
 function findTransfer({ payment }: CalledPayment, { data }: Call, { logs }: Receipt) {
   if (payment.permit2 !== undefined) {
-    return findPermit2Transfer(logs, transferOfPayment(payment), data)
+    return findSettlement(logs, transferOfPayment(payment), data)?.transferLog
   }
   const { asset, payTo, authorization } = payment
   const { from: payer, value, nonce } = authorization
   return findOwnTransfer(logs, { asset, payer, payTo, value, nonce })
 }
 
-interface Call {
-  to: Address
-  data: Hex
-}
-
-const multicall = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'function aggregate3(Call[] calls)',
-])
 const token = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
@@ -136,28 +127,13 @@ const proxyAbi = parseAbi([
   'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, address owner, ExactWitness witness, bytes signature)',
   'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, uint256 amount, address owner, UptoWitness witness, bytes signature)',
 ])
-const settleSelectors: readonly Hex[] = [
-  selectors.settleExact,
-  selectors.settleUpto,
-  selectors.settleExactWithPermit,
-  selectors.settleUptoWithPermit,
-]
-
 const lower = <T extends Hex>(hex: T): T => hex.toLowerCase() as T
-
-/** Returns the calls of a transaction: those of a multicall in their order, or the transaction itself. */
-function callsOf(to: Address, data: Hex): Call[] {
-  if (!data.startsWith(selectors.aggregate3)) return [{ to, data }]
-  const [calls] = decodeFunctionData({ abi: multicall, data }).args
-  return calls.map(({ target, callData }) => ({ to: lower(target), data: lower(callData) }))
-}
 
 function readPayment({ to, data }: Call): CalledPayment | undefined {
   const { exactProxy, uptoProxy } = permit2Contracts
   if (data.startsWith(selectors.transferWithAuthorization)) return readTransfer(to, data)
   const isProxy = to === exactProxy || to === uptoProxy
-  const isSettle = settleSelectors.some((selector) => data.startsWith(selector))
-  return isProxy && isSettle ? readSettle(to, data) : undefined
+  return isProxy && isSettleCall(data) ? readSettle(to, data) : undefined
 }
 
 function readTransfer(asset: Address, data: Hex): CalledPayment {

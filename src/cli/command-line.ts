@@ -95,6 +95,10 @@ export function isRunByNpm(script: string): boolean {
 export function watchNpm(onGone: () => void): void {
   const parent = process.ppid
   const above = readProcess(parent)
+  if (above !== undefined && isOrphan(above)) {
+    onGone()
+    return
+  }
   const isShell = above !== undefined && !above.name.startsWith('npm')
   const timer = setInterval(() => {
     const isParentThere = process.ppid === parent
@@ -106,15 +110,35 @@ export function watchNpm(onGone: () => void): void {
   timer.unref()
 }
 
-/** Reads name and parent of a process. Works on Linux alone: elsewhere only the parent itself is watched. */
-function readProcess(id: number): { name: string; parent: number } | undefined {
+interface ProcessFacts {
+  name: string
+  parent: number
+  /** The process group. */
+  group: number
+}
+
+const shells = ['sh', 'dash', 'bash', 'ash', 'busybox', 'ksh', 'zsh']
+
+/**
+ * Returns whether npm was gone before this process looked. What npm started is in the same process group as npm, and an
+ * orphan is given to a process of another group. A container has one group for all: there it goes on, as it would alone.
+ */
+function isOrphan(above: ProcessFacts): boolean {
+  const own = readProcess(process.pid)?.group
+  const launcher = shells.includes(above.name) ? readProcess(above.parent) : undefined
+  return own !== undefined && [above, launcher ?? above].some(({ group }) => group !== own)
+}
+
+/** Reads facts about a process. Works on Linux alone: elsewhere only the parent itself is watched. */
+function readProcess(id: number): ProcessFacts | undefined {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, 'latin1')
     // The name of a process may contain blanks and brackets. Its state and parent follow the last bracket.
-    const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return {
       name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
       parent: Number(parent),
+      group: Number(group),
     }
   } catch {
     return undefined

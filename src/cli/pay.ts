@@ -87,7 +87,7 @@ function cannotBePaid(url: string): (error: unknown) => never {
   }
 }
 
-/** Makes the official client of the devnet's payer. It knows no asset on Arc, so its spend controls allow one. */
+/** Makes the official client of the devnet's payer. Before 2.28.0 it knows no asset on Arc, so its spend controls allow one. */
 function officialClient(): x402Client {
   const asset = devnetContracts.usdc
   return x402Client.fromConfig({

@@ -224,7 +224,7 @@ function groupProblems(env: Env): string[] {
   if (env.MAINNET_RPC_URLS === undefined && env.TESTNET_RPC_URLS === undefined) {
     problems.push(
       'MAINNET_RPC_URLS and TESTNET_RPC_URLS are both unset, so there is no network to serve: set at least one, ' +
-        'for example MAINNET_RPC_URLS=https://rpc.mainnet.arc.io or TESTNET_RPC_URLS=https://rpc.testnet.arc.network.',
+        'for example MAINNET_RPC_URLS=https://rpc.mainnet.arc.io or TESTNET_RPC_URLS=https://rpc.testnet.arc.io.',
     )
   }
   for (const group of ['MAINNET', 'TESTNET'] as const) {

@@ -22,7 +22,7 @@ export interface ListedMerchant {
   isOfficial: boolean
   /** Whether its endpoints are listed by default only while a probe sees them live. */
   mustBeLive: boolean
-  /** Whether payments to its address count for it. */
+  /** Whether it speaks for its payout address, so that payments count for it. The others come last in every order. */
   isCounted: boolean
   network: string
   /** In order of id. */

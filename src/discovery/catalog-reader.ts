@@ -1,3 +1,4 @@
+import { singleFlight } from '../async/single-flight.js'
 import type { ListingReader } from '../store/listings.js'
 import { type CatalogList, createCatalogList } from './catalog-list.js'
 import type { Pace } from './pace.js'
@@ -59,10 +60,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   let isStopped = false
   let reading: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
-  let stepping: Promise<void> | undefined
-  let catchingUp: Promise<void> | undefined
   let readSeconds = 0
-  let readingUsage: Promise<void> | undefined
   let usageReadAt = 0
 
   function read(): void {
@@ -125,24 +123,15 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
 
   /** Reads new figures now and then, while questions are answered with those that are known. */
   function followUsage(behind: CatalogList): void {
-    if (readingUsage !== undefined || Date.now() - usageReadAt < USAGE_MS) return
+    if (readUsageOnce.underWay() !== undefined || Date.now() - usageReadAt < USAGE_MS) return
     usageReadAt = Date.now()
-    readingUsage = readUsage(behind)
-      .catch(onFault)
-      .finally(() => {
-        readingUsage = undefined
-      })
+    void readUsageOnce(behind)
   }
 
   /** Takes one step; calls that come meanwhile wait for the same one. */
-  function stepOnce(behind: CatalogList): Promise<void> {
-    stepping ??= step(behind)
-      .then(() => {})
-      .finally(() => {
-        stepping = undefined
-      })
-    return stepping
-  }
+  const stepOnce = singleFlight(step)
+  const readUsageOnce = singleFlight((behind: CatalogList) => readUsage(behind).catch(onFault))
+  const catchUpOnce = singleFlight((behind: CatalogList) => catchUp(behind).catch(onFault))
 
   /** Follows a flood of changes to its end, while questions are answered from the list as it is. */
   async function catchUp(behind: CatalogList): Promise<void> {
@@ -157,7 +146,8 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
     async stop() {
       isStopped = true
       clearTimeout(retry)
-      await Promise.all([reading, catchingUp, readingUsage, stepping?.catch(() => {})])
+      const following = [catchUpOnce.underWay(), readUsageOnce.underWay()]
+      await Promise.all([reading, ...following, stepOnce.underWay()?.catch(() => {})])
     },
     figures: () => ({ endpoints: list?.endpoints.length ?? 0, readSeconds }),
     async current(wanted) {
@@ -167,11 +157,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
       while (list.sequence < target) {
         const { sequence } = list
         if (target - sequence > MAX_LAG) {
-          catchingUp ??= catchUp(list)
-            .catch(onFault)
-            .finally(() => {
-              catchingUp = undefined
-            })
+          void catchUpOnce(list)
           break
         }
         await stepOnce(list)

@@ -1,4 +1,5 @@
 import type { DiscoveryItem, EndpointCard } from '../api/discovery.js'
+import { standingOf } from '../store/listing-warnings.js'
 import type {
   CatalogEntry,
   Endpoint,
@@ -9,7 +10,7 @@ import type {
   PublishedEntry,
 } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
-import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
+import { isUnclaimed, speaksForPayTo, unclaimedName } from '../store/ownership.js'
 import type { Trend } from '../store/trends.js'
 import { isBodyMethod, parametersIn } from '../x402/calls.js'
 import { isObject } from '../x402/json.js'
@@ -28,7 +29,8 @@ export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry):
     metadata: object<DiscoveryItem['metadata']>({
       title: text(endpoint.title),
       description: text(description),
-      provider: text(merchant.name),
+      // A name without proof is what a stranger calls somebody else's API.
+      provider: text(speaksForPayTo(merchant) ? merchant.name : unclaimedName(merchant.payTo)),
       merchant: JSON.stringify(membersOf(merchant)),
       pricing: text(endpoint.pricing),
       ...priceOf(endpoint),
@@ -98,6 +100,7 @@ export function toCard({ endpoint, merchant, usage }: CatalogEntry, trend: Trend
       official: merchant.isOfficial,
       partner: merchant.isPartner,
       unclaimed: isUnclaimed(merchant),
+      ...standingOf(merchant),
       identity: summarizeIdentity(merchant),
     },
   }
@@ -147,6 +150,7 @@ function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
     name: merchant.name,
     official: merchant.isOfficial,
     partner: merchant.isPartner,
+    ...standingOf(merchant),
     identity: identityOf(merchant),
   }
 }

@@ -26,13 +26,19 @@ const resourcesOperation: Operation = {
       status: 200,
       answer: { ...nothing, items: [], pagination: { limit: 20, offset: 0, total: 0 } },
     },
+    longPage: {
+      summary: 'A longer page than there is: `pagination.limit` is 100',
+      query: { limit: '1000', q: 'zyxwvut' },
+      status: 200,
+      answer: { ...nothing, items: [], pagination: { limit: 100, offset: 0, total: 0 } },
+    },
     outOfBounds: {
-      summary: 'A page that is too long',
-      query: { limit: '101' },
+      summary: 'A page without items',
+      query: { limit: '0' },
       status: 400,
       answer: {
         error: 'invalid_request',
-        message: 'limit must be an integer from 1 to 100.',
+        message: 'limit must be an integer from 1 on; above 100 it counts as 100.',
       },
     },
   },

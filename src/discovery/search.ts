@@ -16,7 +16,7 @@ export interface ListQuery {
   q: string
   /** Whether the words may also stand in tags and URLs, as in the ranked search. */
   isWide?: boolean
-  /** Without it, the order is that of creation. */
+  /** Without it, the order is that of creation. Listings of strangers to the payee come last in any order. */
   sort?: Sort | undefined
   offset: number
   limit: number
@@ -33,7 +33,7 @@ export interface RankedQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises with the tier, then where the endpoint is not live, then where there is less evidence. */
+  /** Rises for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where there is less evidence. */
   group: number
   endpointId: number
 }
@@ -65,6 +65,8 @@ const BYTES_AN_ENTRY = 1_024
 const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
 const LEVELS = TOP_LEVEL + 1
 const GROUPS = TIERS.nowhere * 2 * LEVELS
+/** Listings of strangers to the payee come after all others. */
+const ALL_GROUPS = 2 * GROUPS
 
 export function createCatalogSearch(list: CatalogList): CatalogSearch {
   const kept = new LRUCache<string, number[][]>({
@@ -117,11 +119,12 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
   function ranked(filter: CatalogFilter, query: string): number[][] {
     const words = wordsOf(query)
     return keep(JSON.stringify(['rank', filter, words]), () => {
-      const groups: number[][] = Array.from({ length: GROUPS }, () => [])
+      const groups: number[][] = Array.from({ length: ALL_GROUPS }, () => [])
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
         const row = tier * 2 + (endpoint.isLive ? 0 : 1)
-        groups[row * LEVELS + TOP_LEVEL - endpoint.evidence.level]?.push(endpoint.id)
+        const group = row * LEVELS + TOP_LEVEL - endpoint.evidence.level
+        groups[endpoint.merchant.isCounted ? group : GROUPS + group]?.push(endpoint.id)
       })
       return groups.map(inOrder)
     })
@@ -132,14 +135,18 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
       const words = wordsOf(q)
       const [ids = []] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
         const options = { filter, isMet: testOf(filter), isWide }
-        const ids: number[] = []
         if (sort === undefined) {
-          eachMatch(words, options, ({ id }) => ids.push(id))
-          return [inOrder(ids)]
+          const [ids, last]: [number[], number[]] = [[], []]
+          eachMatch(words, options, ({ id, merchant }) =>
+            (merchant.isCounted ? ids : last).push(id),
+          )
+          return [last.length === 0 ? inOrder(ids) : inOrder(ids).concat(inOrder(last))]
         }
-        const found: ListedEndpoint[] = []
-        eachMatch(words, options, (endpoint) => found.push(endpoint))
-        return [sortedIds(found, sort)]
+        const [found, last]: [ListedEndpoint[], ListedEndpoint[]] = [[], []]
+        eachMatch(words, options, (endpoint) =>
+          (endpoint.merchant.isCounted ? found : last).push(endpoint),
+        )
+        return [sortedIds(found, sort).concat(sortedIds(last, sort))]
       })
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },

@@ -3,6 +3,7 @@ import { createRpc, type Rpc } from '../chain/rpc.js'
 import { readToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
+import { FORWARDED_FORM } from '../http/health.js'
 import { createRunway } from '../metrics/gas-money.js'
 import { type Signer, trialTransaction } from '../relayer/signer.js'
 import { openSigners } from '../relayer/signers.js'
@@ -46,7 +47,7 @@ export async function examine(installation: Installation): Promise<Finding[]> {
       ...checkDatabase(database, config.database),
       ...checkArchive(config),
       ...chains.flat(),
-      await checkPublicAddress(config.baseUrl),
+      ...(await checkPublicAddress(config)),
     ]
   } finally {
     await close()
@@ -132,8 +133,11 @@ async function checkBuyback(
 
 const PUBLIC_TIMEOUT_MS = 5_000
 
-/** Checks whether callers reach the service at its public address. */
-async function checkPublicAddress(baseUrl: string): Promise<Finding> {
+/** Checks whether callers reach the service at its public address, and what the proxies in front say of them. */
+export async function checkPublicAddress({
+  baseUrl,
+  trustProxy,
+}: Pick<Config, 'baseUrl' | 'trustProxy'>): Promise<Finding[]> {
   const name = 'reachable'
   const mend =
     'If the service runs, check DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
@@ -141,9 +145,31 @@ async function checkPublicAddress(baseUrl: string): Promise<Finding> {
     const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
     const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })
     const text = await response.text()
-    if (response.ok && text === '{"status":"ok"}') return ok(name, `${baseUrl}/health says ok`)
-    return warn(name, `${baseUrl}/health answers ${response.status}`, mend)
+    if (!response.ok || text !== '{"status":"ok"}') {
+      return [warn(name, `${baseUrl}/health answers ${response.status}`, mend)]
+    }
+    const form = response.headers.get(FORWARDED_FORM)
+    return [ok(name, `${baseUrl}/health says ok`), ...checkForwarded(form, trustProxy)]
   } catch {
-    return warn(name, `nothing answers at ${baseUrl}`, mend)
+    return [warn(name, `nothing answers at ${baseUrl}`, mend)]
   }
+}
+
+/** Compares `TRUST_PROXY` with what the request of the doctor had in `X-Forwarded-For`; `null` if nothing said so. */
+function checkForwarded(form: string | null, trustProxy: Config['trustProxy']): Finding[] {
+  const name = 'X-Forwarded-For'
+  const isTrusted = trustProxy !== false
+  if (form === 'unreadable' && isTrusted) {
+    const detail = 'the proxy writes no address into it: all callers share one rate limit'
+    return [warn(name, detail, 'Have the proxy write the address of the connection, alone.')]
+  }
+  if (form === 'none' && isTrusted) {
+    const detail = 'TRUST_PROXY is set, and no proxy sets it: callers may choose their address'
+    return [warn(name, detail, 'Have the proxy set it, or unset TRUST_PROXY.')]
+  }
+  if (form === 'addresses' && !isTrusted) {
+    const detail = 'a proxy sets it, and TRUST_PROXY is unset: all callers share one rate limit'
+    return [warn(name, detail, 'Set TRUST_PROXY to the number of proxies, such as 1.')]
+  }
+  return form === null ? [] : [ok(name, form)]
 }

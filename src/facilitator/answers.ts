@@ -105,18 +105,23 @@ export function isFree({ body, payment }: SettleResult): boolean {
   return body.success && payment?.amount === 0n
 }
 
+/** Tells whether an answer leaves the outcome of the payment open. */
+export function isUndecided({ errorReason }: SettleAnswer): boolean {
+  const { settlementPending, settlementUnknown } = reasons
+  return errorReason === settlementPending.code || errorReason === settlementUnknown.code
+}
+
 /** Describes an answer of settle. `startedAt` is `performance.now()` at the request. */
 export function reportSettle(result: SettleResult, startedAt: number): PaymentAnswer | undefined {
   const { body, payment, settlementId = null, gasCost = null } = result
   if (payment === undefined) return undefined
-  const isPending = body.errorReason === reasons.settlementPending.code
   const success = isFree(result) ? 'free' : 'settled'
   return {
     kind: 'settle',
     at: Date.now(),
     latencyMs: performance.now() - startedAt,
     payment,
-    state: body.success ? success : isPending ? 'pending' : 'failed',
+    state: body.success ? success : isUndecided(body) ? 'pending' : 'failed',
     reason: body.errorReason ?? null,
     transaction: body.transaction === '' ? null : body.transaction,
     settlementId,

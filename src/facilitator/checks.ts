@@ -6,6 +6,7 @@ import { formatAtomic } from '../x402/amounts.js'
 import { quote } from '../x402/json.js'
 import { isNetwork } from '../x402/networks.js'
 import type { Payment } from '../x402/payment.js'
+import { paidThrough } from '../x402/rails.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 
 /** A token in which payments are settled. */
@@ -68,6 +69,7 @@ export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>):
 /** The checks that need neither signature nor chain, in the order that tells the caller most. */
 const checks: readonly Check[] = [
   acceptedNetwork,
+  rail,
   assetAndDomain,
   recipient,
   validityEnd,
@@ -159,6 +161,15 @@ export function acceptedNetwork(payment: Payment): Rejection | undefined {
   return reject(
     'networkMismatch',
     `The payer accepted network ${quote(payment.acceptedNetwork)}, the requirement names ${payment.network}.`,
+  )
+}
+
+/** Refuses what was signed for another contract, before its signature and its domain look wrong. */
+export function rail({ otherRail, asset }: Payment): Rejection | undefined {
+  if (otherRail === undefined) return undefined
+  return reject(
+    'unsupportedRail',
+    `The requirement is ${paidThrough(otherRail)}: extra.verifyingContract must be absent or the asset ${asset}.`,
   )
 }
 

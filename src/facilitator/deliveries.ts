@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { persist } from '../async/persist.js'
+import { createWaiters } from '../async/waiters.js'
 import { type DeliveryStore, RESTORED_KEY } from '../store/deliveries.js'
 
 /** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
@@ -37,8 +39,7 @@ const FRESH_MS = 2_000
 const MAX_RENEWALS = 3
 /** The longest wait of a caller while another one is answered. */
 const MAX_WAIT_MS = 10_000
-const FIRST_RETRY_MS = 250
-const LAST_RETRY_MS = 5_000
+const retries = { firstMs: 250, lastMs: 5_000, isHolding: false }
 
 /**
  * Gives each success to one caller. The second caller waits until the first was answered or lost its connection. Within
@@ -49,29 +50,15 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
   const isShared = pollMs !== undefined
   /** The jobs whose success this process is delivering, or asks the store for the right to deliver. */
   const delivering = new Set<string>()
-  const waiting = new Map<string, Set<(turn: DeliveryTurn | undefined) => void>>()
+  const waiting = createWaiters<DeliveryTurn | undefined>()
 
   function announce(jobId: string, turn?: DeliveryTurn): void {
     delivering.delete(jobId)
-    const listeners = waiting.get(jobId)
-    waiting.delete(jobId)
-    for (const listener of listeners ?? []) listener(turn)
+    waiting.wake(jobId, turn)
   }
 
   /** Waits for a change, which this process announces; the time limit covers other processes and crashes. */
-  function untilChange(jobId: string, ms: number): Promise<DeliveryTurn | undefined> {
-    return new Promise((resolve) => {
-      const listeners = waiting.get(jobId) ?? new Set()
-      waiting.set(jobId, listeners)
-      const timer = setTimeout(done, Math.max(1, ms))
-      function done(turn?: DeliveryTurn): void {
-        clearTimeout(timer)
-        listeners.delete(done)
-        resolve(turn)
-      }
-      listeners.add(done)
-    })
-  }
+  const untilChange = (jobId: string, ms: number) => waiting.until(jobId, { ms: Math.max(1, ms) })
 
   /** Asks for the lease until the store answers in less time than the lease lasts. */
   async function lease(jobId: string, token: string) {
@@ -139,16 +126,11 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
   }
 
   /** Marks a delivered success, and tries until the store answers: a success that is not marked would be given again. */
-  async function persistently(jobId: string, mark: () => Promise<void>): Promise<void> {
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
-      try {
-        return await mark()
-      } catch (err) {
-        log.error({ err, settlementId: jobId }, 'a delivered success is not marked yet')
-        await new Promise((resolve) => setTimeout(resolve, wait).unref())
-      }
-    }
-  }
+  const persistently = (settlementId: string, mark: () => Promise<void>) =>
+    persist(mark, {
+      ...retries,
+      onFailure: (err) => log.error({ err, settlementId }, 'a delivered success is not marked yet'),
+    })
 
   return {
     take,

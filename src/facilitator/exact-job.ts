@@ -148,9 +148,9 @@ export function createExactKind(options: PaymentKindOptions): JobKind {
     ...paymentKind(options.attestor),
     findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
     rejectionOf: (_job, revert) => rejectionOfRevert(revert),
-    examine: (job, atLeastBlock) =>
+    examine: (job, atLeastBlock, receipt) =>
       examine(expectedTransfer(job), options, job, atLeastBlock, {
-        decide: (use) => examineUse(use, job, options.isOurs),
+        decide: (use) => examineUse(use, job, options.isOurs, receipt),
       }),
   }
 }
@@ -215,11 +215,15 @@ export async function examine<Expected extends ExpectedTransfer>(
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
-/** Decides the outcome of a job by the transaction that used the nonce. */
+/**
+ * Decides the outcome of a job by the transaction that used the nonce. `own` is the receipt of a transaction of ours that
+ * did not settle it.
+ */
 export async function examineUse(
   use: AuthorizationUse,
   job: Job,
   isOurs: IsOurs,
+  own?: Receipt,
 ): Promise<Examination> {
   const usedBy = (transaction: Hex, message: string) => ({
     ...failed(reject('nonceAlreadyUsed', message)),
@@ -238,18 +242,27 @@ export async function examineUse(
     case 'cancelled':
       return usedBy(use.transaction, `The payer cancelled the authorization in ${use.transaction}.`)
     case 'otherTransfer':
-      if (use.transaction !== job.transaction) {
-        return usedBy(
-          use.transaction,
-          `Another authorization with this nonce was used in ${use.transaction}.`,
-        )
+      return (await isOurs(job, use.transaction))
+        ? withoutTransfer(use.transaction)
+        : usedBy(
+            use.transaction,
+            `Another authorization with this nonce was used in ${use.transaction}.`,
+          )
+    case 'otherUse': {
+      const message = `Something other than this payment used the nonce in block ${use.blockNumber}`
+      const sent = own?.transactionHash ?? job.transaction
+      if (sent === null || !(await isOurs(job, sent))) {
+        return failed(reject('nonceAlreadyUsed', `${message}.`))
       }
-      return failed(
-        reject(
-          'transferEventMismatch',
-          `Transaction ${use.transaction} used the authorization without the expected transfer.`,
-        ),
-      )
+      return usedBy(sent, `${message}, so ${sent}, which was sent for it, could not settle it.`)
+    }
+    case 'untraced': {
+      const { blockNumber, transactionHash: transaction } = use.receipt
+      if (await isSinceClaim(use, job, isOurs))
+        return { state: 'uncertain', ...untraced(transaction) }
+      const message = `It was used in block ${blockNumber}, before it was settled here.`
+      return failed(reject('nonceAlreadyUsed', message))
+    }
     case 'notFound':
       if (use.isFinal) return failed(reject('nonceAlreadyUsed', USED_AND_NOT_FOUND))
   }
@@ -261,13 +274,25 @@ export async function examineUse(
  * block than the newest seen at the claim, and not an earlier second, because nodes that lag may have hidden blocks.
  */
 export async function isSinceClaim(
-  { receipt, minedAt }: AuthorizationUse & { state: 'paid' },
+  { receipt, minedAt }: AuthorizationUse & { state: 'paid' | 'untraced' },
   job: Job,
   isOurs: IsOurs,
 ): Promise<boolean> {
   if (receipt.blockNumber <= job.seenBlock) return false
   if (minedAt >= Math.floor(claimedAtOf(job) / 1000)) return true
   return isOurs(job, receipt.transactionHash)
+}
+
+/** Says why nobody knows whether a transaction of somebody else settled a payment. */
+export function untraced(transaction: Hex): { transaction: Hex; message: string } {
+  const message = `The payment was used on chain, and ${transaction} moved the same amount from payer to recipient in that block, through a contract. Only a trace of it (debug_traceTransaction) shows whether it settled this payment, and no chain node of this facilitator gave one; settle it again to ask again.`
+  return { transaction, message }
+}
+
+/** The end of a job whose own call took effect and did not make the expected transfer. */
+export function withoutTransfer(transaction: Hex): Examination {
+  const message = `Transaction ${transaction} used the authorization without the expected transfer.`
+  return { ...failed(reject('transferEventMismatch', message)), transaction }
 }
 
 /** The message when every block since the claim was searched repeatedly and no node shows the use. */

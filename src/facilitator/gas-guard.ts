@@ -85,16 +85,18 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
     const isCeilingSet = dailyGasLimit !== undefined
     const read = (name: string) => budgets.burntBy(network, day, name, maxAgeMs)
     // Asked together: a database answers them in one statement.
-    const [ofAccount, wasted, subsidised, spentToday] = await Promise.all([
+    const [ofAccount, ofCoded, ofPlain, subsidised, spentToday] = await Promise.all([
       read(account),
-      hasCode || isCeilingSet ? read(WASTED) : 0n,
+      hasCode || isCeilingSet ? read(WASTED.coded) : 0n,
+      isCeilingSet ? read(WASTED.plain) : 0n,
       limit === undefined ? 0n : read(SUBSIDISED),
       isCeilingSet ? budgets.spentOn(network, day, maxAgeMs) : 0n,
     ])
     const bearers = [
       { name: account as string, limit: limits.perAccount, isStrict, burnt: ofAccount },
     ]
-    if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict, burnt: wasted })
+    if (hasCode)
+      bearers.push({ name: WASTED.coded, limit: limits.wasted, isStrict, burnt: ofCoded })
     for (const { burnt, ...bearer } of bearers) {
       // Once gas was burnt there must be room for the most a wallet may use: then verify answers as settle would.
       const gasAtWorst = burnt > 0n ? WALLET_GAS_CAP : gas
@@ -111,7 +113,7 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
     }
     if (dailyGasLimit === undefined) return undefined
     // Wasted gas has a limit of its own and is not counted here, so that it cannot use up the ceiling of settlements.
-    const spent = spentToday - wasted
+    const spent = spentToday - ofCoded - ofPlain
     if (spent < dailyGasLimit) return undefined
     return reject(
       'gasBudgetExceeded',

@@ -194,7 +194,7 @@ export const settleOperation: Operation = {
   tag: 'Payments',
   summary: 'Bring a signed payment on chain and wait for it',
   description:
-    'The same payment settles once and is answered with success once. `settlement_pending` is no failure: settle the same payment again, it waits on.',
+    'The same payment settles once and is answered with success once. `settlement_pending`, which always names a transaction, and `settlement_unknown` are no failures: settle the same payment again, it waits on.',
   headers: z.object({
     'Idempotency-Key': z
       .string()
@@ -254,8 +254,12 @@ export const settleOperation: Operation = {
   },
 }
 
+const paymentId = '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21'
+
 const settledPayment = {
-  settlementId: '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21',
+  settlementId: paymentId,
+  paymentId,
+  status: 'completed',
   network,
   asset: '0x3600000000000000000000000000000000000000',
   symbol: 'USDC',
@@ -306,6 +310,24 @@ export const paymentOperation: Operation = {
       answer: settledPayment,
     },
     unknown: unknownPayment,
+  },
+}
+
+export const statusOperation: Operation = {
+  id: 'getSettlementStatus',
+  tag: 'Payments',
+  summary: 'What became of anything that settle answered about',
+  description:
+    'The `statusUrl` of deposits, claims, payouts and refunds of channels. For a payment by `exact` or `upto` there is more at its own address.',
+  answers: { 200: 'Its status.' },
+  codes: [httpCodes.not_found],
+  examples: {
+    unknown: {
+      summary: 'An id nobody was answered with',
+      params: { paymentId: '00000000-0000-4000-8000-000000000000' },
+      status: 404,
+      answer: { error: 'not_found', message: 'Nothing with this id was settled here.' },
+    },
   },
 }
 

@@ -17,6 +17,7 @@ import {
   type IsOurs,
   isSinceClaim,
   readExactDetails,
+  untraced,
 } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
 import { type Intent, methodOf, type NetworkAccess, type PaymentDigest } from './payment-method.js'
@@ -56,8 +57,8 @@ export type CheckResult =
       receipt: Receipt
       transferLog: number
     }
-  /** The payment was claimed here, failed, and was later used in a transaction that no node shows yet. */
-  | { state: 'unclear'; transaction: Hex | undefined }
+  /** The payment was claimed here, failed, and was later used in a transaction that no node shows, or traces, yet. */
+  | { state: 'unclear'; transaction: Hex | undefined; message?: string }
 
 interface PaymentCheckOptions {
   served: ReadonlyMap<string, ServedNetwork>
@@ -316,10 +317,15 @@ async function checkUsedNonce(
     claimed === undefined
       ? Math.max(0, facts.blockNumber - HINT_BLOCKS)
       : blockBefore(claimed.seenBlock)
-  const use = await methodOf(payment).findUse(payment, network, afterBlock, facts.blockNumber)
+  const { findUse } = methodOf(payment)
+  const purpose = claimed === undefined ? 'hint' : undefined
+  const use = await findUse(payment, network, afterBlock, facts.blockNumber, purpose)
   if (claimed !== undefined) {
     if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
       return { state: 'unclear', transaction: use.transaction }
+    }
+    if (use.state === 'untraced' && (await isSinceClaim(use, claimed, isOurs))) {
+      return { state: 'unclear', ...untraced(use.receipt.transactionHash) }
     }
     if (use.state === 'paid' && (await isSinceClaim(use, claimed, isOurs))) {
       const { receipt, transferLog } = use

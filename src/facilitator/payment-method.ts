@@ -76,6 +76,7 @@ export interface PaymentMethod {
     network: NetworkAccess,
     afterBlock: number,
     headBlock: number,
+    purpose?: 'hint',
   ): Promise<AuthorizationUse>
   /** Returns the signature of an account in the one form that recovers; `undefined` if the contract does not take it. */
   toRecoverable(signature: Hex): Hex | undefined
@@ -126,8 +127,8 @@ const byPermit2: PaymentMethod = {
     const hasPermit = payment.permit2?.permit !== undefined
     return lack !== undefined && hasPermit ? checkTokenPermit(payment, nowSeconds) : lack
   },
-  findUse: (payment, { permit2 }, afterBlock, headBlock) =>
-    permit2.findUse(transferOfPayment(payment), afterBlock, headBlock),
+  findUse: (payment, { permit2 }, ...blocks) =>
+    permit2.findUse(transferOfPayment(payment), ...blocks),
   toRecoverable(signature) {
     const isPlain = /^0x[0-9a-f]{128}(1b|1c)$/.test(signature)
     const isCompact = signature.length === 2 + 128

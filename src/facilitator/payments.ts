@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { httpCodes } from '../api/errors.js'
-import type { PaymentStatus } from '../api/payments.js'
-import { paymentParams, transactionParams, whichQuery } from '../api/payments.js'
+import type { PaymentStatus, SettlementStatus } from '../api/payments.js'
+import { paymentParams, statusParams, transactionParams, whichQuery } from '../api/payments.js'
 import { type AnswerPage, asksForPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
@@ -17,11 +17,13 @@ import {
   attestationOperation,
   paymentOperation,
   receiptOperation,
+  statusOperation,
   transactionOperation,
 } from './operations.js'
 import { reasonFor } from './permit2-checks.js'
 import { permit2Key, readPermit2Details } from './permit2-job.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
+import { settlementStatuses } from './settlement-status.js'
 
 /** Tells payments with one nonce apart: a payer may use it once in each token, and once more by Permit2. */
 export interface Which {
@@ -44,6 +46,8 @@ export interface PaymentFinder {
     nonce: Hex,
     which: Which,
   ): Promise<PaymentRecord | Ambiguous | undefined>
+  /** Finds what became of anything that a settle answered about, by the id of its row. */
+  byId(settlementId: string): Promise<SettlementStatus | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
 }
@@ -54,7 +58,7 @@ export interface Ambiguous {
 }
 
 export function createPaymentFinder(options: {
-  journal: Pick<SettlementJournal, 'findJob' | 'findByTransaction' | 'signedAt'>
+  journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
   terms: ReadonlyMap<string, Terms>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
@@ -105,7 +109,20 @@ export function createPaymentFinder(options: {
         resourceUrl: readExactDetails(job).resourceUrl,
         toolName: readExactDetails(job).toolName,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
+        scheme: isUpto(job) ? 'upto' : 'exact',
       }))
+    },
+    async byId(settlementId) {
+      const job = await journal.findJobById(settlementId)
+      return (
+        job && {
+          paymentId: job.id,
+          status: settlementStatuses[job.state],
+          network: job.network,
+          transaction: job.transaction,
+          updatedAt: new Date(job.updatedAt).toISOString(),
+        }
+      )
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
@@ -129,6 +146,8 @@ function describe(
   const token = terms?.tokens.get(details.asset)
   return {
     settlementId: job.id,
+    paymentId: job.id,
+    status: settlementStatuses[job.state],
     network: job.network,
     asset: checksum(details.asset),
     symbol: token?.symbol ?? null,
@@ -159,8 +178,12 @@ function toIso(at: number | null | undefined): string | null {
 }
 
 function ownReason(job: Job, reason: ReasonKey): ReasonKey {
-  const isUpto = readPermit2Details(job).facilitator !== undefined
-  return reasonFor(reason, { isUpto, isByPermit2: job.kind === PERMIT2 })
+  return reasonFor(reason, { isUpto: isUpto(job), isByPermit2: job.kind === PERMIT2 })
+}
+
+/** Returns whether a payment charged a part of a ceiling: only payers of `upto` name who may settle. */
+function isUpto(job: Job): boolean {
+  return readPermit2Details(job).facilitator !== undefined
 }
 
 /** Finds the merchant whose listing speaks for an address (lower case). */
@@ -226,6 +249,13 @@ export function paymentRoutes(
     },
   )
 
+  app.get('/payments/status/:paymentId', describedAs(statusOperation), async (request, reply) => {
+    const { paymentId } = readQuery(statusParams, request.params)
+    const status = await payments.byId(paymentId)
+    if (status === undefined) return notFound(reply, UNKNOWN_SETTLEMENT)
+    return reply.header('cache-control', 'no-store').send(status)
+  })
+
   app.get('/payments/:transaction', describedAs(transactionOperation), async (request, reply) => {
     const page = openAsPage(request, reply)
     if (page !== undefined) return page
@@ -239,6 +269,7 @@ export function paymentRoutes(
 }
 
 const UNKNOWN_PAYMENT = 'No payment of this payer with this nonce was settled here.'
+const UNKNOWN_SETTLEMENT = 'Nothing with this id was settled here.'
 const NOT_ATTESTED =
   'The payment settled, and no attestation was signed: this facilitator had no key for it then, or its database was restored.'
 /** It never changes. */
@@ -267,7 +298,7 @@ function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatu
   const message =
     state === 'failed'
       ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`
-      : 'The payment is on its way and not confirmed yet; ask again in a moment.'
+      : (errorMessage ?? 'The payment is on its way and not confirmed yet; ask again in a moment.')
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })
 }
 

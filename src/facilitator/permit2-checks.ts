@@ -12,6 +12,7 @@ import {
   minimumAmount,
   payerAllowed,
   payToAllowed,
+  rail,
   recipient,
   reject,
   runChecks,
@@ -25,6 +26,7 @@ const PERMIT_MARGIN_SECONDS = 6
 /** The checks of a payment by Permit2 that need neither signature nor chain, in the order of the reference. */
 const checks: readonly Check[] = [
   acceptedNetwork,
+  rail,
   asset,
   spender,
   recipient,

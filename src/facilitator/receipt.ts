@@ -16,6 +16,8 @@ export interface PaymentRecord {
   toolName: string | undefined
   /** The symbol of the token. */
   symbol: string
+  /** The scheme by which it was paid. */
+  scheme: 'exact' | 'upto'
 }
 
 /** Makes the receipt of a confirmed payment. `merchant` has the listing that speaks for the recipient. */

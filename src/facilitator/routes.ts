@@ -58,7 +58,7 @@ export interface SupportedKind {
   network: string
   extra: {
     assets: readonly TakenAsset[]
-    /** How `exact` moves the tokens. */
+    /** How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
     assetTransferMethods?: readonly ('eip3009' | 'permit2')[]
     /** The wallet that payers of `upto` name. */
     facilitatorAddress?: Address
@@ -81,13 +81,8 @@ export function describeAssets(
   }))
 }
 
-/**
- * Takes in the bazaar extension of payments: `prepare` when a payment is valid, `expect` when it may settle, `offer` when
- * it has settled. None of them throws or rejects.
- */
+/** Takes in the bazaar extension of payments that have settled. It never throws or rejects. */
 export interface BazaarIntake {
-  prepare(payload: unknown): void
-  expect(payload: unknown): void
   offer(settled: {
     network: string
     asset: Address
@@ -119,7 +114,6 @@ export async function facilitatorRoutes(
     await withoutFailing(request, () => {
       report(reportVerify(result, startedAt))
       logRefusedVerify(request, result)
-      if (result.body.isValid) options.bazaar?.prepare(payloadOf(request.body))
     })
     return reply.code(result.status).send(result.body)
   })
@@ -137,7 +131,6 @@ export async function facilitatorRoutes(
       isConnected: () => !reply.raw.destroyed,
       onClaimed: (settlementId) => options.onClaimed?.(request, settlementId),
     }
-    options.bazaar?.expect(payloadOf(request.body))
     let result = await settleBetween(leave, () => options.settle(asked))
     let success = trackDelivery(reply, result.delivery, request)
     const { settlementId } = result

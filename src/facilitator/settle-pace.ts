@@ -5,7 +5,7 @@ import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
 import { parseRequest } from '../x402/parse-request.js'
-import { isFree, type SettleResult } from './answers.js'
+import { isFree, isUndecided, type SettleResult } from './answers.js'
 import type { Terms } from './checks.js'
 import type { PaymentDigest } from './payment-method.js'
 
@@ -116,7 +116,7 @@ export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerifie
 }
 
 function isGood({ body }: SettleResult): boolean {
-  return body.success || body.errorReason === 'settlement_pending'
+  return body.success || isUndecided(body)
 }
 
 /** A payment with the exact signature that verify accepted. */

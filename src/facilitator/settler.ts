@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
+import { inTime } from '../async/in-time.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
@@ -8,14 +9,17 @@ import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import { identifierKey, readPaymentIdentifier } from '../x402/payment-identifier.js'
 import type { Rejection } from '../x402/reasons.js'
+import { readRefunded, refundText } from '../x402/refund.js'
 import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
 import { claimedAtOf, readExactDetails, transferOf } from './exact-job.js'
+import { createPayerTurns } from './payer-turns.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import { type Intent, methodOf } from './payment-method.js'
 import { inCodesOf, isFreeOfCharge } from './permit2-checks.js'
+import { withSettlementStatus } from './settlement-status.js'
 
 export interface SettleRequest {
   body: unknown
@@ -54,6 +58,7 @@ export function createSettler(options: SettlerOptions): Settle {
   const { checkPayment, deliveries, checksum, now } = options
   const obtainJob = createJobObtainer(options)
   const waitForOutcome = createOutcomeWait(options)
+  const inTurn = createPayerTurns()
 
   return async (request) => {
     const parsed = parseRequest(request.body)
@@ -72,7 +77,17 @@ export function createSettler(options: SettlerOptions): Settle {
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
     const result = await settle(payment, asked, now() + waitSeconds * 1000)
-    return { ...result, payment: toAnsweredPayment(payment) }
+    const answered = {
+      ...result,
+      payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },
+    }
+    return withSettlementStatus(answered, () => statusUrlOf(payment))
+  }
+
+  /** Returns the address at which the payment alone is found, though its payer used the nonce for others too. */
+  function statusUrlOf({ network, asset, authorization, permit2 }: Payment): string {
+    const url = options.paymentUrl(network, checksum(authorization.from), authorization.nonce)
+    return `${url}?asset=${checksum(asset)}&method=${permit2 === undefined ? 'eip3009' : 'permit2'}`
   }
 
   async function settle(
@@ -80,12 +95,15 @@ export function createSettler(options: SettlerOptions): Settle {
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const { result, obtained } = await checkAndObtain(payment, request)
+    const { result, obtained } = await checkAndObtain(payment, request, deadline)
     switch (result.state) {
       case 'rejected':
         return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
-      case 'unclear':
-        return refuse(payment, unclear, result.transaction)
+      case 'unclear': {
+        const { transaction, message } = result
+        const isKnown = transaction !== undefined
+        return refuse(payment, isKnown ? pendingOnChain(message) : unseen, transaction)
+      }
       case 'held':
         return settleAfter(result.job, payment, request, deadline)
     }
@@ -101,12 +119,25 @@ export function createSettler(options: SettlerOptions): Settle {
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
+  /** Checks the payment and obtains its job, when the turn of its payer has come. */
+  function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
+    const run = () => checkAndObtainNow(payment, request, deadline)
+    return inTurn(payment.authorization.from, run)
+  }
+
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
-  async function checkAndObtain(payment: Payment, request: IdentifiedRequest) {
+  async function checkAndObtainNow(
+    payment: Payment,
+    request: IdentifiedRequest,
+    deadline: number,
+  ): Promise<{ result: CheckResult; obtained?: Awaited<ReturnType<typeof obtainJob>> }> {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
       const result = await checkPayment(payment, purpose)
       if (!maySettle(result) || isFree(payment, result)) return { result }
+      if (result.state === 'valid' && now() >= deadline) {
+        return { result: { state: 'rejected', rejection: turnTooLate } }
+      }
       return { result, obtained: await obtainJob(result, request) }
     } finally {
       stopExpecting?.()
@@ -151,7 +182,8 @@ export function createSettler(options: SettlerOptions): Settle {
       }
     }
     if (job.state !== 'confirmed') {
-      return { ...refuse(payment, pendingOf(job), job.transaction), settlementId }
+      const { rejection, transaction } = await describeOpen(options.journal, job)
+      return { ...refuse(payment, rejection, transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
     const turn = await takeTurn(job, key, request)
@@ -221,24 +253,41 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const pendingOnChain = reject(
+function pendingOnChain(why?: string | null): Rejection {
+  return reject(
+    'settlementPending',
+    why ??
+      'A transaction was sent, and the outcome of the payment is not known yet; settle it again to wait on.',
+  )
+}
+const pendingUntaken = reject(
   'settlementPending',
-  'The payment is on its way and not mined yet; settle it again to wait on.',
+  'No node of the chain has taken the signed transaction yet; it is sent again, so settle the payment again to wait on.',
 )
-const pendingUnsent = reject(
-  'settlementPending',
-  'No node of the chain has taken a transaction with it yet; settle it again to wait on.',
+const unsigned = reject(
+  'settlementUnknown',
+  'No signed transaction of the payment is known yet, and it may still settle; settle it again to wait on.',
+)
+const unseen = reject(
+  'settlementUnknown',
+  'The authorization was used on chain, and no node shows the transaction yet; settle the payment again.',
 )
 
-/** Returns the pending answer of a job that is not decided. Its transaction is set only while a node may have it. */
-export function pendingOf({ transaction }: Job): Rejection {
-  return transaction === null ? pendingUnsent : pendingOnChain
+/**
+ * Describes a job without an outcome. Pending always names a transaction, because merchants wait on only then: the one that
+ * may be on chain, or else the one whose signed bytes are kept.
+ */
+export async function describeOpen(
+  journal: Pick<SettlementJournal, 'findSigned'>,
+  { id, network, transaction, message }: Job,
+): Promise<{ rejection: Rejection; transaction?: Hex }> {
+  if (transaction !== null) return { rejection: pendingOnChain(message), transaction }
+  const signed = await journal.findSigned(network, id).catch(() => undefined)
+  return signed === undefined
+    ? { rejection: unsigned }
+    : { rejection: pendingUntaken, transaction: signed }
 }
 
-const unclear = reject(
-  'settlementPending',
-  'The authorization was used on chain and no node shows the transaction yet; settle it again.',
-)
 const deliveryBusy = reject(
   'settlementPending',
   'The payment settled, and another caller is being answered; settle the same payment again.',
@@ -246,6 +295,10 @@ const deliveryBusy = reject(
 const deliveryUnknown = reject(
   'settlementPending',
   'The payment settled, but the right to answer could not be stored; settle the same payment again.',
+)
+const turnTooLate = reject(
+  'notSentInTime',
+  'Its turn did not come in time behind other payments of its payer; nothing was sent, so settle it again.',
 )
 const keyConflict = reject(
   'idempotencyKeyConflict',
@@ -375,18 +428,32 @@ function newJob(intent: Intent, claimedAt: number) {
   return methodOf(intent.payment).createJob(intent, { id: randomUUID(), claimedAt })
 }
 
+/** Names the payment that this one gives back, if its nonce is the one of such a refund. */
+function refundedBy(
+  { network, asset, authorization: { to: payer, nonce } }: Payment,
+  body: unknown,
+) {
+  const refunded = readRefunded(body)
+  if (refunded === undefined) return {}
+  const { nonce: paymentNonce, method } = refunded
+  const text = refundText({ network, asset, payer, paymentNonce, method })
+  return nonce === `0x${hash('sha256', text)}` ? { refunded } : {}
+}
+
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */
 const WITHDRAW_MS = 3_000
 
 /**
  * Makes the wait for a job's outcome. It returns the row once it is decided, or as it is at the deadline (Unix
- * milliseconds). A request that brought the job about withdraws it then, if nothing was signed.
+ * milliseconds). A request that brought the job about withdraws it then, if nothing was signed; so does any other once that
+ * one must have had its answer.
  */
 export function createOutcomeWait({
   journal,
   relayers,
+  settleWaitSeconds,
   now,
-}: Pick<SettlerOptions, 'journal' | 'relayers' | 'now'>) {
+}: Pick<SettlerOptions, 'journal' | 'relayers' | 'settleWaitSeconds' | 'now'>) {
   const refresh = async (job: Job) => (await journal.findJob(job.kind, job.network, job.key)) ?? job
 
   return async (job: Job, deadline: number, mayWithdraw: boolean): Promise<Job> => {
@@ -395,7 +462,7 @@ export function createOutcomeWait({
     for (;;) {
       const left = deadline - now()
       if (relayer.isTracking(job)) {
-        const decided = await withinMs(relayer.untilDecided(job), left)
+        const decided = await inTime(relayer.untilDecided(job), left, nothing)
         if (decided !== undefined) return decided
       } else {
         const row = await refresh(job)
@@ -405,21 +472,11 @@ export function createOutcomeWait({
         else if (left > 0) await relayer.untilDecidedElsewhere(job.id, left)
       }
       if (now() < deadline) continue
-      const withdrawn = mayWithdraw ? await withinMs(relayer.withdraw(job), WITHDRAW_MS) : undefined
-      return withdrawn ?? refresh(job)
+      const isAbandoned = job.state === 'queued' && now() - job.updatedAt > settleWaitSeconds * 1000
+      if (!mayWithdraw && !isAbandoned) return refresh(job)
+      return (await inTime(relayer.withdraw(job), WITHDRAW_MS, nothing)) ?? refresh(job)
     }
   }
 }
 
-/** Resolves with the value, or with `undefined` when it takes longer. */
-async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const nothing = () => undefined

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
 import { type ErrorAnswer, httpCodes, type RouteFamily } from '../api/errors.js'
+import { MAX_JSON_DEPTH } from '../x402/json.js'
 import { readNetwork, readPayer } from '../x402/parse-request.js'
 import { reasons } from '../x402/reasons.js'
 import './operation.js'
@@ -217,10 +218,21 @@ function toRequestFault(
   const unread = isEncoded(request) ? encodedBody : bodyFaults[code]
   return new RequestFault({
     statusCode: reasons.invalidPayload.status,
-    code:
-      family === 'verify' || family === 'settle' ? reasons.invalidPayload.code : 'invalid_request',
+    code: malformedCode(family),
     message: isSchemaFault ? error.message : (unread ?? 'The request is malformed.'),
   })
+}
+
+/** Returns the refusal of a body that nests too deep, with the code of the route family. */
+export function deepBodyFault(family: RouteFamily): RequestFault {
+  const message = `The body must not nest deeper than ${MAX_JSON_DEPTH} levels.`
+  return new RequestFault({ statusCode: 400, code: malformedCode(family), message })
+}
+
+function malformedCode(family: RouteFamily): string {
+  return family === 'verify' || family === 'settle'
+    ? reasons.invalidPayload.code
+    : 'invalid_request'
 }
 
 function isEncoded({ headers }: FastifyRequest): boolean {

@@ -6,25 +6,33 @@ import { httpFault } from './errors.js'
 const RETRY_MS = 5_000
 /** A page that hears nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000
+/** The share of the places above which the largest group gives up one for each newcomer. */
+const CROWDED = 0.8
 
 interface EventStreamsOptions<Member extends string> {
   /** Open streams in all. */
   inAll: number
   /** Bounds on streams with the same value of a member; `label` is the end of `at most 8 pages …`. */
   bounds: readonly { member: Member; most: number; label: string }[]
+  /**
+   * Members of a follower, the widest first. Once four fifths of the places are taken, a newcomer has one taken from the
+   * largest group of them, and there from the largest of the next.
+   */
+  crowdedBy?: readonly Member[]
   /** Completes `may … at once`. */
   verb: string
   /** For tests; 15 s otherwise. */
   heartbeatMs?: number | undefined
 }
 
+/** An open stream, or the one that shall be opened, and where it comes from. */
+type Place<Member extends string> = [ServerResponse | undefined, Record<Member, string>]
+
 interface Follower<Member extends string> {
   /** Its values of the members that are bounded. */
   from: Record<Member, string>
   /** Begins to send, and returns how to stop. */
   follow(send: (event: string, data: unknown) => void): () => void
-  /** Runs before each message; if it rejects, the stream ends. */
-  check?: () => Promise<unknown>
 }
 
 /**
@@ -43,26 +51,35 @@ export function createEventStreams<Member extends string>(
     for (const response of open.keys()) response.end()
   })
 
-  return (reply: FastifyReply, { from, follow, check }: Follower<Member>): void => {
-    // A reader may leave while their right is checked. Node has told of the end of that connection, and tells it once.
+  /** Ends the oldest stream of the largest group, which counts the newcomer too, unless each group has one alone. */
+  function makeRoom(newcomer: Record<Member, string>): void {
+    const { crowdedBy, inAll } = options
+    if (crowdedBy === undefined || open.size < inAll * CROWDED) return
+    let group: Place<Member>[] = [...open, [undefined, newcomer]]
+    for (const member of crowdedBy) {
+      group = largestGroup(group, ([, from]) => from[member])
+      if (group.length === 1) return
+    }
+    const [response] = group[0] ?? []
+    if (response === undefined) return
+    open.delete(response)
+    if (response.writableNeedDrain) response.destroy()
+    else response.end()
+  }
+
+  return (reply: FastifyReply, { from, follow }: Follower<Member>): void => {
+    // Node reports the end of a connection once, and a reader who has left takes no place.
     if (reply.raw.destroyed) return void reply.hijack()
     refuseCrowd([...open.values()], from, options)
+    makeRoom(from)
     const response = openEventStream(reply)
     open.set(response, from)
     if (isClosing) response.end()
-    const write = (event: string, data: unknown) => {
+    const send = (event: string, data: unknown) => {
       // A reader who is slower than the news is cut off and connects again, so that nothing piles up.
       if (response.writableNeedDrain) response.destroy()
       else if (!response.writableEnded)
         response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-    }
-    const send = (event: string, data: unknown) => {
-      if (check === undefined) write(event, data)
-      else
-        check().then(
-          () => write(event, data),
-          () => response.end(),
-        )
     }
     const stop = follow(send)
     const heartbeat = setInterval(() => send('beat', {}), options.heartbeatMs ?? HEARTBEAT_MS)
@@ -91,6 +108,18 @@ export function openEventStream(reply: FastifyReply): ServerResponse {
   })
   response.write(`retry: ${RETRY_MS}\n\n`)
   return response
+}
+
+/** Returns the items that share the most frequent key, in their order. */
+function largestGroup<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return [...groups.values()].reduce((a, b) => (b.length > a.length ? b : a), [])
 }
 
 function refuseCrowd<Member extends string>(

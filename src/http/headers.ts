@@ -1,6 +1,6 @@
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import './operation.js'
 
 /** The headers of every answer, unless its route sets its own: no guessed types, no frames, no loads, no referrer. */
@@ -27,7 +27,7 @@ export function installSecurityHeaders(app: FastifyInstance, isSecure: boolean):
 
 /**
  * The paths that pages of any origin may call: public reads, and writes that carry a signature. `/verify` and `/settle`
- * are for servers and stay closed. Reads of a session, and calls of
+ * are for servers and stay closed, whatever the method. Reads of a session, and calls of
  * endpoints, are for the directory's own pages.
  */
 const publicPaths =
@@ -42,11 +42,11 @@ export async function installCors(app: FastifyInstance): Promise<void> {
       route.config = { ...route.config, cors: false }
     }
   })
+  const isClosed = ({ url, routeOptions }: FastifyRequest) =>
+    !publicPaths.test(url.split('?', 1)[0] ?? '') && !routeOptions.config.cors
   // The plugin answers preflights of every path, so those of closed paths must not reach it.
   app.addHook('onRequest', (request, reply, done) => {
-    const isClosed = () => !publicPaths.test(request.url.split('?', 1)[0] ?? '')
-    const hasOwnRules = () => Boolean(request.routeOptions.config.cors)
-    if (request.method === 'OPTIONS' && isClosed() && !hasOwnRules()) reply.callNotFound()
+    if (request.method === 'OPTIONS' && isClosed(request)) reply.callNotFound()
     else done()
   })
   await app.register(cors, {
@@ -56,6 +56,14 @@ export async function installCors(app: FastifyInstance): Promise<void> {
     exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag', 'X-Request-Id'],
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     strictPreflight: false,
+  })
+  // A method that a closed path does not have is answered by the page of unknown paths, which is open.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404 && isClosed(request)) {
+      reply.removeHeader('access-control-allow-origin')
+      reply.removeHeader('access-control-expose-headers')
+    }
+    done()
   })
 }
 

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { ReadinessAnswer } from '../api/service.js'
+import { inTime } from '../async/in-time.js'
 import { shareReads } from './cached-reply.js'
-import { inTime } from './in-time.js'
+import { formOfForwarded } from './forwarded.js'
 import type { Operation } from './operation.js'
 
 const CHECK_TIMEOUT_MS = 3_000
@@ -33,11 +34,22 @@ interface ReadinessOptions {
   now?: () => number
 }
 
+/** Shows the operator what the proxies in front write. */
+export const FORWARDED_FORM = 'Arcus-Forwarded-For'
+
 const healthOperation: Operation = {
   id: 'getHealth',
   tag: 'Service',
   summary: 'Whether the process is alive',
-  answers: { 200: 'The process is alive.' },
+  answers: {
+    200: {
+      description: 'The process is alive.',
+      headers: {
+        [FORWARDED_FORM]:
+          'What the request had in `X-Forwarded-For`: `none`, `addresses` or `unreadable`.',
+      },
+    },
+  },
   examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
 }
 
@@ -54,9 +66,12 @@ const readyOperation: Operation = {
 
 /** Adds `GET /health`: the process is alive and its event loop turns. Nothing else is checked. */
 export function healthRoutes(app: FastifyInstance): void {
-  app.get('/health', { config: { limit: 'exempt', operation: healthOperation } }, () => ({
-    status: 'ok',
-  }))
+  app.get(
+    '/health',
+    { config: { limit: 'exempt', operation: healthOperation } },
+    (request, reply) =>
+      reply.header(FORWARDED_FORM, formOfForwarded(request.raw)).send({ status: 'ok' }),
+  )
 }
 
 const leaving: ReadinessAnswer = {
@@ -115,7 +130,7 @@ async function runBounded(
 ): Promise<ReadinessResult> {
   const unanswered = { ok: false, detail: late ?? `No answer within ${timeoutMs} ms.` }
   try {
-    return await inTime(check(), timeoutMs, unanswered)
+    return await inTime(check(), timeoutMs, () => unanswered)
   } catch (err) {
     log.warn({ err, check: name }, 'readiness check failed')
     return { ok: false, detail: 'The check failed; the log has the cause.' }

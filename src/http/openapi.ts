@@ -7,7 +7,7 @@ import {
   type RouteFamily,
 } from '../api/errors.js'
 import { type RouteForms, routes as routeForms } from '../api/routes.js'
-import { SESSION_COOKIE } from '../api/session.js'
+import { sessionCookies } from '../api/session-cookies.js'
 import { reasons } from '../x402/reasons.js'
 import { type Example, type Operation, type RouteLimit, type Tag, tags } from './operation.js'
 import { version } from './version.js'
@@ -110,7 +110,13 @@ export function writeDocument(
     paths,
     components: {
       schemas: schemas.components(),
-      securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE } },
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookies(servers.at(-1) ?? '').session,
+        },
+      },
     },
   }
   return document

@@ -97,6 +97,16 @@ export function blockOf(ip: string): string {
   return plain.replace(/\.\d+$/, '.0/24')
 }
 
+/** Most providers hold a /32 of IPv6 or more, and rent out parts of it. */
+const IPV6_GROUPS_OF_NETWORK = 2
+
+/** Returns the network that one party can rent many blocks of: the /16 of an IPv4 address, or the /32 of an IPv6 address. */
+export function networkOf(ip: string): string {
+  const plain = isIPv6(ip) ? mappedOf(ip) : ip
+  if (plain === undefined) return prefixOf(ip, IPV6_GROUPS_OF_NETWORK)
+  return plain.replace(/\.\d+\.\d+$/, '.0.0/16')
+}
+
 function mappedOf(ip: string): string | undefined {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
 }

@@ -10,6 +10,9 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../x402/json.js'
+import { deepBodyFault } from './errors.js'
+import { FORWARDED_FOR, readForwarded } from './forwarded.js'
 import { securityHeaders } from './headers.js'
 import {
   answerRequestIds,
@@ -81,6 +84,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // A body that is not JSON must be a 415, not a string that a route takes for one.
   app.removeContentTypeParser('text/plain')
   boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
+  if (options.trustProxy !== false) readForwardedFirst(app)
+  refuseDeepBodies(app)
   answerRequestIds(app)
   logRequests(app)
   return app
@@ -90,6 +95,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
 function boundConnections({ server }: FastifyInstance, maxConnections: number): void {
   server.maxConnections = maxConnections
   server.on('drop', () => server.closeIdleConnections())
+}
+
+/** Brings `X-Forwarded-For` into one form, before anything asks for the address of the caller. */
+function readForwardedFirst(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw
+    const given = headers[FORWARDED_FOR]
+    if (typeof given === 'string') headers[FORWARDED_FOR] = readForwarded(given).join(', ')
+    done()
+  })
+}
+
+/** Refuses bodies that nest so deep that whatever walks them by recursion would run out of stack. */
+function refuseDeepBodies(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => {
+    const family = request.routeOptions.config.family ?? 'plain'
+    done(isDeeperThan(MAX_JSON_DEPTH, request.body) ? deepBodyFault(family) : undefined)
+  })
 }
 
 /** Fastify trusts nobody if given a number, so the hops are counted here. */

@@ -1,7 +1,8 @@
 import '../http/operation.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { httpFault, RequestFault } from '../http/errors.js'
+import { deepBodyFault, httpFault, RequestFault } from '../http/errors.js'
 import { callerOf } from '../http/rate-limit.js'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../x402/json.js'
 import type { CatalogTools } from './tools.js'
 
 interface McpRoutesOptions {
@@ -54,6 +55,8 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
         const text = 'Send one message a request: MCP has no batches since 2025-06-18.'
         throw httpFault('invalid_request', text)
       }
+      // A body that is no JSON is answered by the protocol's own server.
+      if (isDeeperThan(MAX_JSON_DEPTH, parsed(text))) throw deepBodyFault('mcp')
       // Loaded at the first call: a facilitator without agents need not hold these 25 MB.
       const { answerMessage } = await import('./server.js')
       const caller = callerOf(request.ip)
@@ -63,6 +66,14 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
       return reply.send(response)
     },
   )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function toWebRequest(request: FastifyRequest, body: string): Request {

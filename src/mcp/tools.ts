@@ -5,6 +5,7 @@ import { formatAtomic } from '../x402/amounts.js'
 import { type CallExample, type CallMethod, parametersIn } from '../x402/calls.js'
 import { circleTokens, currencyOf, findToken, moneyOf } from '../x402/currencies.js'
 import { isNetwork, type Network } from '../x402/networks.js'
+import { otherRailOf, paidThrough } from '../x402/rails.js'
 
 type JsonObject = Record<string, unknown>
 /** The parameters of a URL. */
@@ -162,12 +163,26 @@ const MAX_FOUND = 20
 /** The members of a discovery item by which an agent chooses. */
 interface Item {
   resource: string
-  accepts: readonly { scheme?: unknown; network?: unknown; asset?: unknown; amount?: unknown }[]
+  accepts: readonly {
+    scheme?: unknown
+    network?: unknown
+    asset?: unknown
+    amount?: unknown
+    extra?: unknown
+  }[]
   tags?: readonly string[]
   metadata: {
     title: string
     description: string
-    merchant: { id: string; name: string; official: boolean }
+    provider: string
+    merchant: {
+      id: string
+      name: string
+      official: boolean
+      claimed: boolean
+      payToProof: string | null
+      warnings: readonly object[]
+    }
     pricing: string
     asset: string
     symbol: string
@@ -181,27 +196,35 @@ interface Item {
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
   const { title, description, merchant, pricing, hostedByArcus, input, usage, rating } = metadata
-  const { id, name, official } = merchant
+  const { id, name, official, claimed, payToProof, warnings } = merchant
   return {
     resource,
     type: input.type,
     ...(input.toolName === undefined ? { method: input.method } : { toolName: input.toolName }),
     title,
     description: description.slice(0, MAX_DESCRIPTION_CHARS),
-    merchant: { id, name, official },
+    provider: metadata.provider,
+    merchant: { id, name, official, claimed, payToProof, warnings },
     pricing,
     hostedByArcus,
-    accepts: accepts.map(({ scheme, network, asset, amount }) => ({
+    accepts: accepts.map(({ scheme, network, asset, amount, extra }) => ({
       scheme,
       network,
       asset,
       amount,
       ...priceOf({ network, asset, amount }, metadata),
+      ...railOf(asset, extra),
     })),
     ...(tags === undefined ? {} : { tags }),
     ...(usage === undefined ? {} : { usage }),
     ...(rating === undefined ? {} : { rating }),
   }
+}
+
+/** Says of an offer that it belongs to another rail; nothing where it is plain. */
+function railOf(asset: unknown, extra: unknown): { note?: string } {
+  const rail = otherRailOf(asset, extra)
+  return rail === undefined ? {} : { note: paidThrough(rail) }
 }
 
 /** Returns the price with its currency, and in dollars only where it is in dollars; neither for a token that is not known. */

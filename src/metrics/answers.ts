@@ -36,6 +36,8 @@ const MAX_PROMISES = 20_000
 /** Answers of settle that do not keep the promise, although the payment may be sound. */
 const lateReasons = new Set<string>([
   reasons.settlementPending.code,
+  reasons.settlementUnknown.code,
+  reasons.notSentInTime.code,
   reasons.unexpectedSettleError.code,
 ])
 
@@ -44,6 +46,8 @@ const openReasons = new Set<string>(
   (
     [
       'settlementPending',
+      'settlementUnknown',
+      'notSentInTime',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
       'paymentIdentifierRequired',

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { inTime } from '../async/in-time.js'
 import type { RpcObserver } from '../chain/rpc.js'
 import { shareReads } from '../http/cached-reply.js'
-import { inTime } from '../http/in-time.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
@@ -188,7 +188,7 @@ function soon<Value>(value: Promise<Value>, substitute: Value): Promise<Value> {
   return inTime(
     value.catch(() => substitute),
     PATIENCE_MS,
-    substitute,
+    () => substitute,
   )
 }
 

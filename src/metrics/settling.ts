@@ -49,7 +49,9 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
       },
       spent(cost, wasted) {
         counted.gas.inc({ network }, toDollars(cost))
-        counted.wastedGas.inc({ network }, toDollars(wasted))
+        if (wasted !== undefined) {
+          counted.wastedGas.inc({ network, accounts: wasted.kind }, toDollars(wasted.amount))
+        }
       },
     }),
     async show({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
@@ -112,8 +114,9 @@ function createCounters(registry: Registry) {
     }),
     wastedGas: new Counter({
       name: 'arcus_wasted_gas_usd_total',
-      help: 'Gas of mined payment transactions that settled nothing, in USDC; WASTED_GAS_LIMIT_USD bounds it by day.',
-      ...common,
+      help: 'Gas of mined payment transactions that settled nothing, in USDC, by accounts with code (coded) and without (plain).',
+      labelNames: ['network', 'accounts'] as const,
+      registers: [registry],
     }),
   }
 }

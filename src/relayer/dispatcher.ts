@@ -1,14 +1,15 @@
-import { GasBudgetError } from '../store/budgets.js'
+import { GasBudgetError, WASTED } from '../store/budgets.js'
 import { StoreUnavailableError } from '../store/errors.js'
 import { JobsTakenError, LeaseLostError } from '../store/leases.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 import type { Examiner } from './examiner.js'
 import { type GasBudgets, type GasModel, quoteFees, spentBudget } from './gas.js'
-import type { TrackedJob, TrackedJobs } from './jobs.js'
+import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
-import { type JobQueue, RETRY_MS } from './queue.js'
+import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
+import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
 import type { RelayerWorld } from './world.js'
 
@@ -16,8 +17,13 @@ import type { RelayerWorld } from './world.js'
 export interface Dispatcher {
   /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
   expect(): () => void
-  /** Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work. */
+  /**
+   * Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work, and for those that
+   * only wait for others of their payer.
+   */
   takeWaiting(longerThanMs: number): TrackedJob[]
+  /** Returns the test whether a job would only wait here for others of its payer, or of its kind, that are under way. */
+  heldBack(): (entry: JobProfile) => boolean
   /** Fails jobs that wait in vain because every lane is closed. */
   giveUpStranded(): void
   stop(): void
@@ -37,18 +43,13 @@ export interface DispatcherOptions
   log: { warn(o: object, m: string): void }
 }
 
-/**
- * Transactions one wallet may have under way. A block of 30 M gas holds about 14 full batches; with fewer in
- * flight than a block can take, the wallet and not the chain would set the pace.
- */
-const MAX_IN_FLIGHT = 16
 /** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
 const UNPACED_IN_FLIGHT = 1
 /** The time it waits: little against a block of half a second, enough to share one transaction under load. */
 const GATHER_MS = 40
 /** Jobs wait this long for payments that are being verified: they arrive together, and share a transaction. */
 const COMPANY_MS = 40
-/** A job that waits until a budget bears it is tried again this soon: a block of Arc takes half a second. */
+/** A job that waits until a budget has room for it is tried again this soon: a block of Arc takes half a second. */
 const BUDGET_RETRY_MS = 100
 /** A job that could not even be signed for this long is failed: it was never sent, which is proof enough. */
 const GIVE_UP_MS = 4_000
@@ -63,6 +64,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let openedAt = 0
   let expected = 0
   let gathering: NodeJS.Timeout | undefined
+  /** The lanes whose last transaction carried a job that travels alone. */
+  const sentSingle = new WeakSet<Lane>()
 
   queue.onDispatch(dispatch)
 
@@ -72,6 +75,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (taken === undefined) return
       const { lane, batch } = taken
       events.taken(batch.map(({ job }) => job.id))
+      if (batch.every(isAlone)) sentSingle.add(lane)
+      else sentSingle.delete(lane)
       lane.isSigning = true
       openedAt = now()
       void carry(lane, batch).finally(() => {
@@ -83,14 +88,36 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Takes jobs for the free lane with least under way that can send some. */
   function takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
-    const mayGo = budgets.mayGo()
-    for (const lane of freeLanes()) {
-      const isFor = (entry: TrackedJob) => maySend(lane, entry)
-      if (isGathering(lane, isFor)) continue
-      const batch = queue.take(maxMembers, (entry) => isFor(entry) && mayGo(entry))
+    const free = freeLanes()
+    if (free.length === 0) return undefined
+    const isWithinBudget = budgets.mayGo()
+    const hasRoom = shares()
+    for (const lane of free) {
+      const isWithinShare = hasRoom(lane)
+      // Every rule about which job may leave the queue is here.
+      const mayGo: MayGo = (entry, taken) =>
+        maySend(lane, entry) && isWithinShare(entry, taken) && isWithinBudget(entry, taken)
+      const ready = queue.entries().filter((entry) => mayGo(entry, []))
+      if (ready.length === 0 || isGathering(lane, ready)) continue
+      const mayLead = (entry: TrackedJob) => !(sentSingle.has(lane) && isAlone(entry))
+      const batch = queue.take(maxMembers, mayGo, mayLead)
       if (batch.length > 0) return { lane, batch }
     }
     return undefined
+  }
+
+  function shares(): (lane: Lane) => HasRoom {
+    return measureShares(lanes, { blockGas: blockGas(), gasPerPayment: gas.perPayment() })
+  }
+
+  /** Returns the test whether lanes that may send a job are open, and all have what its payer or its kind may have of them. */
+  function heldBack(): (entry: JobProfile) => boolean {
+    const hasRoom = shares()
+    const open = lanes.filter(isUsable).map((lane) => ({ lane, hasRoom: hasRoom(lane) }))
+    return (entry) => {
+      const own = open.filter(({ lane }) => maySend(lane, entry))
+      return own.length > 0 && own.every((it) => !it.hasRoom(entry, []))
+    }
   }
 
   function freeLanes(): Lane[] {
@@ -100,11 +127,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** Returns whether the queue should grow a little first; if so, sets the next dispatch itself. */
-  function isGathering(lane: Lane, isFor: (entry: TrackedJob) => boolean): boolean {
-    const head = queue.entries().find(isFor)
+  function isGathering(lane: Lane, ready: readonly TrackedJob[]): boolean {
+    const [head] = ready as [TrackedJob, ...TrackedJob[]]
     // A job that shares its transaction with none has nobody to wait for.
-    if (head === undefined || head.isSingle || queue.length() >= maxMembers(head)) return false
-    const left = leaveAt(lane) - now()
+    if (head.isSingle || ready.length >= maxMembers(head)) return false
+    const left = leaveAt(lane, head) - now()
     if (left <= 0) return false
     gathering ??= setTimeout(() => {
       gathering = undefined
@@ -113,18 +140,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return true
   }
 
-  /** Returns when the jobs that wait for this lane have waited long enough, Unix milliseconds. */
-  function leaveAt(lane: Lane): number {
+  /** Returns when this job has waited long enough for the lane, Unix milliseconds. */
+  function leaveAt(lane: Lane, head: TrackedJob): number {
     const paced = lane.inFlight() >= UNPACED_IN_FLIGHT ? openedAt + GATHER_MS : 0
-    const oldest = queue.entries()[0]?.queuedAt ?? 0
-    return expected > 0 ? Math.max(paced, oldest + COMPANY_MS) : paced
+    return expected > 0 ? Math.max(paced, head.queuedAt + COMPANY_MS) : paced
+  }
+
+  function blockGas(): bigint {
+    return feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS
   }
 
   /** Returns how many jobs like this one a transaction may carry. */
   function maxMembers({ through, expectedGas }: Partial<TrackedJob> = {}): number {
     if (through === undefined && !options.hasMulticall3) return 1
-    const blockGas = feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS
-    return Math.min(options.maxBatch, gas.maxMembers(blockGas, expectedGas))
+    return Math.min(options.maxBatch, gas.maxMembers(blockGas(), expectedGas))
   }
 
   /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
@@ -162,26 +191,33 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         error instanceof SignerError && lanes.some((it) => isUsable(it) && maySend(it, batch[0]))
       const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
       for (const entry of left) {
-        if (mayGoElsewhere && now() - entry.queuedAt < patienceMs) queue.putBack(entry)
+        entry.troubledAt ??= now()
+        if (mayGoElsewhere && now() - entry.troubledAt < patienceMs) queue.putBack(entry)
         else postpone([entry], 'unexpectedSettleError', error)
       }
     }
   }
 
-  /** Handles a batch that a budget did not bear, of which nothing was signed: jobs the budget is about wait or are refused. */
+  /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
-    const concerned = budgets.concernedBy(error.bearer, members)
-    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
-    if (error.isSpent) {
-      const { amount, limit } = error.bearer
-      const each = amount / BigInt(Math.max(1, concerned.length))
-      // Several jobs may share a budget: as many are sent as it bears.
-      const borne = each > 0n && limit > error.burnt ? Number((limit - error.burnt) / each) : 0
-      for (const entry of concerned.slice(0, borne)) queue.putBack(entry)
-      for (const entry of concerned.slice(borne)) await refuse(entry, spentBudget(error))
+    const { bearer, burnt } = error
+    if (bearer.name === WASTED.plain) {
+      budgets.takeTurns()
+      for (const entry of members) queue.putBack(entry)
       return
     }
-    budgets.pause(error.bearer, BUDGET_RETRY_MS)
+    const concerned = budgets.concernedBy(bearer, members)
+    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
+    if (error.isSpent) {
+      const { amount, limit } = bearer
+      const each = amount / BigInt(Math.max(1, concerned.length))
+      // Several jobs may share a budget: as many are sent as it has room for.
+      const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0
+      for (const entry of concerned.slice(0, left)) queue.putBack(entry)
+      for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
+      return
+    }
+    budgets.pause(error, BUDGET_RETRY_MS)
     for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
   }
 
@@ -195,7 +231,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function postpone(entries: TrackedJob[], reason: ReasonKey, cause?: unknown): void {
-    for (const entry of entries) if (!giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
+    for (const entry of entries) {
+      entry.troubledAt ??= now()
+      if (!giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
+    }
   }
 
   /** Fails a job in hand that has waited too long; never sent is proof enough. Returns whether it has waited too long. */
@@ -208,9 +247,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return true
   }
 
-  function isGivenUp({ job, isRefusedByAll, liveSlots, queuedAt }: TrackedJob): boolean {
+  function isGivenUp(entry: TrackedJob): boolean {
+    const { job, isRefusedByAll, liveSlots, queuedAt, troubledAt = queuedAt } = entry
     const isNeverSent = job.transaction === null && !isRefusedByAll && liveSlots === 0
-    return isNeverSent && now() - queuedAt >= GIVE_UP_MS
+    return isNeverSent && now() - troubledAt >= GIVE_UP_MS
   }
 
   function hasOpenLane(entry: TrackedJob): boolean {
@@ -239,6 +279,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         if (expected === 0) dispatch()
       }
     },
+    heldBack,
     giveUpStranded() {
       const isStranded = (entry: TrackedJob) => !hasOpenLane(entry)
       const seconds = feed.latest()?.timestamp ?? 0
@@ -250,8 +291,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     takeWaiting(longerThanMs) {
       const kept = lanes.some(isUsable) ? maxMembers() : 0
+      const isHeldBack = heldBack()
       const isWaiting = (entry: TrackedJob) =>
-        entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs
+        entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs && !isHeldBack(entry)
       const free = queue.entries().filter(({ senders }) => senders === undefined)
       const isElsewhere = (entry: TrackedJob) =>
         entry.senders !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
@@ -269,7 +311,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 /** Returns whether a lane's wallet may send a job; some jobs name the wallets. */
-function maySend(lane: Lane, entry: Pick<TrackedJob, 'senders'> | undefined): boolean {
+function maySend(lane: Lane, entry: Pick<JobProfile, 'senders'> | undefined): boolean {
   return entry?.senders?.includes(lane.address) ?? true
 }
 

@@ -2,7 +2,7 @@ import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Attempt } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
-import type { GasModel } from './gas.js'
+import type { GasBudgets, GasModel } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
@@ -47,6 +47,7 @@ export interface ExaminerOptions extends SpendingOptions {
   jobs: TrackedJobs
   queue: JobQueue
   gas: GasModel
+  budgets: Pick<GasBudgets, 'note'>
   events: RelayerEvents
   /** Closes the slot of a lane with this receipt, if one has it; then its members are decided, each with its share. */
   land(receipt: Receipt): boolean
@@ -59,9 +60,11 @@ const MAX_RESENDS = 3
 const MAX_WALLET_RESENDS = 1
 /** A job that only a transaction under way may still decide is examined again after this. */
 const LATER_MS = 1_000
+/** The outcome of an uncertain job waits for a node that traces, which nothing announces. */
+const UNCERTAIN_MS = 30_000
 
 export function createExaminer(options: ExaminerOptions): Examiner {
-  const { keeper, jobs, queue, gas, events, land, log } = options
+  const { keeper, jobs, queue, gas, budgets, events, land, log } = options
 
   /** The last examination of each job that is being examined: a job is examined by one at a time. */
   const turns = new WeakMap<TrackedJob, Promise<void>>()
@@ -107,7 +110,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const { kind, job } = entry
     const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
     const found = await keeper.persistently(async () => {
-      const examination = await kind.examine(job, atLeastBlock)
+      const examination = await kind.examine(job, atLeastBlock, receipt)
       const isUnused = examination.state === 'open' || examination.state === 'refused'
       if (isUnused && simulated?.reason === 'nonceAlreadyUsed') {
         throw new RpcUnavailableError('the simulation saw a newer block than the read')
@@ -129,13 +132,17 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     if (found.state === 'failed') {
       return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))
     }
+    if (found.state === 'uncertain') {
+      await keeper.markUncertain(entry, found)
+      return mayDecide(entry) ? examineLater(entry, cause, UNCERTAIN_MS) : undefined
+    }
     if (!mayDecide(entry)) return
     const { refusal } = cause
     const against =
       found.state === 'refused' ? found : (refusal ?? simulated ?? refuseResend(entry))
     if (against === undefined) return resend(entry, receipt)
     const outcome = failedBy(against, against === refusal ? job.transaction : transaction)
-    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause)
+    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause, LATER_MS)
   }
 
   /** Returns why the job is not sent again, once it was sent as often as it may be. */
@@ -152,10 +159,11 @@ export function createExaminer(options: ExaminerOptions): Examiner {
   }
 
   /** Examines the job again, without the revert text, which may not hold then; somebody may work on it by then. */
-  function examineLater(entry: TrackedJob, cause: Cause): void {
-    setTimeout(() => {
+  function examineLater(entry: TrackedJob, cause: Cause, ms: number): void {
+    const timer = setTimeout(() => {
       if (isFree(entry)) void examine(entry, { ...cause, revert: undefined })
-    }, LATER_MS)
+    }, ms)
+    timer.unref()
   }
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
@@ -179,14 +187,13 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const spending = await keeper.persistently(() =>
       findSpending(options, attempt, receipt, result),
     )
-    // The payer of a shared transaction that failed as a whole owes nothing: the accounts that made it fail are charged.
-    const isOwed = receipt.isSuccess || attempt.jobIds.length === 1
-    for (const { entry, burnt } of unsettled) {
-      const isCharged = spending.burnt.some(({ payer }) => payer === entry.payer)
-      if (isOwed && !isCharged && !entry.isAlone && !entry.gas) entry.owedGas += burnt
-    }
+    const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
+    const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
+    const failed = isOwn ? members.map(({ entry }) => entry) : spending.burnt
+    for (const { payer } of failed) budgets.note(payer, false)
+    for (const { entry } of settled) budgets.note(entry.payer, true)
     await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
-    events.spent(spending.total, spending.wasted ?? 0n)
+    events.spent(spending.total, spending.wasted)
     for (const { entry } of unsettled) {
       if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)

@@ -1,4 +1,6 @@
 import type { Address } from 'viem'
+import { singleFlight } from '../async/single-flight.js'
+import { createWaiters } from '../async/waiters.js'
 import { laneLease } from '../store/leases.js'
 import type { Attempt, Job, JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -66,7 +68,6 @@ function createJobExchange(options: IntakeOptions) {
         lane.closedBecause() === undefined &&
         (senders?.includes(lane.address) ?? true),
     )
-  const mayTake = (job: Job) => hasLane(jobs.profileOf(job).senders)
 
   async function offer(ids: readonly string[]): Promise<void> {
     await sharing.offer(ids)
@@ -94,10 +95,13 @@ function createJobExchange(options: IntakeOptions) {
   }
 
   async function takeOrphans(): Promise<void> {
-    const known = [...jobs.all()].map(({ job }) => job.id)
-    const orphans = await sharing.takeOrphans(network, known, AT_ONCE)
-    for (const job of orphans) begin(job)
-    if (orphans.length > 0 && leases.isShared) {
+    // All of them: what one payer left behind must not keep those of others waiting.
+    for (let count = AT_ONCE; count === AT_ONCE; ) {
+      const known = [...jobs.all()].map(({ job }) => job.id)
+      const orphans = await sharing.takeOrphans(network, known, AT_ONCE)
+      count = orphans.length
+      for (const job of orphans) begin(job)
+      if (count === 0 || !leases.isShared) continue
       const settlementIds = orphans.map(({ id }) => id)
       log.info({ settlementIds }, 'taken over from a process that is gone')
     }
@@ -114,7 +118,12 @@ function createJobExchange(options: IntakeOptions) {
       orphansAt = performance.now() + ORPHANS_EVERY_MS
       await takeOrphans()
     }
-    if (queue.length() > AT_ONCE) return
+    const isHeldBack = dispatcher.heldBack()
+    if (queue.entries().filter((entry) => !isHeldBack(entry)).length > AT_ONCE) return
+    const mayTake = (job: Job) => {
+      const profile = jobs.profileOf(job)
+      return hasLane(profile.senders) && !isHeldBack(profile)
+    }
     for (const job of await sharing.takeOffered(network, AT_ONCE, mayTake)) begin(job)
   }
 
@@ -130,7 +139,7 @@ function createJobExchange(options: IntakeOptions) {
 
   return {
     passOn(job: Job): boolean {
-      if (leases.replicas() <= 1 || mayTake(job)) return false
+      if (leases.replicas() <= 1 || hasLane(jobs.profileOf(job).senders)) return false
       offerSoon(job.id)
       return true
     },
@@ -149,7 +158,6 @@ function createJobExchange(options: IntakeOptions) {
 function createLaneExchange(options: IntakeOptions): () => Promise<void> {
   const { network, lanes, leases, sharing, journal, jobs, log } = options
   const group = lanes.map(({ address }) => laneLease(network, address))
-  let following: Promise<void> | undefined
 
   async function follow(): Promise<void> {
     for (const lane of lanes) {
@@ -201,41 +209,28 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
     }
   }
 
-  return () => {
-    following ??= follow().finally(() => {
-      following = undefined
-    })
-    return following
-  }
+  return singleFlight(follow)
 }
 
 /** Waits for outcomes that other processes find, with one question for all that wait. */
 function createDecisionWatch(sharing: Pick<JobSharing, 'decidedAmong'>) {
-  const waiting = new Map<string, Set<() => void>>()
+  const waiting = createWaiters<void>()
   let isAsking = false
 
   async function ask(): Promise<void> {
     // A store that cannot be asked is asked again: every caller has a deadline.
-    const decided = await sharing.decidedAmong([...waiting.keys()]).catch(() => [])
-    for (const id of decided) for (const wake of waiting.get(id) ?? []) wake()
-    isAsking = waiting.size > 0
+    const decided = await sharing.decidedAmong(waiting.keys()).catch(() => [])
+    for (const id of decided) waiting.wake(id)
+    isAsking = waiting.keys().length > 0
     if (isAsking) setTimeout(ask, POLL_MS)
   }
 
-  return (id: string, ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const listeners = waiting.get(id) ?? new Set()
-      waiting.set(id, listeners)
-      const late = setTimeout(wake, Math.max(0, ms))
-      function wake(): void {
-        clearTimeout(late)
-        listeners.delete(wake)
-        if (listeners.size === 0 && waiting.get(id) === listeners) waiting.delete(id)
-        resolve()
-      }
-      listeners.add(wake)
-      if (isAsking) return
+  return (id: string, ms: number): Promise<void> => {
+    const decided = waiting.until(id, { ms: Math.max(0, ms) })
+    if (!isAsking) {
       isAsking = true
       setTimeout(ask, POLL_MS)
-    })
+    }
+    return decided
+  }
 }

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
+import { createWaiters } from '../async/waiters.js'
 import type { Receipt } from '../chain/receipts.js'
-import { type Attempt, isDecided, type Job } from '../store/settlement-journal.js'
+import { type Attempt, isDecided, type Job, type Outcome } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
 
 /** Everything the relayer must know about a kind of job; `exact` is one kind. */
@@ -25,8 +26,11 @@ export interface JobKind {
   gain?(job: Job): Promise<bigint>
   /** Names the cause in a revert text. */
   rejectionOf(job: Job, revert: string): Rejection
-  /** Reads the state of the job from the chain, at this block or later. Throws `RpcUnavailableError`. */
-  examine(job: Job, atLeastBlock: number): Promise<Examination>
+  /**
+   * Reads the state of the job from the chain, at this block or later. `receipt` is that of a transaction of ours with the
+   * job, which did not settle it. Throws `RpcUnavailableError`.
+   */
+  examine(job: Job, atLeastBlock: number, receipt?: Receipt): Promise<Examination>
 }
 
 /** The way a job is sent, and the account that is charged for its gas. */
@@ -41,6 +45,11 @@ export interface JobProfile {
   through?: Address
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */
   expectedGas?: bigint
+  /**
+   * The gas that it burns at most when it fails and no code of an account runs, without the base of its transaction; that
+   * of a payment by EIP-3009 if left out.
+   */
+  failedGas?: number
   /** The account that is charged for gas spent without a settlement. */
   payer: string
   payTo: string
@@ -71,6 +80,8 @@ export type Examination =
   | ({ state: 'confirmed'; receipt: Receipt } & Settled)
   /** Final: nothing that was ever signed for it can land any more. `transaction` is the one that proves it, if any. */
   | ({ state: 'failed'; transaction?: Hex } & Rejection)
+  /** It is over, and no node shows whether this transaction of somebody else settled it: it may be found out later. */
+  | { state: 'uncertain'; transaction: Hex; message: string }
   /** It would fail as the chain stands now, which may change, as a balance does. */
   | ({ state: 'refused' } & Rejection)
   /** It could still land: a new transaction may be sent. */
@@ -84,8 +95,8 @@ export interface TrackedJob extends JobProfile {
   coded: readonly string[]
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
-  /** The part of it that its payer is charged for only if the payment fails; 18-decimal units. */
-  owedGas: bigint
+  /** The gas that it burns if it fails in the transaction that was last signed for it, while its accounts have no code. */
+  riskedGas?: number
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */
@@ -95,10 +106,12 @@ export interface TrackedJob extends JobProfile {
   /** The number of new transactions sent because an earlier one did not decide it. */
   resends: number
   queuedAt: number
+  /** When it could first not be sent although its turn had come, Unix milliseconds. */
+  troubledAt?: number
   /** A receipt shows that it is settled, and that outcome is being written. */
   isSettled: boolean
-  /** Nobody waits for it any more: it must not be signed if it has not been. */
-  isWithdrawn: boolean
+  /** Nobody waits for it any more: if it has not been signed, it ends with this outcome. */
+  withdrawnAs: Outcome | undefined
 }
 
 /** One try at a job; a job that failed and was opened again is in the next round. */
@@ -136,18 +149,13 @@ export interface TrackedJobs {
   until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
 }
 
-interface Waiter {
-  round: number
-  notify(job: Job | undefined): void
-}
-
 export function createTrackedJobs(
   kinds: Record<string, JobKind>,
   /** Unix milliseconds. */
   now: () => number,
 ): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
-  const waiting = new Map<string, Set<Waiter>>()
+  const waiting = createWaiters<{ round: number; job: Job | undefined }>()
 
   function kindOf(job: Job): JobKind {
     const kind = kinds[job.kind]
@@ -165,14 +173,13 @@ export function createTrackedJobs(
       // A payment is sent alone because its payer had code when it was verified.
       coded: profile.isAlone && profile.gas === undefined ? profile.runners : [],
       burntGas: 0n,
-      owedGas: 0n,
       liveSlots: 0,
       mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),
       isRefusedByAll: false,
       resends: 0,
       queuedAt: now(),
       isSettled: false,
-      isWithdrawn: false,
+      withdrawnAs: undefined,
     }
     tracked.set(job.id, entry)
     return entry
@@ -188,11 +195,7 @@ export function createTrackedJobs(
       entry.job = job
       if (isDecided(job)) tracked.delete(job.id)
     }
-    notify(job.id, job.round, job)
-  }
-
-  function notify(id: string, round: number, job: Job | undefined): void {
-    for (const waiter of waiting.get(id) ?? []) if (waiter.round <= round) waiter.notify(job)
+    waiting.wake(job.id, { round: job.round, job })
   }
 
   return {
@@ -221,34 +224,25 @@ export function createTrackedJobs(
       for (const entry of findAll(jobIds)) {
         entry.mayBeOut.add(hash)
         entry.isRefusedByAll = false
-        update({ ...entry.job, state: 'submitted', transaction: hash })
+        const { message, transaction } = entry.job
+        // One of others that may have settled the job stays named.
+        const named = message == null ? hash : transaction
+        update({ ...entry.job, state: 'submitted', transaction: named })
       }
     },
     update,
     abandon(id, round = Number.POSITIVE_INFINITY) {
       const entry = tracked.get(id)
       if (entry !== undefined && entry.job.round <= round) tracked.delete(id)
-      notify(id, round, undefined)
+      waiting.wake(id, { round, job: undefined })
     },
-    until({ id, round }, test) {
+    async until({ id, round }, test) {
       const entry = tracked.get(id)
-      if (entry !== undefined && entry.job.round >= round && test(entry.job)) {
-        return Promise.resolve(entry.job)
-      }
-      return new Promise((resolve) => {
-        const waiters = waiting.get(id) ?? new Set()
-        waiting.set(id, waiters)
-        const waiter: Waiter = {
-          round,
-          notify(job) {
-            if (job !== undefined && !test(job)) return
-            waiters.delete(waiter)
-            if (waiters.size === 0 && waiting.get(id) === waiters) waiting.delete(id)
-            resolve(job)
-          },
-        }
-        waiters.add(waiter)
+      if (entry !== undefined && entry.job.round >= round && test(entry.job)) return entry.job
+      const news = await waiting.until(id, {
+        isMeant: ({ round: of, job }) => round <= of && (job === undefined || test(job)),
       })
+      return news?.job
     },
   }
 }

@@ -34,6 +34,8 @@ export interface Lane {
   /** Returns why the lane takes no payments at present; `undefined` while it does. */
   closedBecause(): string | undefined
   inFlight(): number
+  /** Returns the jobs of each transaction under way. */
+  carried(): TrackedJob[][]
   /** Returns whether a block may hold a transaction that somebody waits for. */
   isAwaited(): boolean
   /** True while the dispatcher prepares and signs a transaction: nonces of one wallet are signed one after another. */
@@ -169,6 +171,7 @@ export function createLane(options: LaneOptions): Lane {
     epoch: () => lane.epoch,
     closedBecause: () => lane.closed ?? signer.failure(),
     inFlight: () => slots.open().length,
+    carried: () => slots.open().map(({ jobIds }) => lane.jobs.findAll(jobIds)),
     isAwaited: () => awaited(lane).length > 0,
     async readBalance() {
       if (slots.open().length > 0) return undefined
@@ -308,7 +311,7 @@ async function openAt(
 
 /**
  * Signs a transaction and keeps it, before anybody can send it. Rejects when nothing was kept, with `GasBudgetError` where
- * a budget of gas does not bear it, and also where one of its jobs was decided meanwhile. Rejects as well when the wallet
+ * a budget of gas has no room for it, and also where one of its jobs was decided meanwhile. Rejects as well when the wallet
  * went to another process meanwhile, which then has the transaction.
  */
 async function sign(
@@ -317,6 +320,7 @@ async function sign(
   { to, data, gasLimit }: SlotCall,
   fees: Fees,
   jobIds: string[],
+  isReplacement = false,
 ): Promise<Attempt> {
   const { network, chainId, signer, journal, jobs, budgets } = lane
   const epoch = requireEpoch(lane)
@@ -334,9 +338,9 @@ async function sign(
     jobIds,
   }
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)
-  // Nobody would bear the gas of a job that is decided.
+  // Nobody would answer for the gas of a job that is decided.
   if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
-  const bearers = budgets.bearersOf(members, gasLimit, fees)
+  const bearers = budgets.bearersOf(members, gasLimit, fees, isReplacement)
   await journal.recordAttempt(attempt, epoch, bearers)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
@@ -443,9 +447,9 @@ async function maySignAgain({ jobs, budgets }: LaneState, ids: readonly string[]
   return entries.length === 1 || entries.every(({ coded }) => coded.length === 0)
 }
 
-/** Resolves with `undefined` when a budget of gas does not bear the transaction. */
+/** Resolves with `undefined` when a budget of gas has no room for the transaction. */
 function signWithinBudget(lane: LaneState, slot: Slot, fees: Fees, jobIds: string[]) {
-  return sign(lane, slot.nonce, slot, fees, jobIds).catch((error) => {
+  return sign(lane, slot.nonce, slot, fees, jobIds, true).catch((error) => {
     if (error instanceof GasBudgetError) return undefined
     throw error
   })

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { persist } from '../async/persist.js'
 import { readActiveIn } from '../chain/accounts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcResponseError } from '../chain/rpc-errors.js'
@@ -12,7 +13,8 @@ import type {
 } from '../store/settlement-journal.js'
 import { toNative } from '../x402/amounts.js'
 import type { ReasonKey } from '../x402/reasons.js'
-import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
+import type { GasModel } from './gas.js'
+import type { JobProfile, Settled, TrackedJob, TrackedJobs } from './jobs.js'
 import type { RelayerWorld } from './world.js'
 
 /** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
@@ -22,8 +24,8 @@ export interface RelayerEvents {
   /** A transaction with these jobs was signed and kept, and is being sent. */
   signed(ids: readonly string[], transaction: Hex): void
   decided(job: Job, outcome: Outcome): void
-  /** A transaction was mined and cost this much, and this much of it settled nothing; 18-decimal units. */
-  spent(cost: bigint, wasted: bigint): void
+  /** A transaction was mined and cost this much, and settled nothing with a part of it; 18-decimal units. */
+  spent(cost: bigint, wasted: GasSpending['wasted']): void
 }
 
 export const noRelayerEvents: RelayerEvents = {
@@ -108,15 +110,16 @@ export function createGasShares(receipt: Receipt, members: number): (position: n
 export interface SpendingOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'> {
   journal: Pick<SettlementJournal, 'findByTransaction'>
   jobs: TrackedJobs
+  gas: Pick<GasModel, 'perPayment'>
 }
 
 type Spending = Omit<GasSpending, 'network'>
 
 /**
- * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it. The payer of a
- * member that failed alone is charged for it. A transaction that failed as a whole is charged to the accounts whose code
- * can have made it fail: all of it to each of them, and nothing to the others that shared it. Rejects with
- * `RpcUnavailableError` when no node could answer which accounts have code.
+ * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whoever made it
+ * fail. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can have made
+ * members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others that shared
+ * it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
  */
 export async function findSpending(
   options: SpendingOptions,
@@ -126,20 +129,24 @@ export async function findSpending(
 ): Promise<Spending> {
   const total = costOf(receipt)
   if (attempt.jobIds.length === 0) return { total, burnt: [] }
-  if (receipt.isSuccess) return spendingOfMembers(options, attempt, receipt, result)
-  return { total, wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
+  // An account whose code was found only later was let in as a plain one.
+  const isOfCode = options.jobs.findAll(attempt.jobIds).some(({ coded }) => coded.length > 0)
+  const { wasted, ...spending } = receipt.isSuccess
+    ? await spendingOfMembers(options, attempt, receipt, result)
+    : { wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
+  if (wasted === 0n) return { total, ...spending }
+  return { total, wasted: { kind: isOfCode ? 'coded' : 'plain', amount: wasted }, ...spending }
 }
 
 /** Returns the spending of a transaction that succeeded. */
-function spendingOfMembers(
-  { jobs }: SpendingOptions,
-  { hash }: Attempt,
+async function spendingOfMembers(
+  options: SpendingOptions,
+  attempt: Attempt,
   receipt: Receipt,
-  { settled, unsettled }: SlotResult,
-): Spending {
-  const burnt: Spending['burnt'] = []
+  result: SlotResult,
+): Promise<Omit<Spending, 'total' | 'wasted'> & { wasted: bigint }> {
   let [wasted, subsidised, onReserved] = [0n, 0n, 0n]
-  for (const { entry, cost } of settled) {
+  for (const { entry, cost } of result.settled) {
     const moved = entry.kind.movedIn(entry.job, receipt)
     const lack = cost - toNative(moved)
     if (lack <= 0n) continue
@@ -150,15 +157,61 @@ function spendingOfMembers(
     wasted += lack
     onReserved += lack
   }
-  for (const { entry, burnt: share } of unsettled) {
+  let burnt: Spending['burnt'] = []
+  for (const { profile, share, isCharged } of await findFailed(options, attempt, receipt, result)) {
     wasted += share
-    if (isSentTwice(jobs, entry.job.id)) continue
-    // The gas of a plain account's failed try is booked if its payment fails: others may have brought it on chain.
-    if (entry.gas === undefined && entry.isAlone) burnt.push({ payer: entry.payer, amount: share })
-    else if (entry.gas !== undefined) onReserved += share
+    if (isCharged && profile.gas !== undefined) onReserved += share
+    else if (isCharged) burnt.push({ payer: profile.payer, amount: share })
   }
-  const reserved = onReserved > 0n ? { reserved: { hash, amount: onReserved } } : {}
-  return { total: costOf(receipt), wasted, subsidised, burnt, ...reserved }
+  const suspects = attempt.jobIds.length === 1 ? [] : burnt.map(({ payer }) => payer as Address)
+  const coded = await findCoded(options, suspects, receipt.blockNumber)
+  if (coded.length > 0) {
+    // Their code may have taken more than the shares of their payments.
+    wasted = costOf(receipt) - usualCost(options, receipt, result)
+    burnt = coded.map((payer) => ({ payer, amount: wasted }))
+  }
+  const reserved = onReserved > 0n ? { reserved: { hash: attempt.hash, amount: onReserved } } : {}
+  return { wasted, subsidised, burnt, ...reserved }
+}
+
+interface FailedMember {
+  profile: JobProfile
+  /** Its share of the gas, 18-decimal units. */
+  share: bigint
+  isCharged: boolean
+}
+
+/** Returns the members that a transaction did not settle, and whether their payers are charged for their shares of it. */
+async function findFailed(
+  { jobs, journal }: SpendingOptions,
+  { hash, jobIds }: Attempt,
+  receipt: Receipt,
+  { settled, unsettled }: SlotResult,
+): Promise<FailedMember[]> {
+  const known = [...settled, ...unsettled].map(({ entry }) => entry.job.id)
+  const failed: FailedMember[] = unsettled
+    .filter(({ entry }) => jobIds.includes(entry.job.id))
+    .map(({ entry, burnt: share }) => {
+      return { profile: entry, share, isCharged: !isSentTwice(jobs, entry.job.id) }
+    })
+  if (jobIds.every((id) => known.includes(id))) return failed
+  // Those that were decided before, because they were cancelled or others brought them on chain.
+  const rows = await journal.findByTransaction(hash)
+  const share = createGasShares(receipt, jobIds.length)
+  for (const row of rows.filter(({ id }) => jobIds.includes(id) && !known.includes(id))) {
+    if (row.state === 'confirmed' && row.transaction === hash) continue
+    const isCharged = !isSettledByUs(jobs, row, hash)
+    failed.push({ profile: jobs.profileOf(row), share: share(jobIds.indexOf(row.id)), isCharged })
+  }
+  return failed
+}
+
+/** Returns what the settled members of a transaction usually cost, and at most what they did. */
+function usualCost({ gas }: SpendingOptions, receipt: Receipt, { settled }: SlotResult): bigint {
+  return settled.reduce((sum, { entry, cost }) => {
+    const usual = (entry.expectedGas ?? gas.perPayment()) * receipt.effectiveGasPrice
+    return sum + (cost < usual ? cost : usual)
+  }, 0n)
 }
 
 /** Finds the accounts that are charged for a transaction that failed as a whole. */
@@ -171,19 +224,17 @@ async function chargeFailure(
   const amount = costOf(receipt)
   const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
   const profiles = rows.filter((row) => !isSettledByUs(jobs, row, hash)).map(jobs.profileOf)
+  const [only] = profiles
+  const toBurnt = (payers: readonly string[]) => payers.map((payer) => ({ payer, amount }))
+  if (only === undefined) return { burnt: [] }
+  // A payment that was alone failed by its own payer, with code or without.
+  if (jobIds.length === 1 && only.gas === undefined) return { burnt: toBurnt([only.payer]) }
   const runners = [...new Set(profiles.flatMap((profile) => profile.runners as Address[]))]
   const coded = await findCoded(options, runners, receipt.blockNumber)
-  const toBurnt = (payers: readonly string[]) => payers.map((payer) => ({ payer, amount }))
-  const [only] = profiles
-  if (jobIds.length > 1) {
-    if (coded.length > 0) return { burnt: toBurnt(coded) }
-    // A delegation that was set and taken back within the block leaves nothing but used nonces.
-    return { burnt: toBurnt(await readActiveIn(rpc, runners, receipt.blockNumber)) }
-  }
-  if (only === undefined) return { burnt: [] }
-  const isPayment = only.gas === undefined
-  const payers = isPayment && only.isAlone ? new Set([only.payer, ...coded]) : coded
-  return { burnt: toBurnt([...payers]), reserved: { hash, amount } }
+  if (jobIds.length === 1) return { burnt: toBurnt(coded), reserved: { hash, amount } }
+  if (coded.length > 0) return { burnt: toBurnt(coded) }
+  // A delegation that was set and taken back within the block leaves nothing but used nonces.
+  return { burnt: toBurnt(await readActiveIn(rpc, runners, receipt.blockNumber)) }
 }
 
 /** Returns whether two lanes sent the job, and the other transaction was first. */
@@ -231,6 +282,8 @@ export interface OutcomeKeeper {
    * are kept all the same, because only the chain decides.
    */
   markRefused(attempt: Attempt): Promise<void>
+  /** Names a transaction that may have settled a job, with the reason why nobody knows. */
+  markUncertain(entry: TrackedJob, found: { transaction: Hex; message: string }): Promise<void>
   /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
   persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
   stop(): void
@@ -256,25 +309,21 @@ export interface ClosedSlot {
   spending: Spending
 }
 
-const FIRST_RETRY_MS = 250
-const LAST_RETRY_MS = 5_000
+const retries = { firstMs: 250, lastMs: 5_000 }
 
 /** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
 export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
   const { network, journal, jobs, events, now, log } = options
   let isStopped = false
 
-  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
-      try {
-        return await attempt()
-      } catch (error) {
+  const persistently = <Result>(attempt: () => Promise<Result>) =>
+    persist(attempt, {
+      ...retries,
+      onFailure(error) {
         if (isStopped || error instanceof LeaseLostError) throw error
         log.warn({ err: error }, 'not yet; trying again')
-        await new Promise((resolve) => setTimeout(resolve, wait))
-      }
-    }
-  }
+      },
+    })
 
   async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
     const outcomes = decisions.map(({ entry: { job }, outcome }) => ({
@@ -283,9 +332,11 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       outcome,
     }))
     const change = {
-      ...(closed && { slot: { network, ...placeOf(closed) } }),
+      ...(closed && {
+        slot: { network, ...placeOf(closed) },
+        spending: { network, ...closed.spending },
+      }),
       outcomes,
-      ...spendingOf(decisions, closed),
     }
     const kept = new Map((await resolve(change)).map(({ id, outcome }) => [id, outcome]))
     for (const { entry } of decisions) {
@@ -306,18 +357,6 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
     }
   }
 
-  /** Returns the gas to book: that of a plain account only where its payment has failed, the rest with its slot. */
-  function spendingOf(decisions: readonly Decision[], closed?: ClosedSlot) {
-    const burnt = decisions.flatMap(({ entry, outcome }) =>
-      outcome.state === 'failed' && entry.owedGas > 0n
-        ? [{ payer: entry.payer, amount: entry.owedGas }]
-        : [],
-    )
-    if (closed === undefined && burnt.length === 0) return {}
-    const own = closed?.spending ?? { total: 0n, burnt: [] }
-    return { spending: { network, ...own, burnt: [...own.burnt, ...burnt] } }
-  }
-
   async function resolve(
     change: Omit<Parameters<SettlementJournal['resolve']>[0], 'now'>,
   ): ReturnType<SettlementJournal['resolve']> {
@@ -331,13 +370,18 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
   }
 
   /** Names another transaction in the row, unless the row changed meanwhile. */
-  async function rename(entry: TrackedJob, from: Hex | null, to: Hex | null): Promise<void> {
+  async function rename(
+    entry: TrackedJob,
+    from: Hex | null,
+    to: Hex | null,
+    message: string | null = null,
+  ): Promise<void> {
     try {
-      const isNamed = await journal.nameTransaction(entry.job, from, to, now())
+      const isNamed = await journal.nameTransaction(entry.job, from, to, now(), message)
       if (!isNamed || entry.job.transaction !== from) return
       entry.isRefusedByAll = to === null
       const state = to === null ? 'queued' : 'submitted'
-      jobs.update({ ...entry.job, state, transaction: to })
+      jobs.update({ ...entry.job, state, transaction: to, message })
     } catch (err) {
       log.warn({ err, settlementId: entry.job.id }, 'the row still names the transaction it named')
     }
@@ -363,6 +407,11 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
         entry.mayBeOut.delete(hash)
         if (entry.mayBeOut.size === 0 && !entry.isRefusedByAll) await rename(entry, hash, null)
       }
+    },
+    async markUncertain(entry, { transaction, message }) {
+      const { job } = entry
+      if (job.transaction === transaction && job.message === message) return
+      await rename(entry, job.transaction, transaction, message)
     },
     persistently,
     stop() {

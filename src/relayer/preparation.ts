@@ -72,8 +72,8 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const seconds = Math.max(chainSeconds, Math.floor(now() / 1000))
     const kept: TrackedJob[] = []
     for (const entry of members) {
-      if (entry.isWithdrawn && entry.job.transaction === null) {
-        if (!(await keeper.refuse(entry, withdrawal()))) kept.push(entry)
+      if (entry.withdrawnAs !== undefined && entry.job.transaction === null) {
+        if (!(await keeper.refuse(entry, entry.withdrawnAs))) kept.push(entry)
       } else if (entry.job.expiresAt <= seconds) {
         const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
         const outcome = failure('validBefore', message, { gasCost: entry.burntGas })
@@ -162,10 +162,14 @@ export function checkGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection 
 
 /** Makes the outcome of a job that nobody waits for any more and that was never signed. */
 export function withdrawal(): Outcome {
-  return failure(
-    'unexpectedSettleError',
-    'The chain could not be reached in time; nothing was sent.',
-  )
+  return failure('unexpectedSettleError', 'It could not be sent in time; nothing was sent.')
+}
+
+/** Makes the outcome of a job whose turn did not come while somebody waited for it. */
+export function outOfTime(waitedMs: number, payer: string, others: number): Outcome {
+  const seconds = Math.round(waitedMs / 1000)
+  const message = `It waited ${seconds} seconds for its turn, while ${others} other payments of ${payer} waited or were under way; nothing was sent, so settle it again.`
+  return failure('notSentInTime', message)
 }
 
 function atLeast(gasLimit: bigint, least = 0n): bigint {

@@ -1,19 +1,21 @@
 import type { TrackedJob } from './jobs.js'
 
 /**
- * Jobs that wait for a lane, in the order they came. A job is in one place at a time: it waits here, it rests until it
- * waits again, somebody has it in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
+ * Jobs that wait for a lane. Payers take turns: a round has one job of each of them, and the payer that was served last
+ * comes last in the next. A job is in one place at a time: it waits here, it rests until it waits again, somebody has it
+ * in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
  */
 export interface JobQueue {
-  /** Adds a job at the end and dispatches; one that waits, rests or is in hand stays where it is. */
+  /** Adds a job behind the others of its payer and dispatches; one that waits, rests or is in hand stays where it is. */
   add(entry: TrackedJob): void
   /**
    * Takes in hand the first job that may go: alone if it must be sent alone, else with as many others as may share its
-   * transaction; empty when none may go.
+   * transaction; empty when none may go. With `mayLead`, a job that passes it comes before those that do not.
    */
   take(
     maxMembers: (head: TrackedJob) => number,
-    mayGo?: (entry: TrackedJob) => boolean,
+    mayGo?: MayGo,
+    mayLead?: (entry: TrackedJob) => boolean,
   ): TrackedJob[]
   /** Takes this job in hand; returns whether it waited here. */
   takeOut(entry: TrackedJob): boolean
@@ -26,6 +28,7 @@ export interface JobQueue {
   isInHand(entry: TrackedJob): boolean
   /** Returns whether the job waits, rests or is in hand. */
   has(entry: TrackedJob): boolean
+  /** Returns the jobs that wait, in the order of the turns. */
   entries(): readonly TrackedJob[]
   length(): number
   /** Hands what waits to the lanes that are free. */
@@ -37,32 +40,62 @@ export interface JobQueue {
 /** After trouble before the signature the next try waits this long. */
 export const RETRY_MS = 200
 
-function isAlone(entry: TrackedJob): boolean {
+/** Returns whether a job may leave the queue now, in a transaction with those that are taken for it already. */
+export type MayGo = (entry: TrackedJob, taken: readonly TrackedJob[]) => boolean
+
+/** Returns whether a job takes a transaction of its own. */
+export function isAlone(entry: Pick<TrackedJob, 'isAlone' | 'isSingle'>): boolean {
   return entry.isAlone || entry.isSingle === true
 }
 
 export function createJobQueue(): JobQueue {
-  let waiting: TrackedJob[] = []
+  // The payers stand in the order of their turns, and the jobs of each in the order they came.
+  const waiting = new Map<string, Set<TrackedJob>>()
+  let count = 0
   const inHand = new WeakSet<TrackedJob>()
   const resting = new WeakSet<TrackedJob>()
   let dispatch = () => {}
 
-  const has = (entry: TrackedJob) =>
-    inHand.has(entry) || resting.has(entry) || waiting.includes(entry)
+  const isWaiting = (entry: TrackedJob) => waiting.get(entry.payer)?.has(entry) ?? false
+  const has = (entry: TrackedJob) => inHand.has(entry) || resting.has(entry) || isWaiting(entry)
 
-  function takeWhere(isTaken: (entry: TrackedJob) => boolean): TrackedJob[] {
-    const taken: TrackedJob[] = []
-    waiting = waiting.filter((entry) => {
-      if (!isTaken(entry)) return true
-      inHand.add(entry)
-      taken.push(entry)
-      return false
-    })
-    return taken
+  function entries(): TrackedJob[] {
+    const inTurn: TrackedJob[] = []
+    let left = [...waiting.values()].map((jobs) => jobs.values())
+    while (left.length > 0) {
+      left = left.filter((jobs) => {
+        const { value, done } = jobs.next()
+        if (!done) inTurn.push(value)
+        return !done
+      })
+    }
+    return inTurn
+  }
+
+  function takeOut(entry: TrackedJob): boolean {
+    const jobs = waiting.get(entry.payer)
+    if (!jobs?.delete(entry)) return false
+    count--
+    inHand.add(entry)
+    if (jobs.size === 0) waiting.delete(entry.payer)
+    return true
+  }
+
+  /** Takes a job out for a transaction; the turn of its payer is over. */
+  function serve(entry: TrackedJob): void {
+    takeOut(entry)
+    const others = waiting.get(entry.payer)
+    if (others === undefined) return
+    waiting.delete(entry.payer)
+    waiting.set(entry.payer, others)
   }
 
   function add(entry: TrackedJob): void {
-    if (!has(entry)) waiting.push(entry)
+    if (!has(entry)) {
+      const jobs = waiting.get(entry.payer) ?? new Set()
+      waiting.set(entry.payer, jobs.add(entry))
+      count++
+    }
     dispatch()
   }
 
@@ -81,15 +114,22 @@ export function createJobQueue(): JobQueue {
 
   return {
     add,
-    take(maxMembers, mayGo = () => true) {
-      const head = waiting.find(mayGo)
+    take(maxMembers, mayGo = () => true, mayLead = () => true) {
+      const inTurn = entries()
+      const first = inTurn.find((entry) => mayLead(entry) && mayGo(entry, []))
+      const head = first ?? inTurn.find((entry) => mayGo(entry, []))
       if (head === undefined) return []
-      let room = isAlone(head) ? 1 : maxMembers(head)
-      if (room === 1) return takeWhere((entry) => entry === head)
-      const mayShare = (entry: TrackedJob) => !isAlone(entry) && entry.through === head.through
-      return takeWhere((entry) => room > 0 && mayShare(entry) && mayGo(entry) && room-- > 0)
+      const taken = [head]
+      const room = isAlone(head) ? 1 : maxMembers(head)
+      for (const entry of inTurn) {
+        if (taken.length >= room) break
+        const mayShare = !isAlone(entry) && entry.through === head.through
+        if (entry !== head && mayShare && mayGo(entry, taken)) taken.push(entry)
+      }
+      for (const entry of taken) serve(entry)
+      return taken
     },
-    takeOut: (entry) => takeWhere((it) => it === entry).length > 0,
+    takeOut,
     putBack,
     putBackAlone(entry) {
       entry.isAlone = true
@@ -98,8 +138,8 @@ export function createJobQueue(): JobQueue {
     letGo: (entry) => void inHand.delete(entry),
     isInHand: (entry) => inHand.has(entry),
     has,
-    entries: () => waiting,
-    length: () => waiting.length,
+    entries,
+    length: () => count,
     dispatch: () => dispatch(),
     onDispatch(run) {
       dispatch = run

@@ -18,7 +18,7 @@ import {
 } from './jobs.js'
 import { createLane, type Lane } from './lane.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
-import { createPreparation, withdrawal } from './preparation.js'
+import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
 import type { Signer } from './signer.js'
 import type { RelayerWorld } from './world.js'
@@ -89,6 +89,20 @@ export function createRelayer(options: RelayerOptions): Relayer {
     queue.dispatch()
   }
 
+  function canSend(senders?: readonly Address[]): boolean {
+    return lanes.some((lane) => {
+      if (senders?.includes(lane.address) === false) return false
+      return lane.epoch() === undefined
+        ? !balances.isTooLow(lane.address)
+        : lane.closedBecause() === undefined
+    })
+  }
+
+  /** Returns how many other jobs of its payer this process works on. */
+  function othersOf({ payer }: TrackedJob): number {
+    return [...jobs.all()].filter((entry) => entry.payer === payer).length - 1
+  }
+
   return {
     network,
     addresses: lanes.map((lane) => lane.address),
@@ -107,21 +121,19 @@ export function createRelayer(options: RelayerOptions): Relayer {
       if (entry.job.round > job.round) return undefined
       // A job that was signed once may be on chain already: it keeps its place.
       if (entry.job.transaction === null) {
-        entry.isWithdrawn = true
+        entry.withdrawnAs = withdrawal()
         if (queue.takeOut(entry)) {
+          // It was never tried, and some wallet could send: so it only waited for its turn.
+          if (entry.troubledAt === undefined && canSend(entry.senders)) {
+            entry.withdrawnAs = outOfTime(now() - entry.queuedAt, entry.payer, othersOf(entry))
+          }
           for (const kept of await preparation.dropHopeless([entry])) queue.putBack(kept)
         }
         if (entry.isRefusedByAll) return entry.job
       }
       return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },
-    canSend: (senders) =>
-      lanes.some((lane) => {
-        if (senders?.includes(lane.address) === false) return false
-        return lane.epoch() === undefined
-          ? !balances.isTooLow(lane.address)
-          : lane.closedBecause() === undefined
-      }),
+    canSend,
     lanes: () => lanes,
     queueLength: queue.length,
     async start() {
@@ -149,10 +161,10 @@ export function createRelayer(options: RelayerOptions): Relayer {
 function assemble(options: RelayerOptions) {
   const jobs = createTrackedJobs(options.kinds, options.now)
   const queue = createJobQueue()
-  const budgets = createGasBudgets({ ...options, jobs })
+  const budgets = createGasBudgets({ ...options, jobs, queue })
   const keeper = createOutcomeKeeper({ ...options, jobs })
   const land = (receipt: Receipt) => lanes.some((lane) => lane.land(receipt))
-  const examiner = createExaminer({ ...options, jobs, queue, keeper, land })
+  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, land })
   const parts = { ...options, jobs, queue, budgets, keeper, examiner }
   const lanes: Lane[] = options.signers.map((signer) => createLane({ ...parts, signer }))
   const preparation = createPreparation(parts)

@@ -1,5 +1,6 @@
 import secp256k1 from 'secp256k1'
 import { type Address, bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem'
+import { inTime } from '../async/in-time.js'
 import type { Keccak256 } from '../x402/keccak.js'
 
 /** The key of a relayer, wherever it lives. */
@@ -87,18 +88,13 @@ function createCheckedSigner(address: Address, keccak256: Keccak256, sign: SignD
 
 function withinTime(sign: SignDigest): SignDigest {
   return async (digest, transaction) => {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      const fail = () => reject(new SignerError(`no answer within ${SIGN_TIMEOUT_MS} ms`))
-      timer = setTimeout(fail, SIGN_TIMEOUT_MS)
-    })
     try {
-      return await Promise.race([sign(digest, transaction), late])
+      return await inTime(Promise.resolve(sign(digest, transaction)), SIGN_TIMEOUT_MS, () => {
+        throw new SignerError(`no answer within ${SIGN_TIMEOUT_MS} ms`)
+      })
     } catch (error) {
       if (error instanceof SignerError) throw error
       throw new SignerError('it cannot be reached, or refuses', { cause: error })
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

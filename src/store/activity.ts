@@ -37,11 +37,11 @@ export interface NewActivity {
   isSumOnly?: boolean
   /** Whether the amount is in another money than the sums, which then count the payment without its amount. */
   isOtherMoney?: boolean
-  /** The address whose sales a settled payment may give back. `null` where the payment buys something. */
-  givesBackOf?: Address | null
+  /** What a refund takes off the sums: atomic units, and payments that are given back in full. */
+  refund?: { amount: bigint; payments: 0 | 1 }
 }
 
-export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'isOtherMoney' | 'givesBackOf'> {
+export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'isOtherMoney' | 'refund'> {
   id: number
 }
 
@@ -115,8 +115,7 @@ export interface ActivityFilter {
 export interface ActivityStore {
   /**
    * Keeps the rows in order, in one commit after another, each row together with its sums. A payment that was kept as
-   * settled before is left out. A payment that gives money back to an earlier payer (`givesBackOf`) is kept as `refunded`.
-   * Rejects at the first commit that fails: the rows before it are kept, those after it are not. A power cut may take
+   * settled before is left out. Rejects at the first commit that fails: the rows before it are kept, those after it are not. A power cut may take
    * back the last rows.
    */
   append(rows: readonly NewActivity[]): Promise<void>
@@ -129,8 +128,6 @@ export interface ActivityStore {
   /** Counts by upper bound in milliseconds, rising. Only valid and settled answers count, without self-payments and refunds. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
-  /** Returns the number of the newest row of each of these merchants that has any. */
-  latestOf(merchantIds: readonly string[]): Promise<Map<string, number>>
   /** Drops those of the oldest `limit` rows that are before `before` (Unix milliseconds); resolves with their number. Sums stay. */
   forget(before: number, limit: number): Promise<number>
 }

@@ -9,55 +9,61 @@ export interface BudgetStore {
   burntBy(network: string, day: string, payer: string, maxAgeMs?: number): Promise<bigint>
 }
 
-/** The name of the sum of all gas that was burnt without a settlement. */
-export const WASTED = 'wasted'
+/** The names of the sums of gas that was burnt without a settlement: by accounts with code, and by plain accounts. */
+export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const
+/** The kind of accounts whose sum a waste belongs to. A transaction has members of one kind only. */
+export type WasteKind = keyof typeof WASTED
 /** The name of the sum of all gas of settlements that moved less than their gas. */
 export const SUBSIDISED = 'subsidised'
+const sums = new Set<string>([...Object.values(WASTED), SUBSIDISED])
 
-/** A budget that must bear the gas which a transaction may burn. */
+/** A budget that must cover the gas which a transaction may burn. */
 export interface GasBearer {
-  /** An account in lower case, or `WASTED` or `SUBSIDISED`. */
+  /** An account in lower case, or the name of a sum. */
   name: string
   /** The most that the transaction may burn of this budget, 18-decimal units; with 0 nothing is reserved. */
   amount: bigint
   /** The budget of a day, 18-decimal units. */
   limit: bigint
-  /** True if it never exceeds its budget. Otherwise one transaction may be under way while anything is left. */
+  /** True if it never exceeds its budget. Otherwise the last job may, which goes while anything is left. */
   isStrict: boolean
+  /** The part of `amount` that may exceed a budget which is not strict; all of it if left out. */
+  last?: bigint
 }
 
-/** A transaction was not kept, because a budget of gas does not bear it. */
+/** A transaction was not kept, because a budget of gas has no room for it. */
 export class GasBudgetError extends Error {
   override name = 'GasBudgetError'
   readonly bearer: GasBearer
   /** Gas that is booked already, 18-decimal units. */
   readonly burnt: bigint
-  /** Whether the budget would not bear it even with nothing else under way. */
+  /** Whether there is no room for it even with nothing else under way. */
   readonly isSpent: boolean
 
   constructor(bearer: GasBearer, burnt: bigint, isSpent: boolean) {
-    super(`the gas budget of ${bearer.name} does not bear the transaction`)
+    super(`the gas budget of ${bearer.name} has no room for the transaction`)
     this.bearer = bearer
     this.burnt = burnt
     this.isSpent = isSpent
   }
 }
 
-/** Throws `GasBudgetError` when the budget does not bear the transaction beside what is burnt and what is reserved. */
+/** Throws `GasBudgetError` when the budget has no room for the transaction next to what is burnt and what is reserved. */
 export function requireBudget(bearer: GasBearer, burnt: bigint, reserved: bigint): void {
-  const { amount, limit, isStrict } = bearer
+  const { amount, limit, isStrict, last = amount } = bearer
   const isSpent = isStrict ? burnt + amount > limit : burnt >= limit
   if (isSpent) throw new GasBudgetError(bearer, burnt, true)
-  if (amount === 0n || reserved === 0n || burnt + reserved + amount <= limit) return
-  throw new GasBudgetError(bearer, burnt, false)
+  const needed = burnt + reserved + amount
+  const isFull = isStrict ? needed > limit : needed - last >= limit
+  if (amount > 0n && isFull) throw new GasBudgetError(bearer, burnt, false)
 }
 
-/** Returns the accounts that are charged for an attempt with these bearers, beside those in `burnt`. */
+/** Returns the accounts that are charged for an attempt with these bearers, apart from those in `burnt`. */
 export function answerersOf(
   bearers: readonly { name: string; isStrict: boolean }[],
   burnt: readonly { payer: string }[],
 ): string[] {
-  const accounts = bearers.filter(({ name }) => name !== WASTED && name !== SUBSIDISED)
+  const accounts = bearers.filter(({ name }) => !sums.has(name))
   const strict = accounts.filter(({ isStrict }) => isStrict)
   const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
   return answering.map(({ name }) => name).filter((name) => burnt.every((it) => it.payer !== name))

@@ -15,6 +15,12 @@ export interface HookSettings {
 }
 
 export interface Hook extends HookSettings {
+  /** Of the merchant, lower-case; empty for the operator. */
+  owner: string
+  /** Of the URL, with its port unless that is the usual one. */
+  host: string
+  /** When the receiver answered the challenge, since the URL was set; `null` until then. */
+  confirmedAt: number | null
   /** Hex of random bytes from which the secret is made. */
   seed: string
   /** Names the key with which it is made; empty if none was set. */
@@ -48,6 +54,8 @@ export interface HookWrite {
 export type HookResult =
   | { state: 'done'; isNew: boolean }
   | { state: 'replayed' | 'notOwner' | 'missing' | 'full' }
+  /** The owner had events sent again a short time ago. */
+  | { state: 'tooSoon'; waitMs: number }
 
 type NewHook = HookSettings & Pick<Hook, 'seed' | 'keyId'>
 
@@ -58,12 +66,31 @@ interface HookBounds {
   now: number
 }
 
+/** Chooses among the hooks that are due. */
+interface DueFilter {
+  now: number
+  /** Whether the receiver has not answered the challenge yet, failed last, or neither. */
+  part: 'unconfirmed' | 'failing' | 'sound'
+  /** Keeps those with one of the ids, or those without. */
+  among?: { ids: readonly string[]; isIn: boolean }
+  /** Those with these ids, owners and hosts are left out. */
+  except?: readonly string[]
+  owners?: readonly string[]
+  hosts?: readonly string[]
+}
+
+const parts = {
+  unconfirmed: 'confirmed_at IS NULL',
+  failing: 'confirmed_at IS NOT NULL AND failures > 0',
+  sound: 'confirmed_at IS NOT NULL AND failures = 0',
+} as const
+
 interface HookRow extends Omit<Hook, 'types' | 'isLossy'> {
   types: string
   lost: number
 }
 
-const columns = `id, merchant_id AS "merchantId", url, types, seed, key_id AS "keyId", created_at AS "createdAt", cursor,
+const columns = `id, merchant_id AS "merchantId", owner, host, confirmed_at AS "confirmedAt", url, types, seed, key_id AS "keyId", created_at AS "createdAt", cursor,
   next_at AS "nextAt", failures, failing_since AS "failingSince", parked, delivered_at AS "deliveredAt",
   last_error AS "lastError", lost`
 
@@ -75,6 +102,8 @@ function toHook({ types, lost, ...row }: HookRow): Hook {
 const newest = '(SELECT coalesce(max(id), 0) FROM events)'
 /** A message stays known for longer than clocks of processes differ. */
 const NONCE_KEPT_SECONDS = 60
+/** An owner has events sent again once in so long, whatever the webhook: it costs them nothing. */
+const REPLAY_GAP_MS = 10 * 60_000
 
 /**
  * Deliveries of a process: those of a hook are made by one worker at a time. Changes of hooks take the lock of events, so
@@ -90,10 +119,12 @@ export function createHookStore(sql: Sql) {
     },
     /**
      * Makes or changes a webhook and lets its deliveries begin anew. A new one hears of what comes from now on. `since` sets
-     * the event after which it goes on instead.
+     * the event after which it goes on instead. One that is new, parked, or gets another URL is not confirmed.
      */
     set: (write: HookWrite, hook: NewHook, bounds: HookBounds) =>
-      locked(() => accept(write, { ...sql, now: bounds.now }, () => set(hook, bounds))),
+      locked(() =>
+        accept(write, { ...sql, now: bounds.now }, () => set(write.owner, hook, bounds)),
+      ),
     remove: (write: HookWrite, id: string, now: number) =>
       locked(() =>
         accept(write, { ...sql, now }, function* () {
@@ -109,28 +140,25 @@ export function createHookStore(sql: Sql) {
         return
       }
       await sql.run(
-        `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, cursor)
-         VALUES ($1, '', $2, '["gas.low"]', '', '', $3, ${newest})
+        `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, confirmed_at, cursor)
+         VALUES ($1, '', $2, '["gas.low"]', '', '', $3, $3, ${newest})
          ON CONFLICT (id) DO UPDATE SET url = excluded.url, parked = NULL, failures = 0,
            failing_since = NULL, next_at = $3`,
         [OPERATOR_HOOK, url, now],
       )
     },
-    /**
-     * Hooks whose next delivery is due and that nobody works for, longest due first; those that failed last are apart.
-     * `among` keeps those with one of the ids, or those without.
-     */
-    async due(
-      now: number,
-      limit: number,
-      isFailing: boolean,
-      among: { ids: readonly string[]; isIn: boolean } = { ids: [], isIn: false },
-    ): Promise<Hook[]> {
-      const failures = isFailing ? 'failures > 0' : 'failures = 0'
-      const chosen = `${among.isIn ? '' : 'NOT '}(${sql.among('id', 3)})`
+    /** Returns the hook that has been due for longest and that nobody works for. */
+    async nextDue(filter: DueFilter): Promise<Hook | undefined> {
+      const { now, part, among, except = [], owners = [], hosts = [] } = filter
+      const { ids, isIn } = among ?? { ids: [], isIn: false }
+      const chosen = `${isIn ? '' : 'NOT '}(${sql.among('id', 2)})`
       const text = `SELECT ${columns} FROM hooks
-        WHERE next_at <= $1 AND lease_until <= $1 AND ${failures} AND ${chosen} ORDER BY next_at LIMIT $2`
-      return (await sql.all<HookRow>(text, [now, limit, among.ids])).map(toHook)
+        WHERE next_at <= $1 AND lease_until <= $1 AND ${parts[part]} AND ${chosen}
+          AND NOT (${sql.among('id', 3)}) AND NOT (${sql.among('owner', 4)})
+          AND NOT (${sql.among('host', 5)})
+        ORDER BY next_at LIMIT 1`
+      const row = await sql.get<HookRow>(text, [now, ids, except, owners, hosts])
+      return row && toHook(row)
     },
     /** Takes the hook for this worker until then; `undefined` when another one was first. */
     take: (id: string, worker: string, now: number, until: number): Promise<Hook | undefined> =>
@@ -144,6 +172,18 @@ export function createHookStore(sql: Sql) {
         },
         { isDurable: false },
       ),
+    /** Notes that the receiver at this URL answered the challenge. */
+    async confirm(
+      { id, url }: Pick<Hook, 'id' | 'url'>,
+      worker: string,
+      now: number,
+    ): Promise<void> {
+      await sql.run(
+        `UPDATE hooks SET confirmed_at = $1, failures = 0, failing_since = NULL, last_error = NULL
+         WHERE id = $2 AND url = $3 AND worker = $4`,
+        [now, id, url, worker],
+      )
+    },
     /**
      * Notes a delivery. False when the worker does not hold the hook any more. A power cut only makes the delivery happen
      * again.
@@ -218,26 +258,51 @@ function* accept(
   return result
 }
 
-function* set(hook: NewHook, { since, most, now }: HookBounds): Steps<HookResult> {
+function* set(owner: Address, hook: NewHook, bounds: HookBounds): Steps<HookResult> {
   const { id, merchantId, url, types } = hook
+  const { since, most, now } = bounds
+  const host = new URL(url).host
   const last = yield* get<{ id: number }>(`SELECT ${newest} AS id`)
+  const newestId = last?.id ?? 0
   // A cursor past the newest event would pass over events that are still to come.
-  const start = since === null ? null : Math.min(since, last?.id ?? 0)
-  const changed = yield* run(
-    `UPDATE hooks SET url = $1, types = $2, cursor = coalesce($3, cursor), next_at = $4, failures = 0,
-       failing_since = NULL, parked = NULL, lost = 0, worker = NULL, lease_until = 0
-     WHERE id = $5 AND merchant_id = $6`,
-    [url, JSON.stringify(types), start, now, id, merchantId],
-  )
-  if (changed === 1) return { state: 'done', isNew: false }
-  if (hook.seed === '') return { state: 'missing' }
-  const text = 'SELECT count(*) AS count FROM hooks WHERE merchant_id = $1'
-  const { count } = (yield* get<{ count: number }>(text, [merchantId])) ?? { count: 0 }
-  if (count >= most) return { state: 'full' }
-  yield* run(
-    `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, cursor, next_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, ${newest}), $7)`,
-    [id, merchantId, url, JSON.stringify(types), hook.seed, hook.keyId, now, start],
-  )
-  return { state: 'done', isNew: true }
+  const start = since === null ? null : Math.min(since, newestId)
+  const known = 'SELECT cursor FROM hooks WHERE id = $1 AND merchant_id = $2'
+  const before = yield* get<{ cursor: number }>(known, [id, merchantId])
+  if (before === undefined) {
+    if (hook.seed === '') return { state: 'missing' }
+    const text = 'SELECT count(*) AS count FROM hooks WHERE merchant_id = $1'
+    const { count } = (yield* get<{ count: number }>(text, [merchantId])) ?? { count: 0 }
+    if (count >= most) return { state: 'full' }
+  }
+  if (start !== null && start < (before?.cursor ?? newestId)) {
+    const waitMs = yield* noteReplay(owner, now)
+    if (waitMs > 0) return { state: 'tooSoon', waitMs }
+  }
+  const written = [url, host, JSON.stringify(types), start, now, id, merchantId]
+  if (before === undefined) {
+    yield* run(
+      `INSERT INTO hooks (url, host, types, cursor, created_at, next_at, id, merchant_id, owner, seed, key_id)
+       VALUES ($1, $2, $3, coalesce($4, ${newest}), $5, $5, $6, $7, $8, $9, $10)`,
+      [...written, owner, hook.seed, hook.keyId],
+    )
+  } else {
+    yield* run(
+      `UPDATE hooks SET confirmed_at = CASE WHEN url = $1 AND parked IS NULL THEN confirmed_at END,
+         url = $1, host = $2, types = $3, cursor = coalesce($4, cursor), next_at = $5, failures = 0,
+         failing_since = NULL, parked = NULL, lost = 0, worker = NULL, lease_until = 0
+       WHERE id = $6 AND merchant_id = $7`,
+      written,
+    )
+  }
+  return { state: 'done', isNew: before === undefined }
+}
+
+/** Notes a replay of an owner, unless one was a short time ago; returns how long to wait until it may be. */
+function* noteReplay(owner: Address, now: number): Steps<number> {
+  yield* run('DELETE FROM hook_replays WHERE at <= $1', [now - REPLAY_GAP_MS])
+  const text = 'SELECT at FROM hook_replays WHERE owner = $1'
+  const last = yield* get<{ at: number }>(text, [owner])
+  if (last !== undefined) return last.at + REPLAY_GAP_MS - now
+  yield* run('INSERT INTO hook_replays (owner, at) VALUES ($1, $2)', [owner, now])
+  return 0
 }

@@ -110,6 +110,11 @@ export interface Merchant {
   offer: { to: Address; until: number } | null
   /** The owner whom the key of a payTo confirmed; `payToProofOf` decides whether it still counts. */
   confirmation: { owner: Address; payTo: Address } | null
+  /**
+   * The merchant of another owner whose name this one shows, or this one itself where it shows what only the operator's
+   * merchants may; and the field that shows it, such as `name` or `endpoints[0].title`.
+   */
+  nameLike: { merchantId: string; path: string } | null
   /** Unix seconds. */
   createdAt: number
   updatedAt: number
@@ -273,7 +278,15 @@ export interface ListingReader {
   /** Merchants of the catalog in order of id, a page at a time. */
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
   findByUrl(target: CallTarget): Promise<CatalogEntry[]>
-  /** Everything at a URL, or what of it has the method or the name of the tool; live entries first, at most `limit`. */
+  /** Entries of HTTP whose path is a template of this one, such as `/users/:id` of `/users/7`; live entries first. */
+  findTemplates(
+    target: { url: string; method?: CallMethod | undefined },
+    limit: number,
+  ): Promise<CatalogEntry[]>
+  /**
+   * Everything at a URL, or what of it has the method or the name of the tool, at most `limit`: first what speaks for its
+   * payout address, and of that what is live.
+   */
   findAtUrl(
     wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
     limit: number,

@@ -1,6 +1,7 @@
 import { type Address, getAddress } from 'viem'
 import { formatAtomic } from '../x402/amounts.js'
 import { currencyOf } from '../x402/currencies.js'
+import { otherRailOf } from '../x402/rails.js'
 import type { Endpoint, Merchant, QuotedRequirement } from './listings.js'
 
 /** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
@@ -21,7 +22,8 @@ export function dearestAsked(
     if (terms.network !== network || typeof amount !== 'string') continue
     if (String(terms.asset).toLowerCase() !== asset.toLowerCase()) continue
     if (!/^[0-9]{1,78}$/.test(amount)) continue
-    const isSettled = settledSchemes.includes(scheme)
+    const isPlain = otherRailOf(terms.asset, terms.extra) === undefined
+    const isSettled = isPlain && settledSchemes.includes(scheme)
     const known = amounts.get(isSettled)
     if (known === undefined || BigInt(amount) > known) amounts.set(isSettled, BigInt(amount))
   }

@@ -37,13 +37,6 @@ export function isPublicPayee(
   return hiddenReason === null && deletedAt === null && payToProofOf(merchant) !== null
 }
 
-/** Returns whether the operator hides the listing and it does not speak for its address: then it blocks nobody's place. */
-export function isHiddenStranger(
-  merchant: Parameters<typeof payToProofOf>[0] & Pick<Merchant, 'hiddenReason'>,
-): boolean {
-  return merchant.hiddenReason !== null && !speaksForPayTo(merchant)
-}
-
 const prefix = 'payto-'
 
 /** Returns the id of the unclaimed merchant that is paid at an address (lower case). */

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { get, insertAll, run, type Sql, type Steps } from './sql/sql.js'
+import { all, get, insertAll, run, type Sql, type Steps } from './sql/sql.js'
 
 /** An endpoint and the address it is paid at: a listing may come and go, and its ratings stay. */
 export interface RatedEndpoint {
@@ -22,6 +22,8 @@ export interface NewRating extends RatedEndpoint {
   score: number
   /** The amount that was paid, in atomic units. */
   amount: string
+  /** What the rating weighs, in atomic units: at most `MAX_WEIGHT`, and 0 where the money came back. */
+  weight: number
   transaction: Hex
   /** The typed message as it was signed, as JSON. */
   message: string
@@ -39,9 +41,12 @@ export interface KeptRating extends NewRating {
   answer: { text: string; at: number } | null
 }
 
-/** Figures of the ratings of one endpoint that are not hidden. */
+/** The most that one rating weighs, 10,000 whole units, so that sums of scores times weights stay within 64 bits. */
+export const MAX_WEIGHT = 10_000_000_000
+
+/** Figures of the ratings of one endpoint that are not hidden and weigh something. */
 export interface RatingFigures {
-  /** The mean score, with one decimal. */
+  /** The mean score, each weighed by what was paid, with one decimal. */
   average: number
   count: number
   payers: number
@@ -52,7 +57,7 @@ export interface RatingFigures {
 /** Ratings come one after another, so that the sums hold each of them once. */
 const lock = 'ratings'
 const ofEndpoint = 'network = $1 AND pay_to = $2 AND url = $3 AND tool_name = $4'
-const columns = `number, id, network, pay_to AS "payTo", url, tool_name AS "toolName", payer, score, amount,
+const columns = `number, id, network, pay_to AS "payTo", url, tool_name AS "toolName", payer, score, amount, weight,
   tx AS "transaction", message, signature, rated_at AS "ratedAt", hidden_reason AS "hiddenReason", answer,
   answered_at AS "answeredAt"`
 
@@ -67,6 +72,7 @@ export interface RatingSums {
   total: number
   payers: number
   most: number
+  weight: number
 }
 
 export function createRatingStore(sql: Sql) {
@@ -75,20 +81,23 @@ export function createRatingStore(sql: Sql) {
     add: (rating: NewRating): Promise<boolean> =>
       sql.transaction(
         function* () {
-          const { payer, score } = rating
-          const key = keyOf(rating)
           if ((yield* insertAll(newRatings, [rowOf(rating)])) === 0) return false
+          const { payer, score, weight } = rating
+          if (weight === 0) return true
+          const key = keyOf(rating)
           const own = yield* get<{ count: number }>(
-            `SELECT count(*) AS count FROM ratings WHERE ${ofEndpoint} AND payer = $5 AND hidden_reason IS NULL`,
+            `SELECT count(*) AS count FROM ratings WHERE ${ofEndpoint} AND payer = $5 AND hidden_reason IS NULL
+             AND weight > 0`,
             [...key, payer],
           )
           yield* run(
-            `INSERT INTO rating_sums (network, pay_to, url, tool_name, count, total, payers, most)
-             VALUES ($1, $2, $3, $4, 1, $5, 1, 1)
+            `INSERT INTO rating_sums (network, pay_to, url, tool_name, count, total, payers, most, weight)
+             VALUES ($1, $2, $3, $4, 1, $5, 1, 1, $8)
              ON CONFLICT (network, pay_to, url, tool_name) DO UPDATE SET count = rating_sums.count + 1,
                total = rating_sums.total + excluded.total, payers = rating_sums.payers + $6,
-               most = CASE WHEN rating_sums.most < $7 THEN $7 ELSE rating_sums.most END`,
-            [...key, score, own?.count === 1 ? 1 : 0, own?.count ?? 1],
+               most = CASE WHEN rating_sums.most < $7 THEN $7 ELSE rating_sums.most END,
+               weight = rating_sums.weight + excluded.weight`,
+            [...key, score * weight, own?.count === 1 ? 1 : 0, own?.count ?? 1, weight],
           )
           return true
         },
@@ -113,7 +122,7 @@ export function createRatingStore(sql: Sql) {
     },
     async figuresOf(endpoint: RatedEndpoint): Promise<RatingFigures | undefined> {
       const row = await sql.get<RatingSums>(
-        `SELECT count, total, payers, most FROM rating_sums WHERE ${ofEndpoint} AND count > 0`,
+        `SELECT count, total, payers, most, weight FROM rating_sums WHERE ${ofEndpoint} AND count > 0`,
         keyOf(endpoint),
       )
       return row && toFigures(row)
@@ -124,6 +133,37 @@ export function createRatingStore(sql: Sql) {
         'UPDATE ratings SET answer = $2, answered_at = $3 WHERE id = $1 AND answer IS NULL'
       return (await sql.transaction(() => run(set, [id, text, at]))) === 1
     },
+    /** What the ratings of a payer weigh and what they paid for them, over all endpoints of a recipient. */
+    async weighed(network: string, payTo: Address, payer: Address) {
+      const rows = await sql.all<Pick<KeptRating, 'amount' | 'weight'>>(
+        'SELECT amount, weight FROM ratings WHERE network = $1 AND pay_to = $2 AND payer = $3',
+        [network, payTo, payer],
+      )
+      return {
+        paid: rows.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
+        weight: rows.reduce((sum, { weight }) => sum + BigInt(weight), 0n),
+      }
+    },
+    /** Lowers what the ratings of a payer weigh together to `most`, the newest first. */
+    lighten: (network: string, payTo: Address, payer: Address, most: bigint): Promise<void> =>
+      sql.transaction(
+        function* () {
+          const rows = yield* all<RatingRow>(
+            `SELECT ${columns} FROM ratings WHERE network = $1 AND pay_to = $2 AND payer = $3 AND weight > 0
+             ORDER BY number DESC`,
+            [network, payTo, payer],
+          )
+          let excess = rows.reduce((sum, { weight }) => sum + BigInt(weight), -most)
+          for (const row of rows) {
+            if (excess <= 0n) break
+            const weight = excess < BigInt(row.weight) ? row.weight - Number(excess) : 0
+            excess -= BigInt(row.weight - weight)
+            yield* run('UPDATE ratings SET weight = $2 WHERE id = $1', [row.id, weight])
+            yield* sumUp(row)
+          }
+        },
+        { lock },
+      ),
     /** Hides a rating for this reason, or shows it again; false when there is none. */
     setHidden: (id: string, reason: string | null): Promise<boolean> =>
       sql.transaction(
@@ -152,19 +192,21 @@ const rowOf = (rating: NewRating) => ({
   payer: rating.payer,
   score: rating.score,
   amount: rating.amount,
+  weight: rating.weight,
   tx: rating.transaction,
   message: rating.message,
   signature: rating.signature,
   rated_at: rating.ratedAt,
 })
 
-/** Counts the ratings of an endpoint anew. */
+/** Counts the ratings of an endpoint anew: those that are not hidden and weigh something. */
 function* sumUp(endpoint: RatedEndpoint): Steps<void> {
   yield* run(
-    `UPDATE rating_sums SET (count, total, payers, most) = (
-       SELECT coalesce(sum(own), 0), coalesce(sum(score), 0), count(*), coalesce(max(own), 0) FROM (
-         SELECT count(*) AS own, sum(score) AS score FROM ratings WHERE ${ofEndpoint} AND hidden_reason IS NULL
-         GROUP BY payer) AS payers)
+    `UPDATE rating_sums SET (count, total, payers, most, weight) = (
+       SELECT coalesce(sum(own), 0), coalesce(sum(score), 0), count(*), coalesce(max(own), 0), coalesce(sum(weight), 0)
+       FROM (
+         SELECT count(*) AS own, sum(score * weight) AS score, sum(weight) AS weight FROM ratings
+         WHERE ${ofEndpoint} AND hidden_reason IS NULL AND weight > 0 GROUP BY payer) AS payers)
      WHERE ${ofEndpoint}`,
     keyOf(endpoint),
   )
@@ -178,16 +220,16 @@ function toRating({ answer, answeredAt, ...row }: RatingRow): KeptRating {
   return { ...row, answer: answer === null ? null : { text: answer, at: answeredAt ?? 0 } }
 }
 
-export function toFigures({ count, total, payers, most }: RatingSums): RatingFigures {
+export function toFigures({ count, total, payers, most, weight }: RatingSums): RatingFigures {
   return {
-    average: meanOf(total, count),
+    average: meanOf(total, weight),
     count,
     payers,
     topPayerShare: Math.round((most * 10_000) / count) / 10_000,
   }
 }
 
-/** Returns a mean with one decimal. */
-export function meanOf(total: number, count: number): number {
-  return Math.round((total * 10) / count) / 10
+/** Returns the mean of scores that were each multiplied by their weight, with one decimal. */
+export function meanOf(total: number, weight: number): number {
+  return Math.round((total * 10) / weight) / 10
 }

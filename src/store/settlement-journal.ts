@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { GasBearer } from './budgets.js'
+import type { GasBearer, WasteKind } from './budgets.js'
 
 /**
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
@@ -30,6 +30,7 @@ export interface Job {
   /** The latest transaction signed for it, or the one that decided it; `null` while every node refuses the signed ones. */
   transaction: Hex | null
   reason: string | null
+  /** The sentence of a failure, or the reason why the outcome of an open job is not known. */
   message: string | null
   blockNumber: number | null
   /** This job's exact share of the gas paid, 18-decimal units. */
@@ -90,8 +91,8 @@ export interface Decision {
 export interface GasSpending {
   network: string
   total: bigint
-  /** The part that bought no settlement. */
-  wasted?: bigint
+  /** The part that bought no settlement, and the kind of accounts that wasted it. */
+  wasted?: { kind: WasteKind; amount: bigint }
   /** The part that went into settlements which moved less than their gas. */
   subsidised?: bigint
   /** The accounts that are charged with it. */
@@ -141,6 +142,7 @@ export interface Resolution {
  */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
+  findJobById(id: string): Promise<Job | undefined>
   /**
    * Inserts a queued job and binds the `Idempotency-Key` and the key of its payment identifier to it, or returns the reason
    * why it did not.
@@ -175,18 +177,22 @@ export interface SettlementJournal {
   recordAttempt(attempt: Attempt, epoch: number, bearers?: readonly GasBearer[]): Promise<void>
   /**
    * Changes the transaction that an open job names. It is `null` while no node has a transaction signed for the job, one of
-   * which may land all the same. Resolves with whether the job still named `from`, in this round.
+   * which may land all the same. `message` says why nobody knows yet what the transaction did. Resolves with whether the job
+   * still named `from`, in this round.
    */
   nameTransaction(
     job: Pick<Job, 'id' | 'round'>,
     from: Hex | null,
     to: Hex | null,
     now: number,
+    message?: string | null,
   ): Promise<boolean>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
   /** Resolves with whether any process signed a transaction with the job whose slot no receipt has closed yet: it may land. */
   mayLand(network: string, jobId: string): Promise<boolean>
+  /** Returns the newest of these transactions, whatever nodes said about it. */
+  findSigned(network: string, jobId: string): Promise<Hex | undefined>
   /**
    * Closes a slot and decides jobs in one commit; resolves with the outcomes that it kept. It leaves alone a job in another
    * round, one that is decided, and one that another process took over. A job whose transfer already backs another job
@@ -215,7 +221,7 @@ export interface JobSharing {
   isSole: boolean
   /** Lets another process take those of these jobs that are not decided. */
   offer(jobIds: readonly string[]): Promise<void>
-  /** Takes those of the oldest offered jobs that this process may take. */
+  /** Takes those of the first offered jobs that this process may take; payers take turns, each with the oldest of theirs. */
   takeOffered(network: string, limit: number, mayTake?: (job: Job) => boolean): Promise<Job[]>
   /** Takes the open jobs in a lane's open attempts from any process; called once the lane's lease is held. */
   takeOfLane(network: string, relayer: Address): Promise<Job[]>

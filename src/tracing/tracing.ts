@@ -59,7 +59,8 @@ type Traced = FastifyRequest & { [TRACE]?: RequestTrace }
 const MAX_SETTLEMENTS = 20_000
 
 /**
- * Follows a payment through the service. The span of its request goes on the trace that the caller's `traceparent` names.
+ * Follows a payment through the service. The span of its request goes on the trace that a `traceparent` of a trusted proxy
+ * names; to that of a stranger it is only linked, so that nobody chooses what is traced, or writes into others' traces.
  * Its children are `check`, `queue`, `batch` (preparing and signing a transaction), `block` (until the chain has decided)
  * and `answer`. Payments that share a transaction are linked to one span `transaction`, which is a trace of its own.
  */
@@ -92,15 +93,21 @@ export function createTracing({ tracer, propagator }: TracingOptions): Tracing {
   }
 
   /** Begins the trace of a request; `undefined` where the sampler leaves it out. */
-  function begin({ method, id, routeOptions, headers }: FastifyRequest): RequestTrace | undefined {
+  function begin(request: FastifyRequest): RequestTrace | undefined {
+    const { method, id, routeOptions, headers } = request
     const startedAt = now()
     const attributes = {
       'http.request.method': method,
       'http.route': routeOptions.url ?? '',
       'arcus.request_id': id,
     }
-    const options = { kind: SpanKind.SERVER, startTime: startedAt, attributes }
-    const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
+    const named = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
+    // A stranger may name a trace, and does not decide what is traced: theirs is only linked.
+    const isTrusted = isFromProxy(request)
+    const caller = isTrusted ? undefined : trace.getSpanContext(named)
+    const links = caller === undefined ? [] : [{ context: caller }]
+    const options = { kind: SpanKind.SERVER, startTime: startedAt, attributes, links }
+    const parent = isTrusted ? named : ROOT_CONTEXT
     const span = tracer.startSpan(`${method} ${routeOptions.url}`, options, parent)
     if (!span.isRecording()) return undefined
     return { span, context: trace.setSpan(ROOT_CONTEXT, span), startedAt, settlement: undefined }
@@ -184,4 +191,9 @@ export function createTracing({ tracer, propagator }: TracingOptions): Tracing {
 /** Returns Unix milliseconds with fractions, on the monotonic clock of the process. */
 function now(): number {
   return performance.timeOrigin + performance.now()
+}
+
+/** Tells whether a request came through a proxy that `TRUST_PROXY` names. */
+function isFromProxy({ ips = [] }: FastifyRequest): boolean {
+  return ips.length > 1
 }

@@ -2,9 +2,11 @@ import {
   bodyTypes,
   type CallMethod,
   callMethods,
+  fillPath,
   isBodyMethod,
   isOneOf,
   mcpTransports,
+  pathParamsOf,
   TOOL_NAME,
 } from './calls.js'
 import { isObject, type JsonLimits, memberOf, quote, sizeProblem } from './json.js'
@@ -20,6 +22,8 @@ export interface BazaarResource extends ServiceMetadata {
   toolName?: string
   transport?: (typeof mcpTransports)[number]
   routeTemplate?: string
+  /** The values of the template's places in the paid URL. */
+  pathParams?: Record<string, string>
   description?: string
   /** Members that break a rule and are left out. */
   dropped?: string[]
@@ -81,8 +85,10 @@ function readResource(
 ): ParsedBazaar {
   const resource = memberOf(payload, 'resource')
   const template = memberOf(parts.bazaar, 'routeTemplate')
-  const routeTemplate = isRouteTemplate(template) ? template : undefined
-  const url = canonicalUrl(memberOf(resource, 'url'), routeTemplate)
+  const paid = memberOf(resource, 'url')
+  const pathParams = pathParamsIn(paid, template, memberOf(parts.info.input, 'pathParams'))
+  const routeTemplate = pathParams === undefined ? undefined : (template as string)
+  const url = canonicalUrl(paid, routeTemplate)
   if (url === undefined) {
     const what = parts.input.method === 'MCP' ? ', that of the MCP server' : ''
     return rejected(
@@ -101,6 +107,7 @@ function readResource(
       url,
       ...parts.input,
       ...(routeTemplate === undefined ? {} : { routeTemplate }),
+      ...(pathParams === undefined ? {} : { pathParams }),
       ...(typeof description === 'string'
         ? { description: description.slice(0, MAX_DESCRIPTION_CHARS) }
         : {}),
@@ -108,6 +115,29 @@ function readResource(
       schema: parts.schema,
     },
   }
+}
+
+/**
+ * Reads the values of a template's places from the paid URL, or those beside it where a server names the template itself;
+ * `undefined` unless it is a template of that URL.
+ */
+function pathParamsIn(
+  url: unknown,
+  template: unknown,
+  said: unknown,
+): Record<string, string> | undefined {
+  const paid = canonicalUrl(url)
+  if (paid === undefined || !isRouteTemplate(template)) return undefined
+  const { origin, pathname } = new URL(paid)
+  const form = new URL(origin + template).pathname
+  if (form !== pathname || !isObject(said)) return pathParamsOf(form, pathname)
+  const filled = new URL(fillPath(origin + form, textsOf(said)))
+  return pathParamsOf(form, filled.pathname)
+}
+
+function textsOf(members: Record<string, unknown>): Record<string, string> {
+  const texts = Object.entries(members).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(texts) as Record<string, string>
 }
 
 /** Returns the URL under which a resource is listed, the same for all calls of one route; `undefined` if there is none. */

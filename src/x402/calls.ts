@@ -17,6 +17,8 @@ export const mcpTransports = ['streamable-http', 'sse'] as const
 
 /** Example values of a call. The members belong to a kind of method each; query parameters may stand beside a body. */
 export interface CallExample {
+  /** Values of the places of the path, such as `id` of `/users/:id`. */
+  pathParams?: Record<string, string>
   queryParams?: Record<string, unknown>
   /** `json` unless given. */
   bodyType?: (typeof bodyTypes)[number]
@@ -53,11 +55,6 @@ export function targetKey({ url, method, toolName = '' }: CallTarget): string {
 /** Names of tools as MCP has them, and of the older servers that are freer with them. */
 export const TOOL_NAME = /^[\x21-\x7e]{1,128}$/
 
-/** Values of a call that a person fills in. */
-export interface FilledCall extends CallExample {
-  pathParams?: Record<string, string>
-}
-
 const place = /(?<=\/):([A-Za-z_]\w{0,63})(?=\/|$)/g
 
 /** Returns the names of the places in the path of a URL that are to be filled in: `id` of `/users/:id`. */
@@ -65,8 +62,40 @@ export function placesIn(url: string): string[] {
   return [...(parseUrl(url)?.pathname ?? '').matchAll(place)].map(([, name = '']) => name)
 }
 
+/**
+ * Returns the values with which `fillPath` makes this path of a template such as `/users/:id`; `undefined` where the path
+ * is not of its form. Both are paths as the parser of URLs writes them.
+ */
+export function pathParamsOf(template: string, path: string): Record<string, string> | undefined {
+  const [wanted, given] = [template.split('/'), path.split('/')]
+  if (wanted.length !== given.length) return undefined
+  const params: [string, string][] = []
+  for (const [i, step] of wanted.entries()) {
+    const [, name] = /^:((?!__proto__$)[A-Za-z_]\w{0,63})$/.exec(step) ?? []
+    if (name === undefined) {
+      if (step !== given[i]) return undefined
+      continue
+    }
+    const value = decodeStep(given[i] ?? '')
+    if (value === undefined) return undefined
+    params.push([name, value])
+  }
+  const named = Object.fromEntries(params)
+  return Object.keys(named).length === params.length ? named : undefined
+}
+
+/** Decodes one step of a path; `undefined` where it could not be written again. */
+function decodeStep(step: string): string | undefined {
+  try {
+    const value = decodeURIComponent(step)
+    return /^\.{0,2}$|\p{C}/u.test(value) ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
 /** Fills places of the path. Each value stays one step of it; a place without a value stays as it is. */
-function fillPath(text: string, params: Record<string, string>): string {
+export function fillPath(text: string, params: Record<string, string>): string {
   const url = parseUrl(text)
   if (url === undefined || Object.keys(params).length === 0) return text
   url.pathname = url.pathname.replace(place, (whole, name: string) => {
@@ -100,7 +129,7 @@ export interface HttpCall {
  */
 export function toHttpCall(
   { url, method }: Pick<CallTarget, 'url' | 'method'>,
-  { queryParams = {}, body = {}, bodyType, pathParams = {} }: FilledCall,
+  { queryParams = {}, body = {}, bodyType, pathParams = {} }: CallExample,
 ): HttpCall {
   const target = { url: withParameters(fillPath(url, pathParams), queryParams), method }
   if (!isBodyMethod(method)) return target
@@ -134,12 +163,16 @@ function toForm(fields: Record<string, unknown>): { body: string; contentType: s
 export function withParameters(text: string, params: Record<string, unknown>): string {
   const url = parseUrl(text)
   if (url === undefined) return text
+  // The parameters stand apart while they are set: those of a URL write the whole of it each time.
+  const all = new URLSearchParams(
+    [...url.searchParams].filter(([name]) => !Object.hasOwn(params, name)),
+  )
   for (const [name, value] of Object.entries(params)) {
-    url.searchParams.delete(name)
     for (const item of [value].flat()) {
-      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
+      if (item !== null && item !== undefined) all.append(name, toText(item))
     }
   }
+  if (Object.keys(params).length > 0) url.search = all.toString()
   return url.href
 }
 

@@ -61,6 +61,19 @@ function byteLength(value: unknown, left: number): number {
   return (value.length > left ? value.length : encoder.encode(value).length) + 3
 }
 
+/** Deepest nesting of arrays and objects in JSON of strangers. Schemas, the deepest that anybody sends, nest 24 levels. */
+export const MAX_JSON_DEPTH = 32
+
+/** Tells whether parsed JSON nests deeper than so many arrays and objects within each other. */
+export function isDeeperThan(maxDepth: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (maxDepth === 0) return true
+  for (const member of Array.isArray(value) ? value : Object.values(value)) {
+    if (isDeeperThan(maxDepth - 1, member)) return true
+  }
+  return false
+}
+
 /** Narrows to JSON that is an object; arrays and `null` are not. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -23,8 +23,8 @@ export const networks = {
     network: 'eip155:5042002',
     chainId: 5042002,
     name: 'Arc Testnet',
-    explorerUrl: 'https://testnet.arcscan.app',
-    publicRpcUrl: 'https://rpc.testnet.arc.network',
+    explorerUrl: 'https://explorer.testnet.arc.io',
+    publicRpcUrl: 'https://rpc.testnet.arc.io',
   },
 } as const satisfies Record<Network, NetworkFacts>
 

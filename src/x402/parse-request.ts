@@ -6,6 +6,7 @@ import { parseUint256 } from './amounts.js'
 import { toolNameOf } from './bazaar.js'
 import { isObject, memberOf, quote } from './json.js'
 import { type PaidResource, type Payment, type Permit2Payment, paidResourceOf } from './payment.js'
+import { otherRailOf } from './rails.js'
 import type { Rejection } from './reasons.js'
 import {
   address,
@@ -135,6 +136,8 @@ function toPayment({
     authorization: exact.authorization,
     signature: exact.signature,
   }
+  const otherRail = otherRailOf(requirements.asset, requirements.extra)
+  if (otherRail !== undefined) payment.otherRail = otherRail
   if (resourceUrl !== undefined) payment.resourceUrl = resourceUrl
   if (toolName !== undefined) payment.toolName = toolName
   return payment

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
 import { withoutQuery } from './parse-url.js'
 import type { Permit2Terms } from './permit2-digest.js'
+import type { RefundedPayment } from './refund.js'
 
 /**
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
@@ -18,6 +19,8 @@ export interface Payment extends PaidResource {
   maxTimeoutSeconds: number
   /** The EIP-712 domain the merchant quotes in `extra`; compared with the token's, never used to verify. */
   quotedDomain: { name?: string; version?: string }
+  /** The rail for which the requirement wants the signature, if it is not for the asset or Permit2 (`otherRailOf`). */
+  otherRail?: string
   acceptedScheme: string
   acceptedNetwork: string
   authorization: Authorization
@@ -74,6 +77,8 @@ export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amo
     payer: Address
     /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
     proof?: string
+    /** The payment that it gives back, where its nonce proves that. */
+    refunded?: RefundedPayment
   }
 
 /** Makes the summary of an `exact` payment. */

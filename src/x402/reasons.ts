@@ -1,7 +1,7 @@
 /** A code of the wire, with the HTTP status it is answered with. */
 interface Reason {
   code: string
-  status: 200 | 400 | 409 | 413 | 429 | 500
+  status: 200 | 400 | 409 | 413 | 429 | 500 | 503
   /** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
   source: 'x402' | 'x402-spec' | 'arcus'
   /** One sentence that says when the code is given; rendered into the documentation. */
@@ -68,6 +68,13 @@ export const reasons = {
     source: 'arcus',
     meaning: 'The asset is not the stablecoin this facilitator settles on that network.',
   },
+  unsupportedRail: {
+    code: 'unsupported_rail',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'extra.verifyingContract is another contract than the asset: the requirement is paid through another rail, such as Circle Gateway, and not settled here.',
+  },
   missingEip712Domain: {
     code: 'invalid_exact_evm_missing_eip712_domain',
     status: 200,
@@ -78,7 +85,8 @@ export const reasons = {
     code: 'invalid_exact_evm_token_name_mismatch',
     status: 200,
     source: 'x402',
-    meaning: "extra.name is not the token's EIP-712 name.",
+    meaning:
+      "extra.name is not the token's EIP-712 name, which on Arc is `USDC` (not `USD Coin`, as on other chains) or `EURC`.",
   },
   tokenVersionMismatch: {
     code: 'invalid_exact_evm_token_version_mismatch',
@@ -331,6 +339,13 @@ export const reasons = {
     source: 'arcus',
     meaning: "The chain's base fee is above the cap the operator set.",
   },
+  notSentInTime: {
+    code: 'not_sent_in_time',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'The payment waited for its turn behind others, most often of its own payer, until nobody waited for it any more; nothing was sent, and it can be settled again.',
+  },
   idempotencyKeyConflict: {
     code: 'idempotency_key_conflict',
     status: 200,
@@ -368,7 +383,14 @@ export const reasons = {
     status: 200,
     source: 'x402',
     meaning:
-      'The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.',
+      'The outcome is not known yet; `transaction` names the one that was signed for the payment or that may have settled it, so settle again to wait on.',
+  },
+  settlementUnknown: {
+    code: 'settlement_unknown',
+    status: 503,
+    source: 'arcus',
+    meaning:
+      'Nothing is known of the outcome yet, not even a transaction; settle the same payment again.',
   },
   rateLimited: {
     code: 'rate_limited',

@@ -33,7 +33,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
   it('shows a payment while the page is open, with payer, amount and transaction', async () => {
     const { page, faults, close, wallet } = await openActivity()
     await page.getByText('Nothing to show yet').waitFor()
-    await page.getByText('Live', { exact: true }).waitFor()
     const { body } = await world.pay(url)
     expect(body.success).toBe(true)
     const table = page.getByRole('region', { name: 'Payments' })
@@ -110,7 +109,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
         document.dispatchEvent(new Event('visibilitychange'))
       }, hidden)
-    await page.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('region', { name: 'Payments' }).waitFor()
     await hide(true)
     expect((await world.pay(url)).body.success).toBe(true)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
-import { type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
+import { agreeing, type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, signIn } from './support/console-steps.js'
@@ -29,10 +29,16 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     await connectWallet(page, 'Fern')
     await signIn(page)
     await page.getByRole('navigation', { name: 'Listing' }).getByText('Settings').click()
+    receiver.consent = () => ({ status: 401, body: '' })
     await page.getByLabel('URL to call').fill(receiver.url)
     await page.getByRole('button', { name: 'Sign and add' }).click()
     const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''
     await page.getByText('nothing delivered yet').waitFor()
+    await page.getByText('The receiver answered the challenge with 401.').waitFor()
+    await page.getByText('Not confirmed').waitFor()
+    receiver.consent = agreeing
+    await page.getByRole('button', { name: 'Send the challenge again' }).click()
+    await page.getByText('Active').waitFor()
     const { body } = await world.pay(`${world.strangers.url}/weather`)
     expect(body.success).toBe(true)
     await vi.waitUntil(() => receiver.deliveries.length === 1, { timeout: 20_000 })

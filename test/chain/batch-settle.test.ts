@@ -13,6 +13,13 @@ import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-
 import { startWorld, type World } from '../support/arcus.js'
 
 const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)
+const extensions = {
+  'settlement-status': expect.objectContaining({
+    status: 'completed',
+    paymentId: expect.any(String),
+    statusUrl: expect.stringContaining('/payments/status/'),
+  }),
+}
 let world: World
 
 beforeAll(async () => {
@@ -58,6 +65,7 @@ describe.concurrent('a deposit', () => {
       payer: payer.address,
       amount: '100000',
       extra: { channelState: { ...empty, balance: '100000' } },
+      extensions,
     })
     expect(await balanceOf(payer.address)).toBe(900_000n)
   })
@@ -253,7 +261,7 @@ describe('a claim', () => {
     const channel = await anOpenChannel()
     const body = await channel.claim({ max: '5000', total: '4000' })
     const [first, second] = await Promise.all([settle(body), settle(body)])
-    expect(first).toEqual({ success: true, transaction: hash, network: 'eip155:5042' })
+    expect(first).toEqual({ success: true, transaction: hash, network: 'eip155:5042', extensions })
     expect(second).toEqual(first)
     expect(await settle(body)).toEqual(first)
     expect(await verify(body)).toMatchObject(invalid('batchPayloadType'))
@@ -298,7 +306,7 @@ describe('a payout', () => {
     await settle(await channel.claim({ max: '7000', total: '7000' }))
     const answers = await Promise.all(Array.from({ length: 4 }, () => settle(channel.settle())))
     const expected = { success: true, transaction: hash, network: 'eip155:5042', amount: '7000' }
-    expect(answers[0]).toEqual(expected)
+    expect(answers[0]).toEqual({ ...expected, extensions })
     expect(new Set(answers.map(({ transaction }) => transaction)).size).toBe(1)
     expect(await balanceOf(channel.receiver)).toBe(7_000n)
     expect(await settle(channel.settle())).toMatchObject({
@@ -328,6 +336,7 @@ describe.concurrent('a refund', () => {
           refundNonce: '1',
         },
       },
+      extensions,
     })
     expect(await settle(body)).toEqual(first)
     expect(await balanceOf(channel.payer.address)).toBe(990_000n)

@@ -3,7 +3,11 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { ERC3009_DEPOSIT_COLLECTOR_ADDRESS, x402ExactPermit2ProxyAddress } from '@x402/evm'
+import {
+  ERC3009_DEPOSIT_COLLECTOR_ADDRESS,
+  x402ExactPermit2ProxyAddress,
+  x402UptoPermit2ProxyAddress,
+} from '@x402/evm'
 import { concatHex, type Hex, keccak256, pad, toHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -85,9 +89,11 @@ it('pins x402 code whose address by CREATE2 is the one that x402 names', () => {
   }
   expect(x402Deployments.map(({ address }) => address)).toEqual(
     expect.arrayContaining(
-      [ERC3009_DEPOSIT_COLLECTOR_ADDRESS, x402ExactPermit2ProxyAddress].map((it) =>
-        it.toLowerCase(),
-      ),
+      [
+        ERC3009_DEPOSIT_COLLECTOR_ADDRESS,
+        x402ExactPermit2ProxyAddress,
+        x402UptoPermit2ProxyAddress,
+      ].map((it) => it.toLowerCase()),
     ),
   )
 })

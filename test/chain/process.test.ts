@@ -1,10 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
 import { freePort } from '../../src/devnet/process.js'
+import { call } from '../../src/devnet/rpc.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
 import { compiled } from '../support/scripts.js'
 
@@ -64,4 +69,83 @@ it('the service ends in order when npm, which started it, is killed', async () =
   await says('"serving"')
   child.kill('SIGKILL')
   await says('"drained"')
+})
+
+// The members of a process group are read from /proc.
+describe.runIf(process.platform === 'linux')('the service that npm starts', () => {
+  /** Starts it in a process group of its own, as a terminal or a supervisor does. */
+  async function startByNpm() {
+    const folder = mkdtempSync(join(tmpdir(), 'arcus-npm-'))
+    const start = `"${process.execPath}" "${compiled('src/cli/serve.ts')}" cli/serve`
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { start } }))
+    const env = { ...(await settings()), HOME: folder }
+    const child = spawn('npm', ['start'], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    })
+    const group = child.pid as number
+    onTestFinished(() => {
+      if (membersOf(group).length > 0) process.kill(-group, 'SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    let said = ''
+    child.stdout.on('data', (text) => {
+      said += text
+    })
+    const says = (words: string) =>
+      vi.waitUntil(() => said.includes(words), { timeout: 60_000, interval: 20 })
+    return { child, group, says, said: () => said, url: `http://127.0.0.1:${env.PORT}` }
+  }
+
+  function membersOf(group: number): number[] {
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => {
+        try {
+          const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+          const [state, , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+          return state !== 'Z' && Number(itsGroup) === group
+        } catch {
+          return false
+        }
+      })
+  }
+
+  const untilGone = (group: number) =>
+    vi.waitUntil(() => membersOf(group).length === 0, { timeout: 30_000, interval: 20 })
+
+  it('answers what is in flight when SIGTERM reaches its whole process group', async () => {
+    const { group, says, said, url } = await startByNpm()
+    await says('"serving"')
+    await call(chain.url, 'evm_setAutomine', [false])
+    const body = JSON.stringify(await aSignedPayment())
+    const headers = { 'content-type': 'application/json' }
+    const settling = fetch(`${url}/settle`, { method: 'POST', headers, body })
+    await vi.waitUntil(
+      async () => Number((await call<{ pending: string }>(chain.url, 'txpool_status')).pending) > 0,
+      { timeout: 20_000, interval: 20 },
+    )
+    process.kill(-group, 'SIGTERM')
+    await says('"draining"')
+    // npm is gone meanwhile, and the service has found that out.
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await call(chain.url, 'evm_mine', [])
+    await call(chain.url, 'evm_setAutomine', [true])
+    const answer = (await (await settling).json()) as { success: boolean }
+    expect(answer.success).toBe(true)
+    await untilGone(group)
+    await says('"drained"')
+    expect(said()).not.toContain('leaving at once')
+  })
+
+  it('leaves nothing behind when npm is ended as soon as it has started something', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const { child, group } = await startByNpm()
+      await vi.waitUntil(() => membersOf(group).length > 1, { timeout: 30_000, interval: 1 })
+      child.kill(signal)
+      await untilGone(group)
+    }
+  })
 })

@@ -130,6 +130,7 @@ async function aRelayer() {
     waitForOutcome: createOutcomeWait({
       journal,
       relayers: new Map([[network, relayer]]),
+      settleWaitSeconds: 30,
       now: Date.now,
     }),
     /** Outcomes are kept at once and answered when the gate opens. */

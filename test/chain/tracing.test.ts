@@ -19,6 +19,7 @@ beforeAll(async () => {
       LOG_LEVEL: 'debug',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_TRACES_SAMPLER_ARG: '1',
+      TRUST_PROXY: '1',
     },
     onLine: (line) => lines.push(line),
   })
@@ -38,6 +39,8 @@ const merchantSpan = 'b7ad6b7169203331'
 const headers = (i: number) => ({
   traceparent: `00-${traceId(i)}-${merchantSpan}-01`,
   'x-request-id': `order-${i}`,
+  // A trusted proxy passes it on.
+  'x-forwarded-for': '192.0.2.1',
 })
 const until = <T>(test: () => T) => vi.waitFor(test, { timeout: 30_000, interval: 50 })
 const lookUp = async ({ paymentPayload }: SignedPayment) => {
@@ -97,7 +100,7 @@ describe('the trace of a payment', () => {
   })
 
   it('is left out where its caller says so, and begins here where no caller names one', async () => {
-    const unsampled = { traceparent: `00-${traceId(3)}-${merchantSpan}-00` }
+    const unsampled = { ...headers(3), traceparent: `00-${traceId(3)}-${merchantSpan}-00` }
     await world.post('/settle', await aSignedPayment(), unsampled)
     await world.post('/settle', await aSignedPayment())
     const own = await until(() => {
@@ -107,6 +110,23 @@ describe('the trace of a payment', () => {
     })
     expect(own.parentSpanId).toBeUndefined()
     expect(own.traceId).not.toBe(traceId(3))
+  })
+
+  it('is no choice of strangers: their trace is linked, and neither continued nor left out', async () => {
+    const { 'x-forwarded-for': _, ...strange } = headers(4)
+    await world.post('/verify', await aSignedPayment(), strange)
+    const unsampled = { traceparent: `00-${traceId(4)}-${merchantSpan}-00` }
+    await world.post('/verify', await aSignedPayment(), unsampled)
+    const own = await until(() => {
+      const servers = collector.spans.filter(({ name }) => name === 'POST /verify')
+      expect(servers).toHaveLength(2)
+      return servers
+    })
+    for (const span of own) {
+      expect(span.traceId).not.toBe(traceId(4))
+      expect(span.parentSpanId).toBeUndefined()
+      expect(span.links).toMatchObject([{ traceId: traceId(4), spanId: merchantSpan }])
+    }
   })
 
   it('costs no payment when the collector hangs', async () => {

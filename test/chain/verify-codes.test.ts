@@ -68,6 +68,31 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
     'unsupportedAsset',
     /expected 0x3600/,
   ],
+  ...(['exact', 'permit2'] as const).map((method): (typeof rejections)[number] => [
+    `a payment through Circle Gateway by ${method}`,
+    {
+      requirement: {
+        extra: {
+          name: 'GatewayWalletBatched',
+          version: '1',
+          verifyingContract: '0x77777777DCC4d5a8b6e418fd04d8997ef11000eE',
+          ...(method === 'permit2' && { assetTransferMethod: method }),
+        },
+      },
+    },
+    'unsupportedRail',
+    /paid through Circle Gateway, not settled here/,
+  ]),
+  [
+    'a payment signed for a contract of nobody knows whom',
+    {
+      requirement: {
+        extra: { name: 'USDC', version: '2', verifyingContract: devnetMerchant.address },
+      },
+    },
+    'unsupportedRail',
+    new RegExp(`paid through the contract ${devnetMerchant.address}, not settled here`),
+  ],
   ['no extra', { requirement: { extra: undefined } }, 'missingEip712Domain', /extra\.name/],
   ['a null extra', { requirement: { extra: null } }, 'missingEip712Domain', /USDC/],
   [

@@ -127,7 +127,7 @@ describe('the client', () => {
       path: { id: 'weather-house' },
     })
     expect(text).toContain('Weather of a city')
-    const query = { limit: 101 }
+    const query = { limit: 0 }
     const error = await errorOf(arcus.call('GET /discovery/resources', { query }))
     expect(error).toMatchObject({ code: 'invalid_request', status: 400 })
     expect(error.message).toContain('limit')

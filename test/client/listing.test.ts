@@ -432,3 +432,32 @@ describe('a member that is missing', () => {
     expect(endpoints[0]?.tags.map((tag) => tag.toLowerCase())).toEqual(['ai', 'data'])
   })
 })
+
+describe('the places of a path', () => {
+  const at = (pathParams: unknown, over: Record<string, unknown> = {}) =>
+    ofEndpoint({
+      url: 'https://a.example/users/:id/orders/:order',
+      example: { queryParams: {}, pathParams },
+      ...over,
+    })
+
+  it('have values in the example, some or all', () => {
+    expect(at({ id: '5', order: 'a/b c' })).toBeUndefined()
+    expect(at({ id: '5' })).toBeUndefined()
+    const example = { body: {}, pathParams: { id: '5' } }
+    expect(at({}, { method: 'POST', example })).toBeUndefined()
+  })
+
+  it.each([
+    [{ name: '5' }, '"name", which is no place of the path'],
+    [{ id: '..' }, 'a text for each place'],
+    [{ id: '' }, 'a text for each place'],
+    [{ id: 5 }, 'a text for each place'],
+    [{ id: 'a\u202eb' }, 'must'],
+    ['5', 'must be an object'],
+  ])('are refused with %j', (pathParams, words) => {
+    const refusal = at(pathParams)
+    expect(refusal).toContain('endpoints[0].example.pathParams')
+    expect(refusal).toContain(words)
+  })
+})

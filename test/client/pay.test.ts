@@ -38,7 +38,11 @@ afterAll(async () => {
 
 /** A signer that keeps what it signs. */
 function aSigner(account: Pick<typeof devnetPayer.account, 'address' | 'signTypedData'>) {
-  const signed: { primaryType: string; message: Record<string, unknown> }[] = []
+  const signed: {
+    domain: Record<string, unknown>
+    primaryType: string
+    message: Record<string, unknown>
+  }[] = []
   const signer: PayOptions['signer'] = {
     address: account.address,
     signTypedData(typedData) {
@@ -64,7 +68,7 @@ interface Call {
 }
 
 /** A seller at which every call costs what the terms say, settled by the service. */
-async function aStand(terms: object, extensions?: object) {
+async function aStand(terms: object, extensions?: object, offers: readonly object[] = [{}]) {
   const calls: Call[] = []
   const requirement = {
     scheme: 'exact',
@@ -81,7 +85,12 @@ async function aStand(terms: object, extensions?: object) {
     for await (const chunk of request.setEncoding('utf8')) body += chunk
     const { method, url, headers } = request
     calls.push({ method, url, headers, body })
-    const required = { x402Version: 2, resource: { url: '/' }, accepts: [requirement], extensions }
+    const required = {
+      x402Version: 2,
+      resource: { url: '/' },
+      accepts: offers.map((offer) => ({ ...requirement, ...offer })),
+      extensions,
+    }
     const signature = headers['payment-signature']
     if (signature === undefined) {
       const head = { 'payment-required': encodePaymentRequiredHeader(required as never) }
@@ -191,6 +200,40 @@ describe('pay by Permit2', () => {
   })
 })
 
+describe('pay beside another rail', () => {
+  const verifyingContract = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+  const gateway = { name: 'GatewayWalletBatched', version: '1', verifyingContract }
+
+  it('signs for the token, though Circle Gateway is offered first and for less', async () => {
+    const offers = [{ amount: '5', maxTimeoutSeconds: 604_900, extra: gateway }, {}]
+    const stand = await aStand({}, undefined, offers)
+    const { signer, signed } = aSigner(devnetPayer.account)
+    const paid = await arcus.pay(stand.url, { signer, maxAmount })
+    expect(paid).toMatchObject({ amount: 10_000n, settlement: { success: true } })
+    expect(signed).toMatchObject([{ domain: { verifyingContract: usdc } }])
+  })
+
+  it.each([
+    ['Circle Gateway', { maxTimeoutSeconds: 604_900, extra: gateway }],
+    [
+      'the contract 0x00000000000000000000000000000000000A11cE',
+      {
+        extra: {
+          name: 'USDC',
+          version: '2',
+          verifyingContract: '0x00000000000000000000000000000000000A11cE',
+        },
+      },
+    ],
+  ])('signs nothing where all is paid through %s', async (rail, terms) => {
+    const stand = await aStand(terms)
+    const { signer, signed } = aSigner(devnetPayer.account)
+    const refused = await errorOf(arcus.pay(stand.url, { signer, maxAmount }))
+    expect([refused.code, signed, stand.calls.length]).toEqual(['not_payable', [], 1])
+    expect(refused.message).toContain(`is paid through ${rail}, not settled here.`)
+  })
+})
+
 describe('pay in euros', () => {
   it('takes a limit in euros only', async () => {
     const stand = await aStand({ asset: eurc, extra: { name: 'EURC', version: '2' } })
@@ -234,6 +277,14 @@ describe('pay by every method and body', () => {
         'pt',
       ])
     }
+  })
+
+  it('a route, with the places of its path filled in', async () => {
+    const stand = await aStand({})
+    const pathParams = { id: '5', line: 'a/b' }
+    const paid = await arcus.pay(`${stand.url}users/:id/:line`, { signer, maxAmount, pathParams })
+    expect(paid.settlement?.success).toBe(true)
+    expect(stand.calls.map(({ url }) => url)).toEqual(['/users/5/a%2Fb', '/users/5/a%2Fb'])
   })
 
   it('JSON and text, with parameters beside them', async () => {

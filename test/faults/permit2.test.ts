@@ -217,16 +217,21 @@ it('a payer who drains their balance in front of our transaction fails, and may 
 describe('a node that lies about logs', () => {
   const hidden: Behaviour = async () => ({ result: [] })
 
-  it('and hides how a nonce was used leaves the payment pending, and never failed', async () => {
+  it('and receipts, and hides how a nonce was used, leaves the payment pending and never failed', async () => {
     const payer = await aPayer()
     const nonce = aPermit2Nonce()
     const payment = await payer.pay(nonce)
-    const lift = world.proxy.fault('eth_getLogs', hidden)
+    const lifts = ['eth_getLogs', 'eth_getBlockReceipts'].map((method) =>
+      world.proxy.fault(method, hidden),
+    )
     const settling = settleBehind([payment], () =>
       isExact ? submitAsStranger(world.chainUrl, payment) : payer.act(permit2, invalidation(nonce)),
     )
-    expect((await settling)[0]?.body).toMatchObject({ errorReason: pendingCode })
-    lift()
+    expect((await settling)[0]?.body).toMatchObject({
+      errorReason: pendingCode,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    for (const lift of lifts) lift()
     if (isExact) await expectSettledOnce(payment)
     else {
       await until('it is told', async () => {
@@ -235,6 +240,17 @@ describe('a node that lies about logs', () => {
       })
     }
     await expectLaneGoesOn()
+  })
+
+  it('and hides those of a block is found out by its receipts', async () => {
+    const payer = await aPayer()
+    const nonce = aPermit2Nonce()
+    const payment = await payer.pay(nonce)
+    world.proxy.fault('eth_getLogs', hidden)
+    const [answer] = await settleBehind([payment], () =>
+      isExact ? submitAsStranger(world.chainUrl, payment) : payer.act(permit2, invalidation(nonce)),
+    )
+    expect(answer?.body).toMatchObject(isExact ? { success: true } : { errorReason: usedCode })
   })
 
   it('and shows an equal payment for the one that was cancelled finds nobody who believes it', async () => {

@@ -83,7 +83,7 @@ describe('gas that was burnt', () => {
       'SELECT payer, amount FROM gas_spending',
     )
     const sums = Object.fromEntries(booked.map(({ payer, amount }) => [payer, BigInt(amount)]))
-    expect(sums).toEqual({ '': burnt, wasted: burnt, [liar]: burnt })
+    expect(sums).toEqual({ '': burnt, 'wasted:coded': burnt, [liar]: burnt })
     expect(rowsOf('SELECT * FROM gas_risks')).toEqual([])
   })
 

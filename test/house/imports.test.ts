@@ -6,6 +6,7 @@ const sources = readSources()
 
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
 const belowFeatures = [
+  'async',
   'x402',
   'api',
   'chain',
@@ -26,13 +27,15 @@ const appRooms = [...doctor, 'tracing', 'doctor', 'packages/merchant', 'app.ts',
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
   x402: [],
+  /** Waits, retries and groups, whatever they are about. */
+  async: [],
   config: ['x402'],
-  chain: ['x402'],
-  store: ['x402', 'api'],
+  chain: ['x402', 'async'],
+  store: ['x402', 'async', 'api'],
   /** The forms of all requests and answers. The field rules of a listing are the client's. */
   api: ['x402', 'packages/client'],
-  http: ['x402', 'api', 'config'],
-  relayer: ['x402', 'chain', 'store'],
+  http: ['x402', 'async', 'api', 'config'],
+  relayer: ['x402', 'async', 'chain', 'store'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   // The operator's own merchant uses the package that every merchant installs.
   hosted: [...belowFeatures, 'packages/merchant'],

@@ -111,7 +111,9 @@ describe('GET /api/merchants', () => {
         payTo: getAddress(payTo),
         official: false,
         partner: false,
-        claimed: true,
+        claimed: false,
+        payToProof: null,
+        warnings: [{ path: 'payTo', code: 'pay_to_unproven' }],
         identity: null,
       },
     ])
@@ -206,7 +208,7 @@ describe('GET /api/merchants', () => {
       await uncached.close()
     })
 
-    it.each(['sort=best', 'limit=0', 'limit=1001', 'sort=calls&sort=new'])(
+    it.each(['sort=best', 'limit=0', 'limit=many', 'sort=calls&sort=new'])(
       'refuses %s',
       async (it) => {
         expect((await ask(`/api/merchants?${it}`)).statusCode).toBe(400)

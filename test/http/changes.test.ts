@@ -130,8 +130,7 @@ describe('GET /discovery/changes', () => {
     ['since=now', 'since must be an integer from 0'],
     ['since=0&since=1', 'since must be given once'],
     ['since=1', 'since must be an integer from 0 to 0, the last change there is'],
-    ['limit=0', 'limit must be an integer from 1 to 100'],
-    ['limit=101', 'limit must be an integer from 1 to 100'],
+    ['limit=0', 'limit must be an integer from 1 on'],
   ])('refuses %s by name and limit', async (query, message) => {
     const response = await get(`/discovery/changes?${query}`)
     expect(response.statusCode).toBe(400)

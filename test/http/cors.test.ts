@@ -40,6 +40,12 @@ describe('cross-origin access', () => {
     const preflight = await app.inject({ method: 'OPTIONS', url, headers })
     expect(preflight.statusCode).toBe(405)
     expect(preflight.headers['access-control-allow-origin']).toBeUndefined()
+    for (const method of ['GET', 'HEAD', 'PUT'] as const) {
+      const other = await app.inject({ method, url, headers })
+      expect(other.statusCode).toBe(405)
+      expect(other.headers).not.toHaveProperty('access-control-allow-origin')
+      expect(other.headers).not.toHaveProperty('access-control-expose-headers')
+    }
   })
 
   it.each([

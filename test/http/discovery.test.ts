@@ -50,6 +50,25 @@ describe('GET /discovery/resources', () => {
     expect(await total(`?offset=${Number.MAX_SAFE_INTEGER}`)).toBe(45)
   })
 
+  it.each(['101', '1000', '9007199254740993', '9'.repeat(400)])(
+    'gives a crawler that asks for %s items a hundred, and says so',
+    async (limit) => {
+      await save(store, {}, numbered(101))
+      for (const offset of [0, 100]) {
+        const response = await get(`/discovery/resources?limit=${limit}&offset=${offset}`)
+        expect(response.statusCode).toBe(200)
+        const { items, pagination } = response.json()
+        expect(items).toHaveLength(offset === 0 ? 100 : 1)
+        expect(pagination).toEqual({ limit: 100, offset, total: 101 })
+      }
+      const found = (await get(`/discovery/search?query=x&limit=${limit}`)).json()
+      expect(found.pagination.limit).toBe(100)
+      for (const route of ['/discovery/changes', '/api/endpoints']) {
+        expect((await get(`${route}?limit=${limit}`)).statusCode).toBe(200)
+      }
+    },
+  )
+
   it('has one type of resource', async () => {
     await save(store, {}, numbered(2))
     expect(await titles('?type=http')).toEqual(numbers(0, 2))
@@ -137,23 +156,24 @@ describe('GET /discovery/resources', () => {
   })
 
   it.each([
-    ['limit=0', 'limit must be an integer from 1 to 100.'],
-    ['limit=101', 'limit must be an integer from 1 to 100.'],
-    ['limit=-1', 'limit must be an integer from 1 to 100.'],
-    ['limit=1.5', 'limit must be an integer from 1 to 100.'],
-    ['limit=1e1', 'limit must be an integer from 1 to 100.'],
-    ['limit=0x10', 'limit must be an integer from 1 to 100.'],
-    ['limit=%2B5', 'limit must be an integer from 1 to 100.'],
-    ['limit=%205', 'limit must be an integer from 1 to 100.'],
-    ['limit=NaN', 'limit must be an integer from 1 to 100.'],
-    ['limit=abc', 'limit must be an integer from 1 to 100.'],
-    ['limit=', 'limit must be an integer from 1 to 100.'],
-    ['limit=99999999999999999999', 'limit must be an integer from 1 to 100.'],
+    ['limit=0', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=-1', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=1.5', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=1e1', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=0x10', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=%2B5', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=%205', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=NaN', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=abc', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
+    ['limit=', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
     [
       'limit=5&limit=6',
-      'limit must be given once, as limit=…; it must be an integer from 1 to 100.',
+      'limit must be given once, as limit=…; it must be an integer from 1 on; above 100 it counts as 100.',
     ],
-    ['limit[]=5', 'limit must be given once, as limit=…; it must be an integer from 1 to 100.'],
+    [
+      'limit[]=5',
+      'limit must be given once, as limit=…; it must be an integer from 1 on; above 100 it counts as 100.',
+    ],
     [
       'merchant[0]=a',
       'merchant must be given once, as merchant=…; it must be at most 200 characters.',
@@ -379,7 +399,6 @@ describe('GET /discovery/search', () => {
     ['query=%20', 'query is required: words to look for, at most 200 characters.'],
     [`query=${'x'.repeat(201)}`, 'query must be at most 200 characters.'],
     ['query=x&query=y', 'query must be given once, as query=…; it must be at most 200 characters.'],
-    ['query=x&limit=101', 'limit must be an integer from 1 to 100.'],
     [
       'query=x&method=TRACE',
       'method must be GET or HEAD or POST or PUT or PATCH or DELETE or MCP.',

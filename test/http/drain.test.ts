@@ -177,12 +177,37 @@ describe('the drain', () => {
     await entered
     source.emit('SIGINT', 'SIGINT')
     source.emit('SIGTERM', 'SIGTERM')
+    source.emit('orphaned')
+    expect(exits).toEqual([])
+    await wait(1_050)
+    source.emit('SIGTERM', 'SIGTERM')
+    source.emit('orphaned')
     expect(exits).toEqual([])
     source.emit('SIGINT', 'SIGINT')
     expect(exits).toEqual([1])
     expect(events).toEqual([])
     release()
     await inFlight
+  })
+
+  it('takes the same signal within a second for one, as a process group gets it through npm as well', async () => {
+    const { url, entered, source, exits, exited, release } = await aDrainingServer()
+    const agent = new Agent()
+    const inFlight = get(`${url}/slow`, agent)
+    await entered
+    for (let i = 0; i < 3; i++) source.emit('SIGTERM', 'SIGTERM')
+    await wait(300)
+    source.emit('SIGTERM', 'SIGTERM')
+    expect(exits).toEqual([])
+    release()
+    expect([await inFlight, await exited]).toEqual([200, 0])
+  })
+
+  it('begins as well when whatever started the process is gone', async () => {
+    const { source, exited, events } = await aDrainingServer()
+    source.emit('orphaned')
+    expect(await exited).toBe(0)
+    expect(events).toEqual(['closed'])
   })
 
   it('exits 1 when the resources do not close', async () => {

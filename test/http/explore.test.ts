@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exploreAnswer } from '../../src/api/explore.js'
 import { createExploreFigures } from '../../src/directory/explore/figures.js'
 import { exploreRoutes } from '../../src/directory/explore/routes.js'
@@ -213,5 +213,42 @@ it('counts a merchant once for each tag of what is listed, and finds those that 
       { tag: 'sea', merchants: 1 },
     ],
     mostPaid: ['a', 'b'],
+  })
+})
+
+describe('a crowd of followers', () => {
+  const opened: Awaited<ReturnType<typeof follow>>[] = []
+  afterEach(() => {
+    for (const { stop } of opened.splice(0)) stop()
+  })
+  const open = async (from: string) => {
+    const one = await follow(from)
+    opened.push(one)
+    return one
+  }
+  const openCount = () => opened.filter(({ isOver, response }) => response.ok && !isOver).length
+
+  it.each<[string, (block: number, host: number) => string, string]>([
+    ['of IPv4', (block, host) => `203.0.${block}.${host}`, '192.0.2.1'],
+    // A /44 has sixteen /48, and each of them any number of addresses.
+    [
+      'of IPv6',
+      (block, host) => `2001:db8:${(0x100 + block).toString(16)}:${host}::1`,
+      '2001:db9::1',
+    ],
+  ])('%s from one network leaves places for everybody else', async (_, addressOf, honest) => {
+    for (let block = 0; block < 16; block++) {
+      for (let host = 0; host < 4; host++) {
+        await Promise.all(Array.from({ length: 8 }, () => open(addressOf(block, host))))
+      }
+    }
+    await vi.waitFor(() => expect(openCount()).toBe(400))
+    const visitor = await open(honest)
+    expect(visitor.response.status).toBe(200)
+    await Promise.all(Array.from({ length: 40 }, (_, n) => open(addressOf(n % 10, 100 + n))))
+    await vi.waitFor(() => expect(openCount()).toBe(400))
+    expect(visitor.isOver).toBe(false)
+    // The first of that network gave their places up.
+    expect(opened[0]?.isOver).toBe(true)
   })
 })

@@ -1,10 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SESSION_COOKIE } from '../../src/api/session.js'
 import { startGasWatch } from '../../src/app/gas-watch.js'
 import { hookRoutes } from '../../src/directory/events/hook-routes.js'
 import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
@@ -32,7 +32,13 @@ import {
   network,
   startSeconds,
 } from '../support/a-directory.js'
-import { type Delivery, type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
+import {
+  agreeing,
+  type Delivery,
+  type Receiver,
+  refusalOf,
+  startReceiver,
+} from '../support/a-receiver.js'
 
 const owner = anAccount()
 const ownerAddress = owner.address.toLowerCase() as Address
@@ -52,7 +58,7 @@ beforeEach(async () => {
   stores = openSqliteStores(':memory:')
   clock = { ms: startSeconds * 1_000 }
   const now = () => clock.ms
-  sessions = createSessions(createMemorySessions(), now)
+  sessions = createSessions(createMemorySessions(), now, 'http://localhost')
   rules = { allowPrivateHosts: true, ownOrigins: ['https://arcus.example'] }
   receiver = await startReceiver()
   senders = []
@@ -128,16 +134,23 @@ async function put(action: 'hook.set' | 'hook.delete', payload: object) {
   return { status: answer.statusCode, body: answer.json() }
 }
 
-/** Makes a hook and gives its id and its secret. */
-async function make(over: object = {}): Promise<{ id: string; secret: string }> {
+/** Makes a hook and gives its id and its secret; its receiver agrees, unless it is to be asked. */
+async function make(over: object = {}, isAsked = false): Promise<{ id: string; secret: string }> {
   const { status, body } = await write('hook.set', aHook(over))
   expect(status).toBe(200)
+  if (!isAsked) await agree(body.id)
   return body
+}
+
+/** Notes that the receiver of a hook answered the challenge. */
+async function agree(id: string): Promise<void> {
+  const hook = await stores.hooks.take(id, 'asker', clock.ms, clock.ms)
+  if (hook !== undefined) await stores.hooks.confirm(hook, 'asker', clock.ms)
 }
 
 async function list(as: Address = ownerAddress) {
   const { id } = await sessions.open(as, { caller: as, block: as })
-  const headers = { cookie: `${SESSION_COOKIE}=${id}` }
+  const headers = { cookie: `arcus_session=${id}` }
   const answer = await app.inject({ url: path, headers })
   return { status: answer.statusCode, body: answer.json(), text: answer.body }
 }
@@ -165,7 +178,7 @@ describe('a webhook', () => {
     const { body, text } = await list()
     expect(body.hooks).toHaveLength(2)
     expect(body.hooks.find(({ id }: { id: string }) => id === made.id)).toMatchObject({
-      ...{ url, types: ['price.drift'], state: 'active', failures: 0, lastError: null },
+      ...{ url, types: ['price.drift'], state: 'unconfirmed', failures: 0, lastError: null },
     })
     expect(text).not.toContain(made.secret.slice(6))
     expect((await write('hook.delete', { id: other.id })).body).toEqual({ id: other.id })
@@ -325,6 +338,8 @@ describe('a delivery', () => {
       })
     expect((await replay(null)).status).toBe(200)
     await patiently(() => expect(keys().slice(calls)).toEqual(['1:200', '2:200', '3:200']))
+    // Whoever was parked is asked again.
+    expect(receiver.challenges).toHaveLength(1)
     const [first] = receiver.deliveries
     expect((await replay(first?.event.cursor)).status).toBe(200)
     await patiently(() => expect(keys().slice(calls + 3)).toEqual(['2:200', '3:200']))
@@ -397,7 +412,8 @@ async function startSlowReceiver() {
     }
     waiting.push({ path, key: JSON.parse(text).data.key, end })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // All of 127.0.0.0/8 leads here.
+  await new Promise<void>((resolve) => server.listen(0, resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     waiting,
@@ -409,40 +425,64 @@ async function startSlowReceiver() {
   }
 }
 
+/** Makes a hook of an owner with a listing of their own; its receiver agreed. Gives the id of the listing. */
+async function setHookOf(owner: Address, id: string, url: string, listing = `of ${owner}`) {
+  if ((await stores.listings.findMerchant(listing)) === undefined) {
+    await stores.listings.saveByOperator(merchantOf(listing, owner), [], 1)
+  }
+  const nonce = `0x${randomBytes(32).toString('hex')}` as const
+  await stores.hooks.set(
+    { merchantId: listing, owner, nonce, deadline: startSeconds },
+    {
+      ...{ id, merchantId: listing, url, types: ['payment.settled'] as const },
+      ...{ seed: '00', keyId: '' },
+    },
+    { since: null, most: 100, now: clock.ms },
+  )
+  await agree(id)
+  return listing
+}
+
+const anOwner = (i: number) => `0x${String(i).padStart(40, '0')}` as Address
+
+async function happenTo(listings: readonly string[], key: string): Promise<void> {
+  const at = clock.ms
+  const events = listings.map((merchantId) => ({
+    ...({ merchantId, type: 'payment.settled', key: `${key} ${merchantId}`, at } as const),
+    data: JSON.stringify({ key }),
+  }))
+  await stores.events.keep(events, [])
+}
+
 describe('twenty quick hooks beside eight slow ones', () => {
   it('hear of everything while the slow ones hold their calls, which then hear of it too', async () => {
+    // Each has an owner, and the slow ones have names of their own for one address.
     const held = await startSlowReceiver()
-    const setHook = (i: number, url: string) =>
-      stores.hooks.set(
-        {
-          ...{ merchantId: 'weather', owner: ownerAddress, deadline: startSeconds },
-          nonce: `0x${String(i).padStart(64, '0')}`,
-        },
-        {
-          ...{ id: `hook_${i}`, merchantId: 'weather', url, types: ['payment.settled'] as const },
-          ...{ seed: '00', keyId: '' },
-        },
-        { since: null, most: 100, now: clock.ms },
-      )
+    const all: string[] = []
     // The slow ones are due first.
-    for (let i = 0; i < 8; i++) await setHook(i, `${held.url}/${i}`)
+    for (let i = 0; i < 8; i++) {
+      const url = `${held.url.replace('127.0.0.1', `127.0.0.${i + 2}`)}/${i}`
+      all.push(await setHookOf(anOwner(i), `hook_${i}`, url))
+    }
     clock.ms++
-    for (let i = 8; i < 28; i++) await setHook(i, `${receiver.url}/${i}`)
+    for (let i = 8; i < 28; i++) {
+      all.push(await setHookOf(anOwner(i), `hook_${i}`, `${receiver.url}/${i}`))
+    }
     await startSender()
     const slowKeys = () => held.waiting.map(({ key }) => key)
 
-    await happen('1')
+    await happenTo(all, '1')
     await patiently(() => expect(receiver.deliveries).toHaveLength(20))
     expect(slowKeys()).toEqual(Array(8).fill('1'))
 
     // Now they are known to be slow, and get four places between them.
     for (const { end } of held.waiting.splice(0)) end()
     await patiently(async () => {
-      const all = await stores.hooks.ofMerchant('weather')
-      expect(all.filter(({ nextAt }) => nextAt !== null)).toEqual([])
+      const hooks = await Promise.all(all.map((id) => stores.hooks.ofMerchant(id)))
+      expect(hooks.flat().filter(({ nextAt }) => nextAt !== null)).toEqual([])
     })
     held.most.ofAll = 0
-    await happen('2')
+    await happenTo(all, '2')
     await patiently(() => expect(receiver.deliveries).toHaveLength(40))
     await patiently(() => expect(slowKeys()).toEqual(Array(4).fill('2')))
     const told = new Set<string>()
@@ -455,6 +495,265 @@ describe('twenty quick hooks beside eight slow ones', () => {
     })
     expect(held.most).toEqual({ ofOne: 1, ofAll: 4 })
     held.close()
+  })
+})
+
+describe('many hooks of one owner', () => {
+  it('have two places, whatever the names of their hosts, and hold up nobody else', async () => {
+    const held = await startSlowReceiver()
+    const [greedy, honest] = [anOwner(1), anOwner(2)]
+    const listings: string[] = []
+    for (let i = 0; i < 25; i++) {
+      const url = `${held.url.replace('127.0.0.1', `127.0.0.${i + 2}`)}/${i}`
+      const listing = `greedy ${Math.floor(i / 5)}`
+      if (!listings.includes(listing)) listings.push(listing)
+      await setHookOf(greedy, `hook_g${i}`, url, listing)
+    }
+    clock.ms++
+    const own = await setHookOf(honest, 'hook_honest', receiver.url)
+    await startSender()
+    for (const key of ['1', '2', '3']) await happenTo([...listings, own], key)
+    await patiently(() => expect(keys()).toEqual(['1:204', '2:204', '3:204']))
+    expect(held.most.ofAll).toBe(2)
+    held.close()
+  })
+
+  it('on the host that others use too hold up nobody', async () => {
+    const held = await startSlowReceiver()
+    for (let i = 0; i < 10; i++) await setHookOf(anOwner(1), `hook_g${i}`, `${held.url}/slow${i}`)
+    clock.ms++
+    const own = await setHookOf(anOwner(2), 'hook_honest', `${held.url}/honest`)
+    await startSender()
+    await happenTo([`of ${anOwner(1)}`, own], '1')
+    await patiently(() => expect(held.waiting.map(({ path }) => path)).toContain('/honest'))
+    expect(held.waiting.length).toBeLessThanOrEqual(3)
+    held.close()
+  })
+
+  it('of many owners take turns: who comes last waits for one turn of each', async () => {
+    const seen: string[] = []
+    const busy = await startReceiver(({ event }) => {
+      seen.push(event.data.key)
+      return 204
+    })
+    const greedy = Array.from({ length: 12 }, (_, i) => anOwner(i + 10))
+    for (const owner of greedy) {
+      for (let i = 0; i < 4; i++) await setHookOf(owner, `hook_${owner}${i}`, `${busy.url}/${i}`)
+    }
+    clock.ms++
+    const own = await setHookOf(anOwner(2), 'hook_honest', receiver.url)
+    await happenTo(
+      greedy.map((owner) => `of ${owner}`),
+      'greedy',
+    )
+    await happenTo([own], 'honest')
+    await startSender()
+    await patiently(() => expect(receiver.deliveries).toHaveLength(1))
+    // Of 48 hooks that were due before it, those of one round went first.
+    expect(seen.length).toBeLessThan(30)
+    busy.close()
+  })
+
+  it('are paced: a receiver gets no more than twenty deliveries in a second', async () => {
+    const times: number[] = []
+    receiver.answer = () => {
+      times.push(performance.now())
+      return 204
+    }
+    for (let i = 0; i < 5; i++) await setHookOf(anOwner(1), `hook_${i}`, `${receiver.url}/${i}`)
+    for (let i = 0; i < 8; i++) await happenTo([`of ${anOwner(1)}`], `${i}`)
+    await startSender()
+    await patiently(() => expect(times).toHaveLength(40))
+    // The first needs no wait; a machine that pauses moves two closer together, and not all of them.
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(39 * 50 - 200)
+  })
+})
+
+describe('a challenge', () => {
+  const state = async () => (await list()).body.hooks[0]
+
+  it('is sent when a hook is set, signed as everything is, and nothing else is sent before its answer', async () => {
+    const { secret } = await make({}, true)
+    receiver.consent = () => ({ status: 401, body: 'who are you?' })
+    await startSender()
+    for (const key of ['1', '2']) await happen(key)
+    await patiently(() => expect(receiver.challenges).toHaveLength(1))
+    await patiently(async () =>
+      expect(await state()).toMatchObject({
+        ...{ state: 'unconfirmed', failures: 1 },
+        lastError: 'The receiver answered the challenge with 401.',
+        nextAt: new Date(clock.ms + 5_000).toISOString(),
+      }),
+    )
+    const [asked] = receiver.challenges as [Delivery]
+    expect(refusalOf(asked, secret, startSeconds)).toBeUndefined()
+    expect(asked.event).toEqual({
+      id: asked.headers['webhook-id'],
+      type: 'challenge',
+      timestamp: new Date(clock.ms).toISOString(),
+      challenge: expect.stringMatching(/^[\w-]{32}$/),
+    })
+    receiver.consent = agreeing
+    clock.ms += 5_000
+    await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
+    await patiently(async () =>
+      expect(await state()).toMatchObject({ state: 'active', failures: 0, lastError: null }),
+    )
+    const [, again] = receiver.challenges
+    expect(again?.event.challenge).not.toBe(asked.event.challenge)
+  })
+
+  it.each([
+    ['nothing', () => ({ status: 204, body: '' }), /with 204, and without its text/],
+    ['the text with a wrong status', aRefusal, /challenge with 403\.$/],
+    ['the whole request, as an echo does', anEcho, /sent the whole challenge back/],
+    ['the start of the request', cutEcho, /sent the whole challenge back/],
+    ['too much', flooding, /above 4 KiB/],
+    ['another text', () => ({ status: 200, body: 'ok' }), /without its text/],
+  ])('that is answered with %s is not answered', async (_, consent, reason) => {
+    await make({}, true)
+    receiver.consent = consent
+    await happen('1')
+    await startSender()
+    await patiently(async () =>
+      expect(await state()).toMatchObject({
+        ...{ state: 'unconfirmed', failures: 1, deliveredAt: null },
+        lastError: expect.stringMatching(reason),
+      }),
+    )
+    expect(receiver.deliveries).toEqual([])
+  })
+
+  it.each([
+    ['the text', ({ event }: Delivery) => event.challenge],
+    ['the text with white space', ({ event }: Delivery) => `\n  ${event.challenge}\r\n`],
+    ['JSON', ({ event }: Delivery) => JSON.stringify({ challenge: event.challenge })],
+  ])('may be answered with %s', async (_, bodyOf) => {
+    await make({}, true)
+    receiver.consent = (delivery) => ({ status: 202, body: bodyOf(delivery) })
+    await happen('1')
+    await startSender()
+    await patiently(() => expect(keys()).toEqual(['1:204']))
+  })
+
+  it('is sent ten times, and then not until the owner sets the hook again', async () => {
+    const { id } = await make({}, true)
+    receiver.consent = () => ({ status: 500, body: '' })
+    await startSender()
+    for (let tries = 1; tries <= 10; tries++) {
+      await patiently(async () => expect(await state()).toMatchObject({ failures: tries }))
+      const { nextAt } = await state()
+      expect(nextAt === null).toBe(tries === 10)
+      if (nextAt !== null) clock.ms = Date.parse(nextAt)
+    }
+    await happen('1')
+    clock.ms += 30 * DAY_MS
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(receiver.challenges).toHaveLength(10)
+    expect(await state()).toMatchObject({ state: 'unconfirmed', nextAt: null })
+    receiver.consent = agreeing
+    const issuedAt = Math.floor(clock.ms / 1_000)
+    const message = { issuedAt, deadline: issuedAt + 600 }
+    expect((await write('hook.set', aHook({ id }), owner, message)).status).toBe(200)
+    await patiently(() => expect(keys()).toEqual(['1:204']))
+    expect(receiver.deliveries[0]?.event.data).toEqual({ key: '1' })
+  })
+
+  it('ends at once where the receiver is gone', async () => {
+    await make({}, true)
+    receiver.consent = () => ({ status: 410, body: '' })
+    await startSender()
+    await patiently(async () =>
+      expect(await state()).toMatchObject({ state: 'unconfirmed', failures: 1, nextAt: null }),
+    )
+  })
+
+  it('is for one URL: another one, set while it is under way, has agreed to nothing', async () => {
+    const { id } = await make({}, true)
+    const victim = await startReceiver()
+    victim.consent = () => ({ status: 404, body: '' })
+    receiver.consent = async (delivery) => {
+      await write('hook.set', aHook({ id, url: victim.url }))
+      return agreeing(delivery)
+    }
+    await happen('1')
+    await startSender()
+    await patiently(() => expect(victim.challenges).toHaveLength(1))
+    await patiently(async () =>
+      expect(await state()).toMatchObject({ url: victim.url, failures: 1 }),
+    )
+    expect((await state()).state).toBe('unconfirmed')
+    expect([...receiver.deliveries, ...victim.deliveries]).toEqual([])
+    victim.close()
+  })
+
+  it('goes to a host once a second at most, and holds up no delivery', async () => {
+    const times: number[] = []
+    const victim = await startReceiver()
+    victim.consent = () => {
+      times.push(performance.now())
+      return { status: 200, body: '' }
+    }
+    for (let i = 0; i < 30; i++) {
+      await stores.listings.saveByOperator(merchantOf(`m${i}`, anOwner(i)), [], 1)
+      const nonce = `0x${String(i).padStart(64, '0')}` as const
+      await stores.hooks.set(
+        { merchantId: `m${i}`, owner: anOwner(i), nonce, deadline: startSeconds },
+        {
+          ...{ id: `hook_${i}`, merchantId: `m${i}`, url: `${victim.url}/${i}` },
+          ...{ types: ['payment.settled'] as const, seed: '00', keyId: '' },
+        },
+        { since: null, most: 9, now: clock.ms },
+      )
+    }
+    clock.ms++
+    const own = await setHookOf(anOwner(99), 'hook_honest', receiver.url)
+    await startSender()
+    await happenTo([own], '1')
+    await patiently(() => expect(keys()).toEqual(['1:204']))
+    await patiently(() => expect(times.length).toBeGreaterThanOrEqual(3))
+    const gaps = times.slice(1).map((at, i) => at - (times[i] as number))
+    expect(Math.min(...gaps)).toBeGreaterThan(900)
+    victim.close()
+  })
+})
+
+function aRefusal({ event }: Delivery) {
+  return { status: 403, body: event.challenge as string }
+}
+
+function anEcho({ text }: Delivery) {
+  return { status: 200, body: `<pre>${text}</pre>` }
+}
+
+function cutEcho({ text, event }: Delivery) {
+  return { status: 200, body: text.slice(0, text.indexOf(event.challenge) + 32) }
+}
+
+function flooding({ event }: Delivery) {
+  return { status: 200, body: `${event.challenge}${'x'.repeat(5_000)}` }
+}
+
+describe('a replay', () => {
+  it('is possible once in ten minutes, for all webhooks of an owner', async () => {
+    for (const key of ['1', '2']) await happen(key)
+    const first = await make({ since: 0 })
+    const set = (over: object) => {
+      const issuedAt = Math.floor(clock.ms / 1_000)
+      return write('hook.set', aHook(over), owner, { issuedAt, deadline: issuedAt + 600 })
+    }
+    const refused = await set({ since: 0 })
+    expect([refused.status, refused.body.error]).toEqual([429, 'replayed_recently'])
+    expect(refused.body.message).toMatch(/once in ten minutes.*try again in 600 seconds/)
+    await startSender()
+    await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
+    expect((await set({ id: first.id, since: 0 })).status).toBe(429)
+    expect((await set({ id: first.id })).status).toBe(200)
+    await write('hook.delete', { id: first.id })
+    expect((await set({ since: 0 })).status).toBe(429)
+    clock.ms += 600_000
+    expect((await set({ since: 0 })).status).toBe(200)
+    await patiently(() => expect(keys().slice(2)).toEqual(['1:204', '2:204']))
   })
 })
 

@@ -412,8 +412,8 @@ describe('the probes of a save', () => {
     })
     expect(state.nextProbeAt).toBeGreaterThan(startSeconds)
     expect(response.json().warnings).toMatchObject([
-      { path: 'endpoints[0]', code: 'unverified' },
       { path: 'payTo', code: 'pay_to_unproven' },
+      { path: 'endpoints[0]', code: 'unverified' },
     ])
   })
 
@@ -449,6 +449,58 @@ describe('the probes of a save', () => {
     const another = await aSignedWrite(other, { message: { merchantId: 'third' } })
     expect((await send(directory, another, 'third')).statusCode).toBe(201)
   })
+
+  it('are bounded for fresh keys of one block of addresses, also where their schemas are refused', async () => {
+    await directory.close()
+    directory = await startDirectory({ capacity: 2, refillMs: 2_000 })
+    const inputSchema = { type: 'object', $ref: '#' }
+    const body = aListing({ endpoints: [anEndpoint({ inputSchema })] })
+    const save = async (remoteAddress: string, listing?: ReturnType<typeof aListing>) => {
+      const payload = await aSignedWrite(anAccount(), listing ? { body: listing } : {})
+      const url = '/api/merchants/weather'
+      const answer = await directory.app.inject({ method: 'PUT', url, payload, remoteAddress })
+      return answer.json().error ?? answer.statusCode
+    }
+    const answers = []
+    for (let n = 1; n <= 8; n++) answers.push(await save(`203.0.113.${n}`, body))
+    expect(answers).toEqual([
+      ...Array(6).fill('invalid_listing'),
+      ...Array(2).fill('too_many_saves'),
+    ])
+    expect(await save('198.51.100.1')).toBe(201)
+  })
+})
+
+it('an honest save is answered before those whose schemas were made to take for ever', async () => {
+  const doubling: Record<string, unknown> = { d60: { type: 'string' } }
+  for (let level = 0; level < 60; level++) {
+    const next = { $ref: `#/$defs/d${level + 1}` }
+    doubling[`d${level}`] = { anyOf: [next, next] }
+  }
+  const evil = { type: 'object', $defs: doubling, $ref: '#/$defs/d0' }
+  const order: string[] = []
+  const save = async (id: string, schemas: Record<string, unknown>[]) => {
+    const endpoints = schemas.map((inputSchema, n) =>
+      anEndpoint({ url: `https://api.example.com/${id}/${n}`, inputSchema }),
+    )
+    const message = { merchantId: id }
+    const request = await aSignedWrite(anAccount(), { body: aListing({ endpoints }), message })
+    return async () => {
+      const answer = await send(directory, request, id)
+      order.push(`${id} ${answer.statusCode}`)
+      return answer.json()
+    }
+  }
+  // Thirty good schemas go before the bad one, so each of these saves takes thirty turns.
+  const good = { type: 'object', properties: { city: { type: 'string', pattern: '^[A-Z]' } } }
+  const slow = await Promise.all(
+    ['evil-a', 'evil-b', 'evil-c'].map((id) => save(id, [...Array(30).fill(good), evil])),
+  )
+  const honest = await save('honest', [good])
+  const answers = await Promise.all([...slow, honest].map((send) => send()))
+  expect(order[0]).toBe('honest 201')
+  expect(order.slice(1)).toEqual(expect.arrayContaining(['evil-a 400', 'evil-b 400', 'evil-c 400']))
+  expect(answers[0].message).toMatch(/endpoints\[30\].inputSchema .* takes too much work to check/)
 })
 
 describe('the quota of writes', () => {
@@ -851,8 +903,7 @@ describe('the history', () => {
   })
 
   it.each([
-    ['limit=0', 'limit must be an integer from 1 to 100'],
-    ['limit=101', 'limit must be an integer from 1 to 100'],
+    ['limit=0', 'limit must be an integer from 1 on; above 100 it counts as 100'],
     ['after=-1', 'after must be'],
     ['after=1&after=2', 'after must be'],
   ])('names the wrong parameter and its limit: %s', async (query, message) => {

@@ -214,7 +214,14 @@ describe('search engines', () => {
   })
 
   it('find 120,000 merchants in an index and three files, each once', async () => {
-    const unsorted = { evidence: NO_EVIDENCE, since: 0, price: 0, asset: '', currency: null }
+    const unsorted = {
+      isLast: false,
+      evidence: NO_EVIDENCE,
+      since: 0,
+      price: 0,
+      asset: '',
+      currency: null,
+    }
     const ids = Array.from({ length: 120_000 }, (_, i) => `m${i}`)
     const blocks = Array.from({ length: 171 }, (_, i) => ({
       pieces: ids

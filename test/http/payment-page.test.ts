@@ -13,6 +13,7 @@ async function serve(answerPage?: AnswerPage) {
     byNonce: async () => undefined,
     recordOf: async () => undefined,
     byTransaction: async () => [],
+    byId: async () => undefined,
   }
   paymentRoutes(app, nothing, async () => undefined, answerPage)
   return app

@@ -14,6 +14,53 @@ async function open(options: EdgesOptions) {
 
 const verify = { method: 'POST', url: '/verify', payload: {} } as const
 
+describe('the caller behind a proxy', () => {
+  /** Sends six requests with what the proxy writes, past an allowance of five. */
+  async function statuses(trustProxy: boolean | number | string[], write: (i: number) => string) {
+    const app = await open({ rateLimitMax: 5, trustProxy })
+    const codes = []
+    for (let i = 0; i < 6; i++) {
+      const headers = { 'x-forwarded-for': write(i) }
+      codes.push((await app.inject({ url: '/api/merchants', headers })).statusCode)
+    }
+    return codes
+  }
+  const asOne = [200, 200, 200, 200, 200, 429]
+
+  it.each([
+    ['an address with a port', (i: number) => `9.9.9.7:${1_000 + i}`],
+    ['an IPv6 address with a port', (i: number) => `[2001:db8:1:2::1]:${1_000 + i}`],
+    [
+      'an IPv6 address in brackets or not',
+      (i: number) => (i % 2 ? '[2001:db8::1]' : '2001:db8::1'),
+    ],
+    ['an address with a zone', (i: number) => `fe80::1%eth${i}`],
+    ['IPv4 in every spelling', (i: number) => (i % 2 ? '::ffff:0909:0909' : '9.9.9.9')],
+    ['another address before its own', (i: number) => `1.2.3.${i}, 9.9.9.8:${i}`],
+    ['a text that is no address', (i: number) => `unknown${i}`],
+    ['an address before such a text', (i: number) => `1.2.3.${i}, _hidden`],
+    ['an empty part after it', (i: number) => `1.2.3.${i}, `],
+    ['a port alone', (i: number) => `:${1_000 + i}`],
+    ['IPv4 in brackets', (i: number) => `[1.2.3.${i}]`],
+  ])('is one caller, whatever the proxy writes: %s', async (_, write) => {
+    expect(await statuses(1, write)).toEqual(asOne)
+    expect(await statuses(['127.0.0.1'], write)).toEqual(asOne)
+  })
+
+  it('is believed no word beyond a text that is no address, even where every proxy is trusted', async () => {
+    expect(await statuses(true, (i) => `1.2.3.${i}, unknown, 9.9.9.9`)).toEqual(asOne)
+    expect(
+      await statuses(['127.0.0.1', '10.0.0.0/8'], (i) => `1.2.3.${i}, unknown, 10.0.0.1`),
+    ).toEqual(asOne)
+  })
+
+  it('is the one that the named proxies saw, with ports or without', async () => {
+    const codes = await statuses(['127.0.0.1', '10.0.0.0/8'], (i) => `1.2.3.${i}:80, 10.0.0.1:${i}`)
+    expect(codes).toEqual(Array(6).fill(200))
+    expect(await statuses(false, (i) => `1.2.3.${i}`)).toEqual(asOne)
+  })
+})
+
 describe('the rate limit', () => {
   it('refuses the request past the allowance with 429 in shape and Retry-After', async () => {
     const app = await open({ rateLimitMax: 3 })

@@ -45,6 +45,9 @@ let isContractSignature: IsContractSignature
 let keccak256: Awaited<ReturnType<typeof createKeccak256>>
 let recovery: Awaited<ReturnType<typeof loadSignerRecovery>>
 let world: { isDiskLow: boolean; blocked: Address[] }
+/** What each payer got from the addresses that were asked about. */
+let given: Map<Address, bigint>
+let ratings: ReturnType<typeof createRatings>
 
 beforeAll(async () => {
   keccak256 = await createKeccak256()
@@ -56,6 +59,7 @@ beforeEach(async () => {
   payments = new Map()
   isContractSignature = async () => false
   world = { isDiskLow: false, blocked: [] }
+  given = new Map()
   const { listings, history, ratings: store } = stores
   const now = () => clock.seconds * 1_000
   const checkSignature = createSignatureCheck({
@@ -63,7 +67,7 @@ beforeEach(async () => {
     isContractSignature: (claim) => isContractSignature(claim),
   })
   const common = { listings, audience: directoryUrl, now }
-  const ratings = createRatings({
+  ratings = createRatings({
     ...{ ...common, store, history, network, checkSignature },
     check: createWriteCheck({ ...common, chainId, checkSignature, keccak256 }),
     quota: createWriteQuota({ listings, maxNewOwners: 0, isDiskLow: () => false, now }),
@@ -75,6 +79,9 @@ beforeEach(async () => {
       return isMeant && status.asset.toLowerCase() === which.asset ? found : undefined
     },
     isRelayer: () => false,
+    refundWallets: new Map(),
+    readReceived: async ({ from, to }) =>
+      from.includes(lower(seller)) ? (given.get(to) ?? 0n) : 0n,
     isPayerBlocked: (payer) => world.blocked.includes(payer),
     isDiskLow: () => world.isDiskLow,
   })
@@ -98,7 +105,12 @@ afterEach(async () => {
 let nonces = 0
 
 /** Lets the journal know a payment, of the buyer to the seller for the weather unless said. */
-function pay(over: Partial<PaymentStatus> = {}, resourceUrl = url, toolName?: string): Hex {
+function pay(
+  over: Partial<PaymentStatus> = {},
+  resourceUrl = url,
+  toolName?: string,
+  scheme: 'exact' | 'upto' = 'exact',
+): Hex {
   const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
   const status = {
     settlementId: `settlement-${nonces}`,
@@ -111,10 +123,11 @@ function pay(over: Partial<PaymentStatus> = {}, resourceUrl = url, toolName?: st
       state: 'confirmed',
       transaction: nonce,
     },
-    ...{ payer: buyer.address, payTo: seller.address },
+    ...{ payer: buyer.address, payTo: seller.address, blockNumber: 7 },
+    createdAt: new Date(clock.seconds * 1_000).toISOString(),
     ...over,
   } as PaymentStatus
-  payments.set(nonce, { status, resourceUrl, toolName })
+  payments.set(nonce, { status, resourceUrl, toolName, scheme })
   return nonce
 }
 
@@ -163,7 +176,15 @@ describe('a rating', () => {
     const request = await sign(nonce, { link })
     const { status, body } = await post(request)
     const view = {
-      ...{ id: 'settlement-1', score: 87, tag: 'quick', link, amount: '10000', transaction: nonce },
+      ...{
+        id: 'settlement-1',
+        score: 87,
+        tag: 'quick',
+        link,
+        amount: '10000',
+        weight: '10000',
+        transaction: nonce,
+      },
       ...{ payer: buyer.address, asset: getAddress(asset), ratedAt: startSeconds, answer: null },
     }
     const id = body.id
@@ -230,7 +251,12 @@ describe('a rating', () => {
     expect(await refusal(pay({ payTo: stranger.address }))).toEqual([403, 'payment_elsewhere'])
     const archived = pay()
     const { status } = payments.get(archived) as { status: PaymentStatus }
-    payments.set(archived, { status, resourceUrl: undefined, toolName: undefined })
+    payments.set(archived, {
+      status,
+      resourceUrl: undefined,
+      toolName: undefined,
+      scheme: 'exact',
+    })
     expect(await refusal(archived)).toEqual([409, 'payment_unclear'])
     // The query belongs to the buyer.
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
@@ -248,38 +274,115 @@ describe('a rating', () => {
     ])
   })
 
-  it('takes a payment that the endpoint may have cost, whatever its payer says it was for', async () => {
-    const dear = 'https://api.example/dear'
-    const merchant = { id: 'weather', owner: lower(seller), payTo: lower(seller) }
+  const dear = 'https://api.example/dear'
+  const merchant = () => ({ id: 'weather', owner: lower(seller), payTo: lower(seller) })
+  const sell = (price: bigint, accepts: object[], at: number, pricing: Pricing = 'fixed') =>
+    save(
+      stores.listings,
+      merchant(),
+      [{ url: dear, price, pricing, accepts: accepts as never }],
+      at,
+    )
+  /** Rates what was paid for at that second. */
+  const rateAt = (seconds: number, over: Partial<PaymentStatus>, scheme?: 'upto') => {
+    const createdAt = new Date(seconds * 1_000).toISOString()
+    return refusal(pay({ createdAt, ...over }, dear, undefined, scheme), { resource: dear })
+  }
+  const elsewhere = [403, 'payment_elsewhere']
+  const kept = [201, undefined]
+
+  it('takes a payment of the price that was asked when it was paid', async () => {
     const inEurc = (amount: string) => aQuote({ asset: inEuros.asset, amount })
-    const sell = (price: bigint, accepts: object[], at: number, pricing: Pricing = 'fixed') =>
-      save(
-        stores.listings,
-        merchant,
-        [{ url: dear, price, pricing, accepts: accepts as never }],
-        at,
-      )
-    const rate = (over: Partial<PaymentStatus>) => refusal(pay(over, dear), { resource: dear })
     const euros = (amount: string) =>
       refusal(pay({ asset: inEuros.asset, symbol: 'EURC', amount }, dear), {
         ...{ resource: dear, asset: inEuros.asset },
       })
-    const elsewhere = [403, 'payment_elsewhere']
-    const kept = [201, undefined]
-
-    await sell(50_000n, [aQuote({ amount: '50000' })], 1_000)
-    expect(await rate({ amount: '49999' })).toEqual(elsewhere)
+    await sell(50_000n, [aQuote({ amount: '50000' })], 10_000)
+    expect(await rateAt(20_000, { amount: '49999' })).toEqual(elsewhere)
     expect(await euros('50000')).toEqual(elsewhere)
-    expect(await rate({ amount: '50000' })).toEqual(kept)
-    // A payment of an earlier, lower price still counts; the 402 may take another token too.
-    await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 2_000)
-    expect(await rate({ amount: '50000' })).toEqual(kept)
-    expect(await rate({ amount: '49999' })).toEqual(elsewhere)
+    expect(await rateAt(20_000, { amount: '50000' })).toEqual(kept)
+    // A payment of the price before still counts, if it was made then; the 402 may take another token too.
+    await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 100_000)
+    expect(await rateAt(20_001, { amount: '50000' })).toEqual(kept)
+    expect(await rateAt(100_500, { amount: '50000' })).toEqual(kept)
+    expect(await rateAt(101_000, { amount: '50000' })).toEqual(elsewhere)
+    expect(await rateAt(101_000, { amount: '89999' })).toEqual(elsewhere)
+    expect(await rateAt(101_000, { amount: '90000' })).toEqual(kept)
     expect(await euros('79999')).toEqual(elsewhere)
     expect(await euros('80000')).toEqual(kept)
-    await sell(90_000n, [aQuote({ amount: '90000' })], 3_000, 'metered')
-    expect(await rate({ amount: '1' })).toEqual(kept)
-    expect(await euros('80000')).toEqual(elsewhere)
+    // A price that was lowered later makes no earlier payment enough.
+    await sell(100n, [aQuote({ amount: '100' })], 300_000)
+    expect(await rateAt(150_000, { amount: '100' })).toEqual(elsewhere)
+  })
+
+  it('takes a payment by a scheme that asked, and no less than the price where another asked for less', async () => {
+    const batch = aQuote({ scheme: 'batch-settlement', amount: '1' })
+    await sell(50_000n, [aQuote({ amount: '50000' }), batch], 10_000)
+    expect(await rateAt(20_000, { amount: '1' })).toEqual(elsewhere)
+    expect(await rateAt(20_000, { amount: '50000' }, 'upto')).toEqual(elsewhere)
+    expect(await rateAt(20_000, { amount: '50000' })).toEqual(kept)
+    await sell(50_000n, [aQuote({ scheme: 'upto', amount: '50000' })], 30_000, 'metered')
+    expect(await rateAt(40_000, { amount: '50000' })).toEqual(elsewhere)
+  })
+
+  it.each([
+    [200_000n, '19999', '20000'],
+    [50_000n, '9999', '10000'],
+    [10_000n, '9999', '10000'],
+    [4_000n, '3999', '4000'],
+  ])('takes a part of a ceiling of %d from %s on no, from %s on yes', async (ceiling, no, yes) => {
+    const accepts = ['upto', 'exact'].map((scheme) => aQuote({ scheme, amount: String(ceiling) }))
+    await sell(ceiling, accepts, 10_000, 'metered')
+    expect(await rateAt(20_000, { amount: no }, 'upto')).toEqual(elsewhere)
+    expect(await rateAt(20_000, { amount: yes }, 'upto')).toEqual(kept)
+    // Who pays by exact pays the whole price.
+    expect(await rateAt(20_000, { amount: String(ceiling - 1n) })).toEqual(elsewhere)
+    expect(await rateAt(20_000, { amount: String(ceiling) })).toEqual(kept)
+  })
+
+  it('weighs what was paid, at most the price that was asked', async () => {
+    await sell(50_000n, [aQuote({ scheme: 'upto', amount: '50000' })], 10_000, 'metered')
+    const rate = async (amount: string, score: number) => {
+      const nonce = pay({ amount }, dear, undefined, 'upto')
+      return (await post(await sign(nonce, { resource: dear, score }))).body.weight
+    }
+    expect(await rate('10000', 0)).toBe('10000')
+    expect(await rate('900000', 100)).toBe('50000')
+    const [endpoint] = await stores.listings.endpointsOf('weather')
+    const { body } = await read(`/api/merchants/weather/endpoints/${endpoint?.id}/ratings`)
+    expect(body.rating).toMatchObject({ average: 83.3, count: 2 })
+  })
+
+  it('weighs nothing where the money came from the recipient, and less where a part did', async () => {
+    const rateBy = async (by: typeof buyer, score: number) => {
+      const nonce = pay({ payer: by.address })
+      return (await post(await sign(nonce, { score, payer: by.address }, by))).body.weight
+    }
+    given.set(lower(buyer), 10_000n)
+    expect(await rateBy(buyer, 100)).toBe('0')
+    expect((await page()).body).toMatchObject({ rating: null, ratings: [{ weight: '0' }] })
+    // The same gift is not taken off twice.
+    expect(await rateBy(buyer, 100)).toBe('10000')
+    given.set(lower(stranger), 4_000n)
+    expect(await rateBy(stranger, 0)).toBe('6000')
+    expect((await page()).body.rating).toMatchObject({ average: 62.5, count: 2 })
+  })
+
+  it('loses its weight by a refund after it, however often the refund is seen', async () => {
+    await post(await sign(pay(), { score: 0 }))
+    await post(
+      await sign(
+        pay({ payer: stranger.address }),
+        { score: 100, payer: stranger.address },
+        stranger,
+      ),
+    )
+    given.set(lower(buyer), 9_000n)
+    for (let i = 0; i < 3; i++) await ratings.reweigh(lower(seller), lower(buyer))
+    expect((await page()).body.rating).toMatchObject({ average: 90.9, count: 2 })
+    given.set(lower(buyer), 10_000n)
+    await ratings.reweigh(lower(seller), lower(buyer))
+    expect((await page()).body.rating).toMatchObject({ average: 100, count: 1 })
   })
 
   it('of a tool takes a payment that names the tool, where its server has several', async () => {

@@ -77,14 +77,31 @@ describe('a slow caller', () => {
 
 describe('a hostile body', () => {
   it.each([
-    ['open', '['.repeat(256 * 1024), 400],
-    ['closed', '['.repeat(128 * 1024) + ']'.repeat(128 * 1024), 200],
-    ['objects', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`, 200],
-    ['prototypes', `${'{"__proto__":'.repeat(18_000)}1${'}'.repeat(18_000)}`, 200],
-  ])('of deep nesting (%s) is survived', async (_, body, status) => {
+    ['open', '['.repeat(256 * 1024)],
+    ['closed', '['.repeat(128 * 1024) + ']'.repeat(128 * 1024)],
+    ['objects', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`],
+    ['prototypes', `${'{"__proto__":'.repeat(18_000)}1${'}'.repeat(18_000)}`],
+    ['one level too much', '['.repeat(33) + ']'.repeat(33)],
+  ])('of deep nesting (%s) is a 400 in the shape of its route', async (_, body) => {
     const { url } = await listen()
-    expect((await postJson(`${url}/verify`, body)).status).toBe(status)
-    expect((await fetch(`${url}/health`)).status).toBe(200)
+    const answers = await Promise.all(
+      ['/verify', '/settle', '/api/listings'].map((path) => postJson(`${url}${path}`, body)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400])
+    const [verify, settle, listing] = await Promise.all(answers.map((answer) => answer.json()))
+    expect(verify).toMatchObject({ isValid: false, invalidReason: 'invalid_payload' })
+    expect(settle).toMatchObject({
+      success: false,
+      errorReason: 'invalid_payload',
+      transaction: '',
+    })
+    expect(listing).toMatchObject({ error: 'invalid_request' })
+  })
+
+  it('may nest 32 levels, however many brackets its texts have', async () => {
+    const { url } = await listen()
+    const deepest = `${'['.repeat(31)}{"a":"${'[{'.repeat(100)}"}${']'.repeat(31)}`
+    expect((await postJson(`${url}/verify`, deepest)).status).toBe(200)
   })
 
   it.each([

@@ -108,6 +108,55 @@ describe('POST /api/try', () => {
     expect(request?.headers).not.toHaveProperty('cookie')
   })
 
+  it('takes 64 members of each kind, and no payment that nests deep', async () => {
+    const host = await aHost((_, response) => ask(response))
+    const { call } = await aServer({ endpoint: { url: `${host.url}/w?p0=old&kept=1` } })
+    const members = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, [n, 'x']]))
+    expect((await call({ queryParams: members(64) })).statusCode).toBe(200)
+    const sent = new URL(host.seen[0]?.url ?? '', host.url).searchParams
+    expect([...new Set(sent.keys())]).toHaveLength(65)
+    expect([sent.get('kept'), sent.getAll('p0'), sent.getAll('p63')]).toEqual([
+      '1',
+      ['0', 'x'],
+      ['63', 'x'],
+    ])
+    for (const input of [
+      { queryParams: members(65) },
+      { pathParams: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`p${n}`, 'x'])) },
+    ]) {
+      const refused = await call(input)
+      expect(refused.statusCode).toBe(400)
+      expect(refused.json().message).toMatch(/must have at most 64 members/)
+    }
+    const tool = await aServer({ endpoint: { url: host.url, method: 'MCP', toolName: 'ask' } })
+    const deep = Buffer.from('['.repeat(5_000) + ']'.repeat(5_000)).toString('base64')
+    expect((await tool.call({}, { payment: deep })).statusCode).toBe(400)
+    expect(host.seen).toHaveLength(1)
+  })
+
+  it('says that a tool answered with JSON that nests too deep', async () => {
+    const nested = '['.repeat(7_000) + ']'.repeat(7_000)
+    const host = await aTarget(async (request, response) => {
+      let text = ''
+      for await (const chunk of request) text += chunk
+      const { id, method } = JSON.parse(text || '{}')
+      const begun =
+        '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"a","version":"1"}}'
+      const result = method === 'tools/call' ? `{"content":${nested}}` : begun
+      response.writeHead(id === undefined ? 202 : 200, { 'content-type': 'application/json' })
+      response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)
+    })
+    open.push(host.close)
+    const { call } = await aServer({ endpoint: { url: host.url, method: 'MCP', toolName: 'ask' } })
+    const answer = await call({ arguments: {} })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toMatchObject({
+      outcome: 'unanswered',
+      message: 'The tool answers with JSON that nests deeper than 32 levels.',
+    })
+  })
+
   it('hands the payment on, and gives bytes of any type back as base64', async () => {
     const bytes = Buffer.from([0, 255, 128, 60, 115])
     const host = await aHost((_, response) => {

@@ -10,6 +10,7 @@ import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
 import { createValidator, validateRoutes } from '../../src/directory/probe/validate-routes.js'
 import type { EndpointHealth } from '../../src/store/listings.js'
 import {
+  aGatewayRequirement,
   aRequirement,
   ask,
   asset,
@@ -110,6 +111,22 @@ describe('POST /discovery/validate', () => {
     const post = await validate({ url: `${url}/w`, method: 'POST', body: { city: 'Rome' } })
     expect(post.json().listing.example).toEqual({ body: { city: 'Rome' } })
     expect(seen).toEqual(['GET /w?city=Rome&days=3', 'POST /w'])
+  })
+
+  it('drafts from the plain requirement beside Circle Gateway, and nothing from Gateway alone', async () => {
+    const both = [aGatewayRequirement({ amount: '5' }), aRequirement()]
+    const mixed = await anEndpointThat((_, response) => ask(response, { accepts: both }))
+    const alone = await anEndpointThat((_, response) =>
+      ask(response, { accepts: both.slice(0, 1) }),
+    )
+    const validate = await aServer()
+    const live = (await validate({ url: mixed.url, method: 'GET' })).json()
+    expect(live).toMatchObject({ verdict: 'live', listing: { price: '10000', payTo } })
+    const other = (await validate({ url: alone.url, method: 'GET' })).json()
+    expect(other).toMatchObject({ verdict: 'other_rail', listing: null })
+    for (const { message } of [live, other]) {
+      expect(message).toContain('paid through Circle Gateway, not settled here')
+    }
   })
 
   it('expects no payout address and no price, and drafts nothing from a wrong answer', async () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
       },
     ],
   })
-  fresh = await Promise.all(Array.from({ length: 4 }, startPaidApi))
+  fresh = await Promise.all(Array.from({ length: 6 }, startPaidApi))
   await saveListing(world, 'tides', {
     name: 'Tides',
     description: 'By the port',
@@ -111,7 +111,11 @@ describe('the tools', () => {
         resource: `${api.url}/weather`,
         method: 'GET',
         title: 'Weather of a city',
-        merchant: { id: 'weather-house', name: 'Weather house', official: false },
+        provider: 'Weather house',
+        merchant: {
+          ...{ id: 'weather-house', name: 'Weather house', official: false },
+          ...{ claimed: true, payToProof: 'owner', warnings: [] },
+        },
         accepts: [expect.objectContaining({ amount: '10000', usd: '0.01' })],
       }),
     ])
@@ -205,6 +209,19 @@ describe('the 402 of a resource', () => {
     ['also pays somebody else', [requirement, { ...requirement, payTo: `0x${'ab'.repeat(20)}` }]],
   ])('is not as listed where it %s', async (_, accepts) => {
     expect(await askFresh({ accepts })).toMatchObject({ isAsListed: false, verdict: 'live' })
+  })
+
+  it('names what is paid through another rail, beside the terms that settle here', async () => {
+    const verifyingContract = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+    const extra = { name: 'GatewayWalletBatched', version: '1', verifyingContract }
+    const accepts = [{ ...requirement, extra }, requirement]
+    const terms = await askFresh({ accepts })
+    expect(terms).toMatchObject({ isAsListed: true, verdict: 'live', accepts })
+    expect(terms.message).toContain('paid through Circle Gateway, not settled here')
+    expect(await askFresh({ accepts: accepts.slice(0, 1) })).toMatchObject({
+      isAsListed: false,
+      verdict: 'other_rail',
+    })
   })
 
   it('is requested only from resources of the catalog', async () => {

@@ -116,6 +116,36 @@ describe('a refund', () => {
     expect(lines().at(-1)).toMatchObject({ state: 'landed', transaction: '0xbb' })
   })
 
+  it('asks for its own payment, by token and method, though the nonce was used by the other one too', async () => {
+    const asked: string[] = []
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input) => {
+      const url = new URL(String(input))
+      asked.push(url.search)
+      // Without both the answer of Arcus is a 409 with the queries to choose from.
+      const isClear = url.searchParams.has('asset') && url.searchParams.has('method')
+      if (!isClear) return Response.json({ error: 'ambiguous_payment' }, { status: 409 })
+      const isPermit2 = url.searchParams.get('method') === 'permit2'
+      return Response.json({ state: isPermit2 ? 'failed' : 'confirmed' })
+    })
+    const refunds = await createRefunds({
+      ...{ facilitator: 'https://arcus.example', signer, path: path(), retrySeconds: 3_600 },
+    })
+    opened.push(refunds)
+    const paymentValidBefore = nowSeconds() - 3_600
+    for (const method of ['eip3009', 'permit2'] as const) {
+      ;(await refunds.plan(wanted({ method, paymentValidBefore }))).leave()
+    }
+    await refunds.run()
+    const states = new Map(lines().map(({ method, state }) => [method, state]))
+    expect([states.get('eip3009'), states.get('permit2')]).toEqual(['due', 'dropped'])
+    expect(asked.slice(0, 2).sort()).toEqual(
+      ['eip3009', 'permit2'].map((method) => `?asset=${asset}&method=${method}`),
+    )
+    // Two payments, two refunds: one nonce would lose the second.
+    expect(refundNonce(wanted({ method: 'permit2' }))).not.toBe(refundNonce(wanted()))
+    expect(refundNonce(wanted({ method: 'eip3009' }))).toBe(refundNonce(wanted()))
+  })
+
   it('is dropped with a payment that failed', async () => {
     const { refunds, sent } = await openRefunds()
     await (await refunds.plan(wanted())).drop()

@@ -96,6 +96,11 @@ describe('a payment that cannot be read', () => {
     ['a wrong padding', 'aGVsbG8==', /^invalid_payload/],
     ['a JSON array', text([]), /^invalid_payload: .*object/],
     ['a JSON null', text(null), /^invalid_payload: .*object/],
+    [
+      'JSON that nests deep',
+      Buffer.from(`{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}`).toString('base64'),
+      /^invalid_payload: .*deeper than 32/,
+    ],
     ['a payload of version 1', text({ x402Version: 1 }), /^invalid_x402_version: .*got 1/],
     ['a version as text', text({ x402Version: '2' }), /^invalid_x402_version/],
     ['no version', text({}), /^invalid_x402_version: .*got none/],

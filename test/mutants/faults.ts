@@ -119,11 +119,6 @@ const outcomes = faultsOf(
       'confirmation(receipt, settled, cost + entry.burntGas, attestation)',
       'confirmation(receipt, settled, cost, attestation)',
     ],
-    [
-      'the payer of a failed payment is charged for the gas they owe',
-      "outcome.state === 'failed' && entry.owedGas > 0n",
-      "outcome.state === 'confirmed' && entry.owedGas > 0n",
-    ],
   ],
 )
 
@@ -274,8 +269,8 @@ const walletGate = faultsOf(
   [
     [
       'eight transactions of one wallet are under way at most',
-      '(underWay.get(entry.payer) ?? 0) < MAX_UNDER_WAY',
-      '(underWay.get(entry.payer) ?? 0) < 1_000',
+      'load.coded < MAX_UNDER_WAY',
+      'load.coded < 1_000',
     ],
     [
       'a wallet’s own budget bears all that it may burn',
@@ -283,8 +278,30 @@ const walletGate = faultsOf(
       'add(name, worst, limits.perAccount, false)',
     ],
     [
-      'the limit of all wallets bears what one may burn',
-      'if (coded.length > 0) add(WASTED, worst, limits.wasted, true)',
+      'the sum of all wallets has room for what one may burn',
+      'add(WASTED.coded, worst, limits.wasted, true)',
+      'add(WASTED.coded, 0n, limits.wasted, true)',
+    ],
+    [
+      'a plain account has as much under way as its budget has room for',
+      'if (atRisk > 0 && atRisk >= roomOf(entry.payer)) return false',
+      '',
+    ],
+    [
+      'what a transaction itself takes is reserved with its payments',
+      'Math.ceil(riskOf(entry) + base)',
+      'Math.ceil(riskOf(entry))',
+    ],
+    [
+      'a replacement is not stopped by a budget that is not strict',
+      'last: isReplacement ? amount : last',
+      'last',
+    ],
+    ['new payers take turns', 'newcomers < Math.max(1, newcomersSettled)', 'newcomers < 1_000'],
+    ['a failure ends the standing of a payer', 'standings.delete(payer)', ''],
+    [
+      'new payers share no transaction while they take turns',
+      'if (taken.length > 0 && ![entry, ...taken].every(isTrusted)) return false',
       '',
     ],
     [
@@ -300,8 +317,8 @@ const walletGate = faultsOf(
     ],
     [
       'the ceiling of a wallet’s transaction is near the base fee',
-      'coded.length > 0) ? RISKY_HEADROOM : HEADROOM',
-      'coded.length > 0) ? HEADROOM : HEADROOM',
+      'entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM',
+      'entries.some(hasCode) ? HEADROOM : HEADROOM',
     ],
   ],
 )
@@ -404,8 +421,18 @@ const losses = faultsOf(
     ],
     [
       'a plain payer answers for a transaction of their own',
-      'isPayment && only.isAlone ? new Set([only.payer, ...coded]) : coded',
-      'coded',
+      'return { burnt: toBurnt([only.payer]) }',
+      'return { burnt: [] }',
+    ],
+    [
+      'a payer answers for a payment that others brought on chain first',
+      'if (jobIds.every((id) => known.includes(id))) return failed',
+      'return failed',
+    ],
+    [
+      'code takes more than its share',
+      'wasted = costOf(receipt) - usualCost(options, receipt, result)',
+      '',
     ],
     ['what settled nobody is wasted', 'wasted += share', 'wasted += 0n'],
   ],
@@ -619,10 +646,14 @@ const gasGuard = faultsOf(
       'if (spent < dailyGasLimit) return undefined',
       'if (spent <= dailyGasLimit) return undefined',
     ],
-    ['what bought nothing is not taken from the ceiling', 'spentToday - wasted', 'spentToday'],
+    [
+      'what bought nothing is not taken from the ceiling',
+      'spentToday - ofCoded - ofPlain',
+      'spentToday - ofCoded',
+    ],
     [
       'a wallet is refused past the limit of all wallets',
-      'if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict, burnt: wasted })',
+      'bearers.push({ name: WASTED.coded, limit: limits.wasted, isStrict, burnt: ofCoded })',
       '',
     ],
     [
@@ -726,9 +757,9 @@ const store = faultsOf(
       'isStrict ? burnt > limit : burnt >= limit',
     ],
     [
-      'a budget bears what is under way beside',
-      'burnt + reserved + amount <= limit) return',
-      'burnt + amount <= limit) return',
+      'a budget counts what is under way',
+      'const needed = burnt + reserved + amount',
+      'const needed = burnt + amount',
     ],
   ],
 )

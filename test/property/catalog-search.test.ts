@@ -8,6 +8,7 @@ import {
   type RankedPlace,
 } from '../../src/discovery/search.js'
 import type { CatalogEntry, ListingStore } from '../../src/store/listings.js'
+import { speaksForPayTo } from '../../src/store/ownership.js'
 import {
   aCatalog,
   anEndpoint,
@@ -165,6 +166,11 @@ function pages(search: CatalogSearch, query: { q: string; filter: CatalogFilter 
   }
 }
 
+/** Listings whose address is not proven come after the others. */
+function partOf({ merchant }: CatalogEntry): number {
+  return speaksForPayTo(merchant) ? 0 : 1
+}
+
 /** Tier of the best fields in which each word is, live before others; nothing when a word is nowhere. */
 function rankOf({ endpoint, merchant }: CatalogEntry, q: string): number | undefined {
   const words = fold(q).split(/\s+/).filter(Boolean)
@@ -209,7 +215,9 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
           expect(await catalog.current()).toBe(list)
           const entries = await store.scanEntries(0, 1_000)
           for (const { q, filter } of queries) {
-            const expected = entries.filter((entry) => isFound(entry, q, filter))
+            const expected = entries
+              .filter((entry) => isFound(entry, q, filter))
+              .sort((a, b) => partOf(a) - partOf(b))
             const found = pages(search, { q, filter }, 2)
             expect(found.ids).toEqual(expected.map(({ endpoint }) => endpoint.id))
             expect(found.total).toBe(expected.length)
@@ -217,9 +225,11 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
             if (q.trim() === '') continue
             const ranked = entries
               .filter((entry) => isFound(entry, '', rankFilter))
-              .map((entry) => ({ id: entry.endpoint.id, rank: rankOf(entry, q) }))
+              .map((entry) => ({
+                ...{ id: entry.endpoint.id, part: partOf(entry), rank: rankOf(entry, q) },
+              }))
               .filter(({ rank }) => rank !== undefined)
-              .sort((a, b) => Number(a.rank) - Number(b.rank) || a.id - b.id)
+              .sort((a, b) => a.part - b.part || Number(a.rank) - Number(b.rank) || a.id - b.id)
               .map(({ id }) => id)
             expect(rankedPages(search, { query: q, filter: rankFilter })).toEqual(ranked)
           }

@@ -33,6 +33,7 @@ const inputSchema = {
 let world: World
 let merchant: Server
 let merchantUrl: string
+const called: string[] = []
 
 beforeAll(async () => {
   world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
@@ -65,7 +66,25 @@ beforeAll(async () => {
       extensions: declareDiscoveryExtension(declared),
     },
   }
-  app.use(paymentMiddleware({ ...routes, 'GET /metered': metered }, resources))
+  const purchase = {
+    accepts,
+    description: 'One purchase',
+    mimeType: 'application/json',
+    extensions: declareDiscoveryExtension(declared),
+  }
+  app.use((request, _response, next) => {
+    called.push(request.url)
+    next()
+  })
+  app.use(
+    paymentMiddleware(
+      { ...routes, 'GET /metered': metered, 'GET /purchase/:id': purchase },
+      resources,
+    ),
+  )
+  app.get('/purchase/:id', (_request, response) => {
+    response.json({ sold: true })
+  })
   app.get('/metered', (_request, response) => {
     setSettlementOverrides(response, { amount: '2500' })
     response.json({ celsius: 21 })
@@ -211,4 +230,37 @@ it('lists a metered endpoint whose first call by channel charged a part of its c
     { timeout: 15_000, interval: 50 },
   )
   expect(found.accepts).toMatchObject([{ scheme: 'batch-settlement', amount: '10000' }])
+})
+
+it('probes a route at the path that was bought, and finds it under that path and under its template', async () => {
+  const client = x402Client.fromConfig({
+    schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
+    spendControls: { allowedAssets: [{ network, asset }] },
+  })
+  called.length = 0
+  const buy = wrapFetchWithPayment(fetch, client)
+  expect((await buy(`${merchantUrl}/purchase/5?session=secret`)).status).toBe(200)
+  const resource = `${merchantUrl}/purchase/:id`
+  const item = await vi.waitUntil(
+    async () => (await listed()).find((it: { resource: string }) => it.resource === resource),
+    { timeout: 15_000, interval: 50 },
+  )
+  expect(item).toMatchObject({
+    metadata: { input: { method: 'GET', pathParams: { id: '5' } } },
+    extensions: {
+      bazaar: { routeTemplate: '/purchase/:id', info: { input: { pathParams: { id: '5' } } } },
+    },
+  })
+  expect(item).not.toHaveProperty('status')
+  expect(JSON.stringify(item)).not.toContain('secret')
+  const probes = called.filter((url) => !url.includes('session'))
+  expect(probes.length).toBeGreaterThan(0)
+  for (const url of probes) expect(url).toMatch(/^\/purchase\/5(\?|$)/)
+  for (const path of ['/purchase/5', '/purchase/99?x=1', '/purchase/:id']) {
+    const asked = new URLSearchParams({ resource: `${merchantUrl}${path}` })
+    const { body } = await world.get(`/discovery/status?${asked}`)
+    expect(body.entries, path).toMatchObject([{ url: resource, status: 'live', isListed: true }])
+  }
+  const other = new URLSearchParams({ resource: `${merchantUrl}/purchase/5/6` })
+  expect((await world.get(`/discovery/status?${other}`)).body.entries).toEqual([])
 })

@@ -87,9 +87,8 @@ const settlement = devnetContracts.batchSettlement
 it('says in /supported that it settles the scheme, after exact and without an authorizer of its own', async () => {
   const { kinds } = (await world.get('/supported')).body
   expect(kinds[0].scheme).toBe('exact')
-  expect(kinds.slice(-1)).toEqual([
-    { x402Version: 2, scheme: 'batch-settlement', network, extra: takesUsdc },
-  ])
+  const extra = { ...takesUsdc, assetTransferMethods: ['eip3009'] }
+  expect(kinds.slice(-1)).toEqual([{ x402Version: 2, scheme: 'batch-settlement', network, extra }])
 })
 
 it('the official buyer pays the official merchant: one deposit, a hundred vouchers, claim, settle, refund', async () => {

@@ -54,9 +54,14 @@ it('searches page by page', async () => {
   expect(rest.pagination).toEqual({ limit: 1, cursor: null })
 })
 
+it('gives a crawler that asks for a thousand what a page holds', async () => {
+  const { items, pagination } = await bazaar.listResources({ limit: 1000 })
+  expect(pagination).toEqual({ limit: 100, offset: 0, total: items.length })
+})
+
 it('answers a wrong query with what is wrong', async () => {
-  await expect(bazaar.listResources({ limit: 101 })).rejects.toThrow(
-    'limit must be an integer from 1 to 100.',
+  await expect(bazaar.listResources({ limit: 0 })).rejects.toThrow(
+    'limit must be an integer from 1 on; above 100 it counts as 100.',
   )
   await expect(bazaar.search({ query: '' })).rejects.toThrow('query is required')
 })

@@ -174,8 +174,8 @@ it('mppx sells to @x402/fetch, with this facilitator behind it', async () => {
   expect(receiptOf(response)).toMatchObject(aReceipt)
 })
 
-it('dollars alone are no price on Arc for the official packages of today', async () => {
-  // When this fails, the SDK has learnt Arc: then the snippets of the documents may say "$0.01".
+it('dollars alone are no price on Arc for the official packages before 2.28.0', async () => {
+  // When this fails, the packages here are 2.28.0 or newer: then the snippets of the documents may say "$0.01".
   await expect(new MerchantScheme().parsePrice('$0.01', network)).rejects.toThrow(
     /No default asset.*eip155:5042|eip155:5042.*default asset/,
   )

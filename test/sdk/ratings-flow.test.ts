@@ -10,6 +10,7 @@ import ts from 'typescript'
 import {
   type Address,
   createWalletClient,
+  encodeFunctionData,
   type Hex,
   http,
   keccak256,
@@ -20,7 +21,7 @@ import * as accounts from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
-import { aPermit2Payment, approvePermit2 } from '../support/a-permit2-payment.js'
+import { aPermit2Payment, approvePermit2, sendAs } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -157,6 +158,32 @@ describe('ratings of payments on a real chain', () => {
     const bytes = toHex(BigInt(nonce), { size: 32 })
     const kept = await rate(devnetPayer.account as never, { network, nonce: bytes }, { score: 60 })
     expect(kept).toMatchObject({ score: 60, amount: '10000', message: { nonce: bytes } })
+  })
+
+  it('weigh nothing where their money came from the recipient, or goes back to the payer', async () => {
+    const repay = async (to: Address) => {
+      const back = await aSignedPayment({ from: seller.address, signer: seller.account, to })
+      expect((await world.post('/settle', back)).body).toMatchObject({ success: true })
+    }
+    await mintUsdc(world.chainUrl, seller.address, 1_000_000n)
+    const [given, handed, buyer] = await Promise.all([aBuyer(), aBuyer(), aBuyer()])
+    await repay(given.address)
+    expect(await rate(given, await pay(given), { score: 0 })).toMatchObject({ weight: '0' })
+    // A plain transfer of the token is no payment of x402, and money all the same.
+    const { abi } = readArtifact('MockUsdc')
+    const args = [handed.address, 4_000n] as const
+    const data = encodeFunctionData({ abi, functionName: 'transfer', args })
+    await sendAs(world.chainUrl, seller.address, devnetContracts.usdc, data)
+    expect(await rate(handed, await pay(handed), { score: 0 })).toMatchObject({ weight: '6000' })
+
+    const kept = await rate(buyer, await pay(buyer), { score: 0 })
+    expect(kept).toMatchObject({ weight: '10000' })
+    await repay(buyer.address)
+    await vi.waitFor(
+      async () =>
+        expect((await world.get(`/api/ratings/${kept.id}`)).body).toMatchObject({ weight: '0' }),
+      { timeout: 15_000, interval: 200 },
+    )
   })
 
   it('survive a listing that is deleted and made anew, and are answered once', async () => {

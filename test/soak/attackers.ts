@@ -22,7 +22,7 @@ export interface Attacker {
   attack(target: Target): Promise<string[]>
 }
 
-interface SettleAnswer {
+export interface SettleAnswer {
   success: boolean
   transaction: string
   errorReason?: string
@@ -52,7 +52,11 @@ const aPayment = (wish: PaymentWish = {}) =>
   aSignedPayment({ from: buyer.address, signer: buyer, ...wish })
 
 /** An answer, or nothing where the service is down at this moment. */
-async function post<Body>(target: Target, path: string, body: unknown): Promise<Body | undefined> {
+export async function post<Body>(
+  target: Target,
+  path: string,
+  body: unknown,
+): Promise<Body | undefined> {
   try {
     const response = await fetch(target.url() + path, {
       method: 'POST',

@@ -4,6 +4,7 @@ import { aSignedPayment, type SignedPayment } from '../faults/support/payments.j
 import { submitAsStranger } from '../faults/support/stranger.js'
 import { expectAllSettledAndTrue } from '../faults/support/world.js'
 import { attackers, fundAttackers } from './attackers.js'
+import { floods } from './floods.js'
 import { type Stage, startStage } from './stage.js'
 import { anyOf } from './troubles.js'
 
@@ -67,11 +68,12 @@ it(
       await settling
     }
 
+    const hostile = [...attackers, ...floods]
     const attacks = new Map<string, number>()
     const gotAwayWith: string[] = []
     const attacking = (async () => {
       for (let i = 0; Date.now() < endsAt; i++, await pause(ATTACK_MS)) {
-        const { name, attack } = attackers[i % attackers.length] as (typeof attackers)[number]
+        const { name, attack } = hostile[i % hostile.length] as (typeof hostile)[number]
         attacks.set(name, (attacks.get(name) ?? 0) + 1)
         gotAwayWith.push(...(await attack(stage)).map((what) => `${name}: ${what}`))
       }

@@ -14,19 +14,20 @@ import { parseBody } from '../../src/directory/listings/faults.js'
 import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
 import { writeRoutes } from '../../src/directory/listings/routes.js'
 import { createSaveProbes } from '../../src/directory/listings/save-probes.js'
-import { createSchemaCheck } from '../../src/directory/listings/schema-check.js'
 import {
   createSignatureCheck,
   createWriteCheck,
   type IsContractSignature,
 } from '../../src/directory/listings/signed-write.js'
 import { createSigningTerms } from '../../src/directory/listings/signing-terms.js'
-import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
+import {
+  createSaveAllowances,
+  createWriteQuota,
+} from '../../src/directory/listings/write-limits.js'
 import { createWrites } from '../../src/directory/listings/writes.js'
 import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
-import { createTokenBuckets } from '../../src/http/token-buckets.js'
 import type { ListedEndpoint, ListingStore } from '../../src/store/listings.js'
 import { createListingStore } from '../../src/store/sql/listings.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
@@ -69,7 +70,6 @@ export async function startDirectory(
   const store = createListingStore(createSql(database, commit))
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
-  const schemas = createSchemaCheck()
   const contract: TestDirectory['contract'] = { isContractSignature: async () => false }
   const probes: TestDirectory['probes'] = {
     results: new Map(),
@@ -96,7 +96,6 @@ export async function startDirectory(
       keccak256,
       now,
     }),
-    schemas,
     probe: createSaveProbes({
       probe,
       network,
@@ -104,7 +103,10 @@ export async function startDirectory(
       now,
       random: () => 0.5,
     }),
-    allowance: createTokenBuckets({ ...allowance, now }),
+    allowances: createSaveAllowances(now, {
+      ofOwner: allowance,
+      ofBlock: { ...allowance, capacity: allowance.capacity * 3 },
+    }),
     quota: createWriteQuota({
       listings: store,
       maxNewOwners: 30,
@@ -145,7 +147,6 @@ export async function startDirectory(
     contract,
     async close() {
       await app.close()
-      await schemas.close()
       await commit.close()
       database.close()
     },

@@ -12,15 +12,30 @@ export interface Delivery {
   status: number
 }
 
-/** A receiver of webhooks; `answer` gives the status for each delivery. */
+/** Returns the answer to a challenge that agrees to what is sent. */
+export const agreeing = ({ event }: Delivery) => ({ status: 200, body: event.challenge as string })
+
+/**
+ * A receiver of webhooks; `answer` gives the status for each delivery. It agrees to what is sent unless `consent` says
+ * otherwise; challenges are not among the deliveries.
+ */
 export async function startReceiver(answer: (delivery: Delivery) => number = () => 204) {
   const deliveries: Delivery[] = []
-  const receiver = { answer, deliveries }
+  const challenges: Delivery[] = []
+  type Consent = { status: number; body: string }
+  const consent: (delivery: Delivery) => Consent | Promise<Consent> = agreeing
+  const receiver = { answer, deliveries, challenges, consent }
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part)
     const text = Buffer.concat(parts).toString()
     const delivery = { headers: request.headers, text, event: JSON.parse(text), status: 0 }
+    if (delivery.event.type === 'challenge') {
+      const { status, body } = await receiver.consent(delivery)
+      challenges.push({ ...delivery, status })
+      response.writeHead(status).end(body)
+      return
+    }
     delivery.status = receiver.answer(delivery)
     deliveries.push(delivery)
     response.writeHead(delivery.status, { location: '/elsewhere' }).end()

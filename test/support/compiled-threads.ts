@@ -6,7 +6,7 @@ const double = fileURLToPath(new URL('thread-from-compiled.ts', import.meta.url)
 
 /**
  * Starts the threads of the service from what `npm run build` makes of them, as in production. Read from its sources, one
- * thread costs a second of a processor, and each service in a test has three.
+ * thread costs a second of a processor, and each service in a test has two.
  */
 export function compiledThreads(): Plugin {
   return {

@@ -11,11 +11,13 @@ import {
   bodyTypes,
   type CallExample,
   type CallMethod,
+  type CallTarget,
   callMethods,
   isBodyMethod,
   isOneOf,
   mcpTransports,
   parametersIn,
+  placesIn,
   TOOL_NAME,
   targetKey,
 } from '../../../src/x402/calls.js'
@@ -61,7 +63,11 @@ type Headers = Record<string, string>
 export type ListingEndpoint =
   | (ListingEndpointBase & {
       method: 'GET' | 'HEAD' | 'DELETE'
-      example?: { queryParams: Record<string, QueryValue>; headers?: Headers }
+      example?: {
+        queryParams: Record<string, QueryValue>
+        headers?: Headers
+        pathParams?: Record<string, string>
+      }
     })
   | (ListingEndpointBase & {
       method: 'POST' | 'PUT' | 'PATCH'
@@ -71,6 +77,7 @@ export type ListingEndpoint =
         bodyType?: (typeof bodyTypes)[number]
         queryParams?: Record<string, QueryValue>
         headers?: Headers
+        pathParams?: Record<string, string>
       }
     })
   | (ListingEndpointBase & {
@@ -379,7 +386,7 @@ export const endpointBody = z
       .unknown()
       .optional()
       .describe(
-        'The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent.',
+        'The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent; `pathParams` fill the places of a path such as `/users/:id`.',
       ),
     inputSchema: inputSchema.nullable().default(null),
     output: output
@@ -393,7 +400,7 @@ export const endpointBody = z
     if (transport !== undefined && method !== 'MCP') {
       refuse(context, ['transport'], 'must be left out: it goes with the method MCP')
     }
-    const read = readExample(method, example)
+    const read = readExample(endpoint, example)
     if ('problem' in read) refuse(context, ['example', ...read.path], read.problem)
     return {
       ...endpoint,
@@ -418,7 +425,7 @@ function toolProblem(method: CallMethod, toolName: string | undefined): string |
 type ReadExample = { example: CallExample } | { path: string[]; problem: string }
 
 /** Reads the example of a call. The result has its members in one order, by which discovery knows it again. */
-function readExample(method: CallMethod, raw: unknown): ReadExample {
+function readExample({ method, url }: CallTarget, raw: unknown): ReadExample {
   const main = parametersIn(method)
   const given = raw === undefined ? { [main]: {} } : raw
   const beside = besides(method)
@@ -431,7 +438,7 @@ function readExample(method: CallMethod, raw: unknown): ReadExample {
     const problem = jsonProblem(value, limits.example)
     if (problem !== undefined) return { path: [name], problem }
   }
-  const { bodyType, body, queryParams, headers, arguments: args } = given
+  const { bodyType, body, queryParams, headers, pathParams, arguments: args } = given
   if (method === 'MCP') {
     return isObject(args)
       ? { example: { arguments: args } }
@@ -442,20 +449,27 @@ function readExample(method: CallMethod, raw: unknown): ReadExample {
   if (paramProblem !== undefined) return { path: ['queryParams'], problem: paramProblem }
   const headerProblem = headers === undefined ? undefined : headersProblem(headers)
   if (headerProblem !== undefined) return { path: ['headers'], problem: headerProblem }
-  const headed = headers === undefined ? {} : { headers: headers as Headers }
+  const places = placesIn(url)
+  const placeProblem = pathParams === undefined ? undefined : placesProblem(places, pathParams)
+  if (placeProblem !== undefined) return { path: ['pathParams'], problem: placeProblem }
+  const last = {
+    ...(headers === undefined ? {} : { headers: headers as Headers }),
+    ...(pathParams === undefined ? {} : { pathParams: pathParams as Record<string, string> }),
+  }
   const query = { queryParams: params as Record<string, unknown> }
-  if (!isBodyMethod(method)) return { example: { ...query, ...headed } }
+  if (!isBodyMethod(method)) return { example: { ...query, ...last } }
   const bodyIssue = bodyProblem(bodyType, body)
   if (bodyIssue !== undefined) return bodyIssue
   const typed = bodyType === undefined || bodyType === 'json' ? {} : { bodyType }
   const asked = queryParams === undefined ? {} : query
-  return { example: { ...typed, body, ...asked, ...headed } as CallExample }
+  return { example: { ...typed, body, ...asked, ...last } as CallExample }
 }
 
 /** Returns the members of an example that may stand beside its parameters. */
 function besides(method: CallMethod): readonly string[] {
   if (method === 'MCP') return []
-  return isBodyMethod(method) ? ['bodyType', 'queryParams', 'headers'] : ['headers']
+  const all = ['headers', 'pathParams']
+  return isBodyMethod(method) ? ['bodyType', 'queryParams', ...all] : all
 }
 
 function bodyProblem(
@@ -472,6 +486,14 @@ function bodyProblem(
     return { path: ['body'], problem: 'must be an object of fields with the bodyType form-data' }
   }
   return undefined
+}
+
+function placesProblem(places: readonly string[], pathParams: unknown): string | undefined {
+  if (!isObject(pathParams)) return 'must be an object'
+  const stray = Object.keys(pathParams).find((name) => !places.includes(name))
+  if (stray !== undefined) return `has ${quote(stray)}, which is no place of the path`
+  const isSound = (value: unknown) => typeof value === 'string' && !/^\.{0,2}$|\p{C}/u.test(value)
+  return Object.values(pathParams).every(isSound) ? undefined : 'must have a text for each place'
 }
 
 const HEADER_NAME = /^[a-zA-Z0-9!#$%&'*+.^_`|~-]{1,64}$/

@@ -2,6 +2,7 @@ import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { circleTokens } from '../../../src/x402/currencies.js'
+import { otherRailOf, paidThrough } from '../../../src/x402/rails.js'
 import { ArcusError } from './calls.js'
 import {
   createHttpSeller,
@@ -157,11 +158,17 @@ function choose(
   { network, asset, maxAmount }: Limits,
   target: string | Item,
 ): Requirement {
-  const payable = accepts.filter(
-    (offer) => isPayable(offer) && offer.network === network && isSame(offer.asset, asset),
+  const offered = accepts.filter(
+    (offer: Requirement | null) => offer?.network === network && isSame(asset, offer.asset),
   )
+  const plain = offered.filter((offer) => otherRailOf(asset, offer.extra) === undefined)
+  const payable = plain.filter(isPayable)
   if (payable.length === 0) {
-    const message = `The seller takes no payment by exact or upto on ${network} in ${asset}.`
+    const rail = otherRailOf(asset, offered[0]?.extra)
+    const message =
+      plain.length > 0 || rail === undefined
+        ? `The seller takes no payment by exact or upto on ${network} in ${asset}.`
+        : `What the seller asks for on ${network} in ${asset} is ${paidThrough(rail)}.`
     throw new ArcusError('not_payable', message, 402, { accepts })
   }
   const listed = typeof target === 'string' ? undefined : target.accepts
@@ -190,8 +197,7 @@ function choose(
 }
 
 /** Tells whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
-function isPayable(offer: Requirement | null): boolean {
-  if (typeof offer !== 'object' || offer === null) return false
+function isPayable(offer: Requirement): boolean {
   const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
   const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
   const isKnown =

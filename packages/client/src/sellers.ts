@@ -3,7 +3,7 @@ import {
   decodePaymentResponseHeader,
   encodePaymentSignatureHeader,
 } from '@x402/core/http'
-import { type bodyTypes, isBodyMethod } from '../../../src/x402/calls.js'
+import { type bodyTypes, fillPath, isBodyMethod } from '../../../src/x402/calls.js'
 import { isObject } from '../../../src/x402/json.js'
 import { parseUrl } from '../../../src/x402/parse-url.js'
 import { type Answer, ArcusError } from './calls.js'
@@ -16,6 +16,8 @@ type Settlement = ReturnType<typeof decodePaymentResponseHeader>
 
 /** How a seller is called. */
 export interface SellerCall {
+  /** Values of the places of a path such as `/users/:id`. */
+  pathParams?: Record<string, string>
   /** Parameters of the URL. Lists are repeated, objects are sent as JSON. */
   queryParams?: Record<string, unknown>
   body?: unknown
@@ -80,9 +82,9 @@ export function createHttpSeller(
 }
 
 function toRequest(target: string | Item, call: SellerCall): SellerRequest {
-  const { queryParams = {}, body, headers = {} } = call
+  const { pathParams = {}, queryParams = {}, body, headers = {} } = call
   const input = typeof target === 'string' ? undefined : target.metadata.input
-  const url = urlOf(target)
+  const url = new URL(fillPath(urlOf(target).href, pathParams))
   for (const [name, value] of Object.entries(queryParams)) {
     url.searchParams.delete(name)
     const values = [value].flat().filter((each) => each !== undefined && each !== null)

@@ -102,6 +102,7 @@ function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefu
     amount: String(rest),
     payer: String(from),
     paymentNonce: String(nonce),
+    ...(permitted !== undefined && { method: 'permit2' as const }),
     paymentValidBefore: Number(validBefore),
   }
 }

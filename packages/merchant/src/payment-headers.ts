@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { decodePaymentSignatureHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { FastifyReply } from 'fastify'
-import { isObject } from '../../../src/x402/json.js'
+import { isDeeperThan, isObject, MAX_JSON_DEPTH } from '../../../src/x402/json.js'
 
 type PresentedPayment =
   | { kind: 'none' }
@@ -39,6 +39,9 @@ function decode(name: string, value: string): PresentedPayment {
 
 function check(name: string, value: unknown): PresentedPayment {
   if (!isObject(value)) return unreadable(`${name} must hold a JSON object`)
+  if (isDeeperThan(MAX_JSON_DEPTH, value)) {
+    return unreadable(`${name} must not nest deeper than ${MAX_JSON_DEPTH} levels`)
+  }
   if (value.x402Version !== 2) {
     const got = JSON.stringify(value.x402Version) ?? 'none'
     return {

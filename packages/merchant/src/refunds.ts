@@ -6,6 +6,7 @@ import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x40
 import type { ClientEvmSigner } from '@x402/evm'
 import { addressProblem } from '../../../src/x402/address.js'
 import { authorizationTypes } from '../../../src/x402/authorization-types.js'
+import { REFUND, refundText } from '../../../src/x402/refund.js'
 import { createFacilitatorClient } from './facilitator.js'
 
 export interface RefundsOptions {
@@ -53,6 +54,8 @@ export interface Refund {
   payer: string
   /** Nonce of the payment's authorization. */
   paymentNonce: string
+  /** How the payment moved the asset; `eip3009` unless given. */
+  method?: 'eip3009' | 'permit2'
   /** Unix seconds after which the payment can no longer settle. */
   paymentValidBefore: number
   /** Unix seconds until which the signed transfer is valid. */
@@ -255,10 +258,12 @@ function pathOf({ path }: RefundsOptions): string {
 
 /** Asks Arcus whether a payment was settled; `undefined` where the answer is unknown. */
 function askPaymentState(facilitator: string | FacilitatorClient) {
-  return async ({ network, payer, paymentNonce, asset }: Refund): Promise<boolean | undefined> => {
-    // The buyer may have paid with the same nonce in another token, which says nothing about this payment.
+  return async (refund: Refund): Promise<boolean | undefined> => {
+    const { network, payer, paymentNonce, asset, method = 'eip3009' } = refund
+    // The buyer may have used the same nonce in another token or by another method, which says nothing about this payment.
     const key = [network, payer, paymentNonce] as const
-    const found = await fetchPayment(facilitator, key, new URLSearchParams({ asset }))
+    const query = new URLSearchParams({ asset, method })
+    const found = await fetchPayment(facilitator, key, query)
     if (found === undefined) return undefined
     if (found.status === 404 && found.body.error === 'not_found') return false
     if (!found.isOk) return undefined
@@ -420,7 +425,10 @@ async function signTransfer(
       validBefore: BigInt(refund.validBefore),
     },
   })
-  return { x402Version: 2, accepted, payload: { signature, authorization } }
+  // Arcus takes a refund that names its payment off the merchant's figures.
+  const { paymentNonce: nonce, method = 'eip3009' } = refund
+  const extensions = { [REFUND]: { info: { nonce, method } } }
+  return { x402Version: 2, accepted, payload: { signature, authorization }, extensions }
 }
 
 /** A facilitator's answer about a payment that it finds by payer and nonce. */
@@ -444,12 +452,11 @@ function isSameAddress(text: unknown, address: string): boolean {
   return typeof text === 'string' && text.toLowerCase() === address.toLowerCase()
 }
 
-type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce'>
+type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce' | 'method'>
 
 /** Returns the nonce that all refunds of one payment share. */
-export function refundNonce({ network, asset, payer, paymentNonce }: PaymentOfRefund): string {
-  const text = ['x402 refund', network, asset, payer, paymentNonce].join('\n').toLowerCase()
-  return `0x${createHash('sha256').update(text).digest('hex')}`
+export function refundNonce(payment: PaymentOfRefund): string {
+  return `0x${createHash('sha256').update(refundText(payment)).digest('hex')}`
 }
 
 /** Opens an append-only file of JSON lines, which is also the record of every refund. */

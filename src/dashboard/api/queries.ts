@@ -210,12 +210,15 @@ export interface TableFilter extends ActivityFilter {
   state: ActivityRow['state'] | ''
 }
 
-/** Reads a part of the activity. What is shown stays while another filter is read. */
+/** New payments show within this time. */
+const ACTIVITY_MS = 5_000
+
+/** Reads a part of the activity again and again while it is shown. What is shown stays while another filter is read. */
 const ofActivity = <Answer>(id: string, part: string, filter: ActivityFilter, page: object = {}) =>
   read<Answer>(
     ['activity', id, part, filter, page],
     withQuery(ofMerchant(id, `/activity${part}`), { ...filter, ...page }),
-    { placeholderData: keepPreviousData },
+    { placeholderData: keepPreviousData, refetchInterval: ACTIVITY_MS },
   )
 
 export const activityQuery = (id: string, filter: ActivityFilter) =>

@@ -79,16 +79,41 @@ export function MethodChip({ method }: { method: string }) {
   )
 }
 
+type PublicWarning = keyof typeof words.badge.warnings
+
+/** Tells whether a warning is about who stands behind the listing, and not about an endpoint. */
+export function isPublicWarning(code: string): code is PublicWarning {
+  return Object.hasOwn(words.badge.warnings, code)
+}
+
+/** Shows why to be careful with a listing. */
+export function WarningBadges({
+  warnings,
+}: {
+  warnings: readonly { code: string; message: string }[]
+}) {
+  return warnings.map(({ code, message }) =>
+    isPublicWarning(code) ? (
+      <Badge key={code} tone="warn" title={message}>
+        {words.badge.warnings[code]}
+      </Badge>
+    ) : null,
+  )
+}
+
 /** Says who stands behind a listing: the operator, or only its owner. */
 export function MerchantBadges({
   official,
   partner,
   unclaimed,
+  warnings,
   checks,
 }: {
   official: boolean
   partner: boolean
   unclaimed: boolean
+  /** Reasons to be careful, for everybody. */
+  warnings: readonly { code: string; message: string }[]
   /** Whether each check of the agent that the listing names was passed. */
   checks: { control: boolean; pay: boolean; file: boolean; domain: boolean } | undefined
 }) {
@@ -111,6 +136,7 @@ export function MerchantBadges({
         </Badge>
       )}
       {unclaimed && <Badge title={words.badge.unclaimedText}>{words.badge.unclaimed}</Badge>}
+      <WarningBadges warnings={warnings} />
     </>
   )
 }

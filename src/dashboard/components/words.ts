@@ -15,6 +15,7 @@ export const words = {
     agent: (passed: number, all: number) => `Verified agent: ${passed} of ${all} checks`,
     agentText: 'The owner controls the ERC-8004 agent that the listing names.',
     unclaimed: 'Unclaimed',
+    warnings: { pay_to_unproven: 'Unproven', confusable_name: 'Look-alike name' },
     unclaimedText:
       'Arcus found this merchant in a settled payment. Nobody has claimed it with the wallet that is paid.',
   },

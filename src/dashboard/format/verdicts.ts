@@ -4,6 +4,8 @@ const verdicts: Record<string, string> = {
   not_402: 'Does not ask for payment',
   wrong_network: 'Asks for payment on another network',
   wrong_asset: 'Asks for payment in another token',
+  other_rail: 'Takes payment through another system only',
+  other_template: 'Describes another path',
   wrong_payto: 'Asks to pay another address',
   redirect: 'Sends callers to another address',
   blocked_target: 'Arcus may not call it',
@@ -26,6 +28,8 @@ const warnings: Record<string, string> = {
   scheme_not_settled:
     'The endpoint asks for a kind of payment that is not settled here. Offer the scheme “exact” as well.',
   foreign_pay_to: 'The endpoint also asks to pay somebody else. That way to pay is not published.',
+  other_rail:
+    'One of its ways to pay goes through another system, such as Circle Gateway, and is not settled here. It is shown, and nobody is led to it.',
   header_missing:
     'The 402 answer says how to pay in its body only. Send that in the PAYMENT-REQUIRED header too.',
   header_url_safe:
@@ -41,6 +45,8 @@ const buyersWarnings: Record<string, string> = {
   wrong_domain: 'Payments to it fail, because it describes the token wrongly.',
   scheme_not_settled: 'It asks for a kind of payment that is not settled here.',
   foreign_pay_to: 'It also asks to pay somebody else. That way to pay is not shown here.',
+  other_rail:
+    'One of its ways to pay goes through another system, such as Circle Gateway, and is not settled here.',
   header_missing: 'Many buying programs cannot read how it asks for payment.',
   requirements_unusable: 'Some of the ways to pay that it names do not work on this network.',
 }
@@ -49,6 +55,8 @@ const buyersWarnings: Record<string, string> = {
 const buyersVerdicts: Record<string, string> = {
   not_402: 'It did not ask for a payment at the last check, so the price may be wrong.',
   unreachable: 'It did not answer the last check. A payment may buy nothing.',
+  other_rail:
+    'At the last check it took payments through another system only, which are not settled here.',
   not_checked: 'Arcus has not checked yet what it asks for.',
   not_called: 'Arcus never calls endpoints of this method, so nothing about it is checked.',
 }

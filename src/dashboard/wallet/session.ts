@@ -1,7 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { type Config, useConnection } from 'wagmi'
 import { getConnection, watchConnection } from 'wagmi/actions'
-import type { SIGNED_OUT_COOKIE } from '../../api/session.js'
+import type { SessionCookies } from '../../api/session-cookies.js'
 import { sendJson } from '../api/http.js'
 import { countEnding, sessionQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
@@ -10,8 +10,6 @@ import { sameAddress } from '../format/untrusted-text.js'
  * A session allows reading private figures. It belongs to the account that signed in, while that account is connected.
  */
 
-/** The service does not accept a session that is sent with this cookie. */
-const signedOutCookie: typeof SIGNED_OUT_COOKIE = 'arcus_signed_out'
 /** Longer than a session. */
 const SIGNED_OUT_SECONDS = 7_200
 
@@ -33,9 +31,12 @@ export function useSession() {
  * service may be unreachable, so a second cookie marks the session as ended at once.
  */
 export function endSession(client: QueryClient): void {
-  const isSecure = location.protocol === 'https:' ? '; secure' : ''
+  const isSecure = location.protocol === 'https:'
+  const name: SessionCookies['signedOut'] = isSecure
+    ? '__Host-arcus_signed_out'
+    : 'arcus_signed_out'
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and not in every browser
-  document.cookie = `${signedOutCookie}=1; path=/api; max-age=${SIGNED_OUT_SECONDS}; samesite=strict${isSecure}`
+  document.cookie = `${name}=1; path=/; max-age=${SIGNED_OUT_SECONDS}; samesite=strict${isSecure ? '; secure' : ''}`
   forgetSession(client)
   tabs?.postMessage('ended')
   lastEnding = sendJson('DELETE', '/api/session', undefined, { keepalive: true }).catch(

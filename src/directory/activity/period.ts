@@ -82,16 +82,3 @@ export function periodOf(
 }
 
 const dayOf = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10)
-
-/**
- * Returns the hours before a period, as many as of it have begun, so that a day which is not over is not compared with a
- * whole one; `null` for all time.
- */
-export function periodBefore(
-  { span, since, until }: Period,
-  now: number,
-): Omit<Period, 'stepSeconds'> | null {
-  if (since === 0) return null
-  const begun = floorTo(Math.floor(now / 1000), HOUR_SECONDS) + HOUR_SECONDS
-  return { span, since: since - (Math.min(until, begun) - since), until: since }
-}

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import { singleFlight } from '../../async/single-flight.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
 import { createPolling } from '../../store/polling.js'
 import type { PaymentAnswer } from '../../x402/payment.js'
 import { reasons } from '../../x402/reasons.js'
+import type { FindPayment } from '../ratings/ratings.js'
 import {
   type Attribution,
   type Attributor,
@@ -21,14 +23,13 @@ interface ActivityRecorderOptions {
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
   /** Wallets that pay refunds for another address, with that address; lower-case. */
-  refundWallets?: ReadonlyMap<Address, Address>
+  refundWallets: ReadonlyMap<Address, Address>
+  findPayment: FindPayment
   retentionDays: number
   /** Nothing is kept while the disk is nearly full. */
   isDiskLow: () => boolean
-  /** True if other processes keep activity in the same store: a refund may be answered here and its sale there. */
-  isShared?: boolean
-  /** Receives the merchants with new activity. */
-  onRecorded?: (merchantIds: ReadonlySet<string>) => void
+  /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
+  onPaid?: (from: Address, to: Address) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -42,8 +43,6 @@ const SLICE = 500
 const MAX_WAITING = 20_000
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-/** Longer than another process takes to keep an earlier answer. */
-const SALES_FIRST_MS = 3_000
 const SWEEP_MS = 60_000
 /** Rows that one commit of a sweep deletes, few enough for a loop turn. */
 const SWEEP_ROWS = 200
@@ -51,15 +50,16 @@ const DAY_MS = 86_400_000
 
 /** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions) {
-  const { store, attributor, now, log, refundWallets = new Map() } = options
+  const { store, attributor, now, log } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
+  const findSale = createSaleFinder(options)
+  /** The merchants of the latest sales by the row of the journal, which has lost the query of the URL. */
+  const sold = new LRUCache<string, Sold>({ max: MAX_REMEMBERED })
   let waiting: PaymentAnswer[] = []
   let dropped = 0
   let loggedDropped = 0
   let timer: NodeJS.Timeout | undefined
-  let flushing: Promise<void> | undefined
-  let isStopping = false
   const sweeper = createPolling({
     poll: sweep,
     everyMs: SWEEP_MS,
@@ -92,22 +92,27 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       settlementId: answer.settlementId,
       latencyMs: answer.latencyMs,
       gasCost: answer.gasCost,
-      isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
+      isSelf: isOwn({ payer, payTo }, found),
       isSumOnly: keeping !== 'row',
       isOtherMoney: asset !== options.asset,
-      // A payment for a listed endpoint is a purchase; any other may be money that goes back to a buyer.
-      givesBackOf: found?.endpointId == null ? (refundWallets.get(payer) ?? payer) : null,
     }
   }
 
-  /** Takes the waiting answers, without refunds whose sale another process may still have to keep. */
-  function takeDue(): PaymentAnswer[] {
-    const before = now() - SALES_FIRST_MS
-    const isHeld = ({ state, at, payment }: PaymentAnswer) =>
-      state === 'settled' && payment.resourceUrl === undefined && at > before
-    const all = waiting
-    waiting = options.isShared && !isStopping ? all.filter(isHeld) : []
-    return waiting.length === 0 ? all : all.filter((answer) => !isHeld(answer))
+  const isOwn = ({ payer, payTo }: Pick<Sale, 'payer' | 'payTo'>, found: Attribution | undefined) =>
+    payer === payTo || payer === found?.owner || options.isRelayer(payer)
+
+  /** Makes the row of a refund, which counts where its sale does. */
+  async function toRefund(answer: PaymentAnswer, sale: Sale): Promise<NewActivity> {
+    const { resource, toolName } = sale
+    const { found } = sold.get(sale.settlementId) ?? {
+      found: await attributor.find(sale.payTo, resource, toolName, false),
+    }
+    const row = toRow(answer, null, found, 'row')
+    const { amount, isOtherMoney } = row
+    const isWhole = amount >= sale.amount
+    const counted = isOtherMoney ? 0n : isWhole ? sale.amount : amount
+    const refund = { amount: counted, payments: isWhole ? 1 : 0 } as const
+    return { ...row, state: 'refunded', isSelf: isOwn(sale, found), refund }
   }
 
   async function flush(): Promise<void> {
@@ -116,7 +121,8 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       dropped += waiting.length
       waiting = []
     }
-    const due = takeDue()
+    const due = waiting
+    waiting = []
     for (let start = 0; start < due.length; start += SLICE) {
       const slice = due.slice(start, start + SLICE)
       await keep(slice).catch((err) => {
@@ -132,25 +138,36 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
     const rows: NewActivity[] = []
     for (const answer of answers) {
+      const sale = await findSale(answer)
+      if (sale !== undefined) {
+        rows.push(await toRefund(answer, sale))
+        continue
+      }
       const { payTo, resourceUrl, toolName } = answer.payment
       const url = readResource(resourceUrl)
       const found = await attributor.find(payTo, url, toolName)
+      const { state, settlementId } = answer
+      if (state === 'settled' && settlementId !== null) sold.set(settlementId, { found })
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)
-    const merchantIds = new Set(rows.flatMap(({ merchantId }) => merchantId ?? []))
-    if (merchantIds.size > 0) options.onRecorded?.(merchantIds)
+    const settled = rows.filter(({ state }) => state === 'settled')
+    const paid = new Map(settled.map((it) => [`${it.payer} ${it.payTo}`, it]))
+    for (const { payer, payTo } of paid.values()) {
+      await options
+        .onPaid?.(options.refundWallets.get(payer) ?? payer, payTo)
+        .catch((err) => log.warn({ err }, 'what came back to a payer could not be noted'))
+    }
   }
 
-  function startFlush(): Promise<void> {
+  const flushOnce = singleFlight(() =>
+    flush().catch((err) => log.warn({ err }, 'activity could not be attributed; trying again')),
+  )
+
+  async function startFlush(): Promise<void> {
     timer = undefined
-    flushing ??= flush()
-      .catch((err) => log.warn({ err }, 'activity could not be attributed; trying again'))
-      .finally(() => {
-        flushing = undefined
-        if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
-      })
-    return flushing
+    await flushOnce()
+    if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
   }
 
   /** Deletes old rows in small commits, so that nothing waits for it. */
@@ -181,14 +198,53 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     dropped: () => dropped,
     /** Keeps the waiting answers; the last call. */
     async stop(): Promise<void> {
-      isStopping = true
       const swept = sweeper.stop()
       clearTimeout(timer)
-      await flushing
+      await flushOnce.underWay()
       await startFlush()
       clearTimeout(timer)
       await swept
     },
+  }
+}
+
+/** The listing that a sale counts for; `undefined` in it where there is none. */
+interface Sold {
+  found: Attribution | undefined
+}
+
+/** A confirmed payment that another one gives back. */
+interface Sale {
+  settlementId: string
+  payer: Address
+  payTo: Address
+  /** Atomic units. */
+  amount: bigint
+  /** Without its query. */
+  resource: URL | undefined
+  toolName: string | undefined
+}
+
+/**
+ * Creates the search for the payment that a settled one gives back. Our plugin names it, and only money of the address
+ * that was paid, or of the wallet that pays its refunds, gives it back. Other money that goes back is a payment.
+ */
+function createSaleFinder({
+  findPayment,
+  refundWallets,
+}: Pick<ActivityRecorderOptions, 'findPayment' | 'refundWallets'>) {
+  return async ({ state, payment }: PaymentAnswer): Promise<Sale | undefined> => {
+    const { network, asset, payer: seller, payTo: payer, refunded } = payment
+    if (state !== 'settled' || refunded === undefined) return undefined
+    const { nonce, method } = refunded
+    const paid = await findPayment(network, payer, nonce, { asset, method })
+    if (paid === undefined || 'queries' in paid || paid.status.state !== 'confirmed')
+      return undefined
+    const { settlementId, amount } = paid.status
+    const payTo = paid.status.payTo.toLowerCase() as Address
+    if (payTo !== (refundWallets.get(seller) ?? seller)) return undefined
+    const resource = readResource(paid.resourceUrl)
+    return { settlementId, payer, payTo, amount: BigInt(amount), resource, toolName: paid.toolName }
   }
 }
 

@@ -28,7 +28,6 @@ import {
   paidToken,
   readActivity,
   readBreakdown,
-  readPrevious,
 } from './summary.js'
 
 const tag = 'Activity'
@@ -125,14 +124,11 @@ export async function activityRoutes(
       const { endpoint: endpointId, ...query } = readQuery(summaryQuery, request.query)
       const period = periodOf(query, now(), retentionDays)
       const of = { merchantId: merchant.id, endpointId }
-      const [figures, previous] = await Promise.all([
-        readActivity(store, { ...of, ...period }),
-        readPrevious(store, of, period, now()),
-      ])
+      const figures = await readActivity(store, { ...of, ...period })
       const { since, until, stepSeconds } = period
       const { range } = query
       const about = { merchant: merchant.id, range, since, until, stepSeconds }
-      const answer = { ...about, ...figures, previous }
+      const answer = { ...about, ...figures }
       return reply.header('cache-control', 'no-store').send(answer satisfies ActivityAnswer)
     },
   )

@@ -11,7 +11,7 @@ import type {
 } from '../../store/activity.js'
 import { formatAtomic, formatUnits } from '../../x402/amounts.js'
 import type { Stablecoin } from '../../x402/currencies.js'
-import { type ActivityRange, activityRanges, type Period, periodBefore, spanOf } from './period.js'
+import { type ActivityRange, activityRanges, spanOf } from './period.js'
 
 type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
@@ -88,23 +88,6 @@ function summarizeOwn(sums: readonly ActivitySum[]) {
     ...money(revenue(sums)),
     gasUsd: gasUsd(settled),
   }
-}
-
-/** Reads the figures of the period before, to compare with; `null` where there is none. */
-export async function readPrevious(
-  store: Reads,
-  scope: Pick<ActivityScope, 'merchantId' | 'endpointId'>,
-  period: Period,
-  now: number,
-): Promise<ActivityAnswer['previous']> {
-  const before = periodBefore(period, now)
-  if (before === null) return null
-  const [all, payers] = await Promise.all([
-    store.sums({ ...scope, ...before }),
-    store.payers({ ...scope, ...before }),
-  ])
-  const { since, until } = before
-  return { since, until, ...saleFigures(all), payers: payers.unique }
 }
 
 /** Returns what a merchant wants to know first, without payments to oneself. */

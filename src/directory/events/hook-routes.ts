@@ -34,7 +34,7 @@ const setOperation = {
     types: ['payment.settled', 'payment.failed'],
   }),
   answers: {
-    200: 'With the secret of a new one, which is shown this once.',
+    200: 'With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered.',
   },
 }
 
@@ -112,8 +112,14 @@ function writeOf({ write }: CheckedWrite<unknown>): HookWrite {
   return { merchantId, owner, nonce, deadline: JSON.parse(message).deadline }
 }
 
-function faultOf({ state }: HookResult, merchant: Merchant | undefined): WriteFault {
+function faultOf(result: HookResult, merchant: Merchant | undefined): WriteFault {
+  const { state } = result
   if (state === 'replayed') return replayFault()
+  if (state === 'tooSoon') {
+    const seconds = Math.ceil(result.waitMs / 1_000)
+    const text = `Events are sent again once in ten minutes, for all webhooks of an owner together; try again in ${seconds} seconds. Without \`since\` the change is possible now.`
+    return new WriteFault('replayed_recently', text, undefined, seconds)
+  }
   if (state === 'full') {
     return new WriteFault('too_many_hooks', `A merchant has at most ${MAX_HOOKS} webhooks.`)
   }
@@ -124,14 +130,19 @@ function faultOf({ state }: HookResult, merchant: Merchant | undefined): WriteFa
 }
 
 function toView(hook: Hook): HookView {
-  const { id, url, types, cursor, failures, parked, lastError, isLossy } = hook
+  const { id, url, types, cursor, failures, lastError, isLossy } = hook
   const time = (at: number | null) => (at === null ? null : new Date(at).toISOString())
-  const isRetrying = failures > 0 ? 'retrying' : 'active'
   return {
     ...{ id, url, types, cursor, failures, lastError, isLossy },
-    state: parked === null ? isRetrying : 'parked',
+    state: stateOf(hook),
     createdAt: new Date(hook.createdAt).toISOString(),
     deliveredAt: time(hook.deliveredAt),
     nextAt: failures > 0 ? time(hook.nextAt) : null,
   }
+}
+
+function stateOf({ confirmedAt, parked, failures }: Hook): HookView['state'] {
+  if (confirmedAt === null) return 'unconfirmed'
+  if (parked !== null) return 'parked'
+  return failures > 0 ? 'retrying' : 'active'
 }

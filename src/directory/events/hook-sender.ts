@@ -1,8 +1,10 @@
-import { LRUCache } from 'lru-cache'
+import { singleFlight } from '../../async/single-flight.js'
 import type { EventStore, StoredEvent } from '../../store/events.js'
 import { type Hook, type HookStore, OPERATOR_HOOK } from '../../store/hooks.js'
 import { createPolling } from '../../store/polling.js'
-import { type GuardedFetch, headOf } from '../probe/guarded-fetch.js'
+import { type GuardedFetch, type GuardedRequest, headOf } from '../probe/guarded-fetch.js'
+import { CHALLENGE_ANSWER_BYTES, createChallenge, whyNotAnswered } from './challenge.js'
+import { createHookPlaces, type Group } from './hook-places.js'
 import { type HookSecrets, signMessage } from './hook-secrets.js'
 import { toNotice } from './notice.js'
 
@@ -29,32 +31,34 @@ interface HookSenderOptions {
 }
 
 const TICK_MS = 1_000
-/** Hooks that this process works for at once. Those that failed last or are slow have places of their own and delay nobody. */
-const places = { quick: 8, slow: 4, failing: 2 }
-type Group = keyof typeof places
 /** A delivery that lasts longer moves its hook to the slow ones, where the next turn of the hook begins. */
 const SLOW_MS = 1_000
-/** Bounds the hooks that are known to be slow, and with those that just became so all deliveries at once. */
-const MAX_KNOWN_SLOW = 1_000
-const MAX_UNDER_WAY = 24
 /** A hook gives its place up after so long. A call ends within 10 s, so the lease outlives the last delivery. */
-const TURN_MS = 10_000
+const TURN_MS = 1_000
 const LEASE_MS = 30_000
 const EVENTS_AT_ONCE = 20
 /** The pause doubles with each failure, from a second to six hours, for three days. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 6 * 3_600_000
 const PATIENCE_MS = 3 * 86_400_000
+/**
+ * A challenge is sent so often, within three quarters of an hour: the receiver can check its signature only once the owner
+ * has put the secret there.
+ */
+const CHALLENGE_TRIES = 10
+const CHALLENGE_PAUSE_MS = 5_000
+const CHALLENGE_MS = 5_000
 const GONE = 410
 
 /**
  * Delivers the feeds to webhooks, each in order: an event is repeated until the receiver takes it, and only then the next
- * one comes.
+ * one comes. A receiver gets nothing but challenges until it has answered one.
  */
 export function createHookSender(options: HookSenderOptions) {
   const { hooks, events, worker, now, log, random = Math.random } = options
-  const underWay = new Map<string, { group: Group; work: Promise<void> }>()
-  const slow = new LRUCache<string, true>({ max: MAX_KNOWN_SLOW })
+  const places = createHookPlaces()
+  /** Whether a place became free since the last look began. */
+  let isStale = false
   let isPrepared = false
   let isStopped = false
 
@@ -65,32 +69,34 @@ export function createHookSender(options: HookSenderOptions) {
     isPrepared = true
   }
 
-  /** Resolves with why the receiver did not take the event; `undefined` if it did. */
-  async function deliver(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
+  /** Sends a signed message and resolves with the answer; `undefined` without a secret. */
+  async function send(hook: Hook, message: { id: string }, limits: Partial<GuardedRequest> = {}) {
     const isOperator = hook.id === OPERATOR_HOOK
     const secret = isOperator ? options.operator?.secret : options.secrets.of(hook)
-    if (secret === undefined) return unsignable
-    const notice = toNotice(event)
-    const body = JSON.stringify(notice)
+    if (secret === undefined) return undefined
+    const body = JSON.stringify(message)
     const seconds = Math.floor(now() / 1_000)
-    const signed = signMessage(secret, { id: notice.id, seconds, text: body })
+    const signed = signMessage(secret, { id: message.id, seconds, text: body })
     const headers = { ...signed, 'user-agent': options.userAgent }
     const { fetch } = (isOperator && options.operator) || options
-    const answer = await fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers })
+    return fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers, ...limits })
+  }
+
+  /** Resolves with why the receiver did not take the event; `undefined` if it did. */
+  async function deliver(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
+    const answer = await send(hook, toNotice(event))
+    if (answer === undefined) return unsignable
     const status = headOf(answer)?.status
     if (status !== undefined && status >= 200 && status < 300) return undefined
     const error = 'message' in answer ? answer.message : `The receiver answered ${status}.`
     return { error, isFinal: status === GONE }
   }
 
-  /** Makes a delivery and keeps whether it was slow. */
+  /** Makes a delivery in the turn of its owner and its host, and keeps whether it was slow. */
   async function deliverTimed(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
-    const timer = setTimeout(() => {
-      const place = underWay.get(hook.id)
-      if (place?.group === 'quick') place.group = 'slow'
-      slow.set(hook.id, true)
-    }, SLOW_MS)
-    slow.delete(hook.id)
+    await places.untilTurn(hook)
+    const timer = setTimeout(() => places.markSlow(hook), SLOW_MS)
+    places.markQuick(hook)
     try {
       return await deliver(hook, event)
     } finally {
@@ -98,18 +104,39 @@ export function createHookSender(options: HookSenderOptions) {
     }
   }
 
-  async function keepFailure(hook: Hook, { error, isFinal }: Failure): Promise<void> {
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** hook.failures, LONGEST_PAUSE_MS)
-    const nextAt = now() + Math.round(pause * (1 + random() / 10))
-    const isOver = isFinal || now() - (hook.failingSince ?? now()) >= PATIENCE_MS
-    await hooks.failed(hook.id, worker, { error, nextAt: isOver ? null : nextAt, now: now() })
+  async function challenge(hook: Hook): Promise<void> {
+    const message = createChallenge(now())
+    const answer = await send(hook, message, {
+      bodyBytes: CHALLENGE_ANSWER_BYTES,
+      times: { totalMs: CHALLENGE_MS },
+    })
+    const error = answer && whyNotAnswered(message, answer)
+    // A call that our own end cut short says nothing about the receiver.
+    if (isStopped && error !== undefined) return hooks.giveUp(hook, worker, now())
+    if (answer === undefined) return keepFailure(hook, unsignable)
+    if (error !== undefined) {
+      return keepFailure(hook, { error, isFinal: headOf(answer)?.status === GONE })
+    }
+    await hooks.confirm(hook, worker, now())
+    await hooks.giveUp(hook, worker, now())
   }
 
-  async function workFor({ id }: Hook): Promise<void> {
-    const hook = await hooks.take(id, worker, now(), now() + LEASE_MS)
-    if (hook === undefined) return
+  async function keepFailure(hook: Hook, { error, isFinal }: Failure): Promise<void> {
+    const isConfirmed = hook.confirmedAt !== null
+    const first = isConfirmed ? FIRST_PAUSE_MS : CHALLENGE_PAUSE_MS
+    const pause = Math.min(first * 2 ** hook.failures, LONGEST_PAUSE_MS)
+    const nextAt = now() + Math.round(pause * (1 + random() / 10))
+    const isOver = isConfirmed
+      ? now() - (hook.failingSince ?? now()) >= PATIENCE_MS
+      : hook.failures + 1 >= CHALLENGE_TRIES
+    const ends = isFinal || isOver ? null : nextAt
+    await hooks.failed(hook.id, worker, { error, nextAt: ends, now: now() })
+  }
+
+  async function workFor(hook: Hook): Promise<void> {
+    if (hook.confirmedAt === null) return challenge(hook)
     const endsAt = now() + TURN_MS
-    const { merchantId, types } = hook
+    const { id, merchantId, types } = hook
     for (let since = hook.cursor; ; ) {
       const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
       for (const event of waiting) {
@@ -130,34 +157,57 @@ export function createHookSender(options: HookSenderOptions) {
   function start(hook: Hook, group: Group): void {
     const work = workFor(hook)
       .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be worked for'))
-      .finally(() => underWay.delete(hook.id))
-    underWay.set(hook.id, { group, work })
+      .finally(() => {
+        places.leave(hook)
+        lookAgain()
+      })
+    places.enter(hook, group, work)
+  }
+
+  /** Takes the hook that is next in a group; `undefined` if there is no place or no hook. */
+  async function takeNext(group: Group): Promise<Hook | undefined> {
+    const find = async () => {
+      const filter = places.filterFor(group)
+      return filter && hooks.nextDue({ now: now(), ...filter })
+    }
+    let hook = await find()
+    // Each owner has had a turn: another round begins.
+    if (hook === undefined && places.endRound(group)) hook = await find()
+    return hook && hooks.take(hook.id, worker, now(), now() + LEASE_MS)
   }
 
   async function look(): Promise<void> {
     if (!isPrepared) await prepare()
-    for (const group of ['quick', 'slow', 'failing'] as const) {
-      const taken = [...underWay.values()].filter((it) => it.group === group).length
-      const free = Math.min(places[group] - taken, MAX_UNDER_WAY - underWay.size)
-      const isFailing = group === 'failing'
-      const among = isFailing ? undefined : { ids: [...slow.keys()], isIn: group === 'slow' }
-      const due = free > 0 ? await hooks.due(now(), free, isFailing, among) : []
-      for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook, group)
-    }
+    do {
+      isStale = false
+      for (const group of places.groups) {
+        while (!isStopped) {
+          const hook = await takeNext(group)
+          if (hook === undefined) break
+          start(hook, group)
+        }
+      }
+    } while (isStale && !isStopped)
   }
 
-  const polling = createPolling({
-    everyMs: options.tickMs ?? TICK_MS,
-    poll: look,
-    onError: (err) => log.warn({ err }, 'webhooks could not be read; trying again'),
-  })
+  const lookOnce = singleFlight(look)
+
+  const onError = (err: unknown) => log.warn({ err }, 'webhooks could not be read; trying again')
+
+  function lookAgain(): void {
+    isStale = true
+    if (!isStopped && lookOnce.underWay() === undefined) lookOnce().catch(onError)
+  }
+
+  const polling = createPolling({ everyMs: options.tickMs ?? TICK_MS, poll: lookOnce, onError })
 
   return {
     start: polling.start,
     async stop(): Promise<void> {
       isStopped = true
       await polling.stop()
-      await Promise.all([...underWay.values()].map(({ work }) => work))
+      await lookOnce.underWay()?.catch(() => undefined)
+      await places.untilEmpty()
     },
   }
 }

@@ -5,7 +5,6 @@ import {
   merchantEventTypes,
   publicEventTypes,
 } from '../../api/events.js'
-import { SESSION_COOKIE } from '../../api/session.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
@@ -41,7 +40,7 @@ export async function eventRoutes(
     async (request, reply): Promise<EventsAnswer> => {
       const { since, limit } = readQuery(eventsQuery, request.query)
       reply.header('cache-control', 'no-store')
-      const isOwner = request.cookies[SESSION_COOKIE] !== undefined
+      const isOwner = request.cookies[options.sessions.cookies.session] !== undefined
       const { id } = isOwner
         ? await requireOwner(request, options)
         : presentInPublic(await options.listings.findMerchant(request.params.id))

@@ -1,6 +1,7 @@
 import type { ExploreAnswer } from '../../api/explore.js'
 import { shareReads } from '../../http/cached-reply.js'
 import type { ActivityStore } from '../../store/activity.js'
+import { markedName } from '../../store/listing-warnings.js'
 import type { ListingReader } from '../../store/listings.js'
 import { isPublicPayee } from '../../store/ownership.js'
 import { spanOf } from '../activity/period.js'
@@ -48,7 +49,9 @@ export function createExploreFigures(options: FiguresOptions): () => Promise<Fig
     const { span, since } = spanOf('30d', now())
     const found: Figures['merchants'][number][] = []
     const merchants = ids.length === 0 ? [] : await listings.findMerchants(ids)
-    for (const { id, name } of merchants.filter(isPublicPayee)) {
+    for (const merchant of merchants.filter(isPublicPayee)) {
+      const { id } = merchant
+      const name = markedName(merchant)
       const scope = { merchantId: id, span, since }
       const { unique } = await activity.payers(scope)
       const sums = await activity.sums(scope)

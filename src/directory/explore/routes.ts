@@ -3,7 +3,7 @@ import { httpCodes } from '../../api/errors.js'
 import type { ExploreAnswer } from '../../api/explore.js'
 import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
-import { blockOf, callerOf } from '../../http/rate-limit.js'
+import { blockOf, callerOf, networkOf } from '../../http/rate-limit.js'
 import type { SettlementFeed } from './settlement-feed.js'
 
 interface ExploreRoutesOptions {
@@ -42,6 +42,7 @@ const crowd = {
     { member: 'caller', most: 8, label: 'from one address' },
     { member: 'block', most: 32, label: 'from neighbouring addresses' },
   ],
+  crowdedBy: ['network', 'block', 'caller'],
   verb: 'follow settlements',
 } as const
 
@@ -63,7 +64,7 @@ export async function exploreRoutes(
     { exposeHeadRoute: false, ...describedAs(streamOperation) },
     async ({ ip }, reply) =>
       openStream(reply, {
-        from: { caller: callerOf(ip), block: blockOf(ip) },
+        from: { caller: callerOf(ip), block: blockOf(ip), network: networkOf(ip) },
         follow: (send) => feed.subscribe((news) => send('settlements', news)),
       }),
   )

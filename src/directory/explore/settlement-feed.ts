@@ -1,5 +1,7 @@
 import type { Address } from 'viem'
 import type { Settlement } from '../../api/explore.js'
+import { singleFlight } from '../../async/single-flight.js'
+import { markedName } from '../../store/listing-warnings.js'
 import type { ListingReader } from '../../store/listings.js'
 import { isPublicPayee } from '../../store/ownership.js'
 import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
@@ -34,7 +36,6 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
   let kept: Settlement[] = []
   let seen = new Set<number>()
   let last = 0
-  let reading: Promise<void> | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -64,7 +65,9 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
   async function tell(payments: readonly SettledPayment[]): Promise<Settlement[]> {
     const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
-    const names = new Map(found.filter(isPublicPayee).map(({ id, name }) => [id, { id, name }]))
+    const names = new Map(
+      found.filter(isPublicPayee).map((it) => [it.id, { id: it.id, name: markedName(it) }]),
+    )
     return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
       const token = paidToken(tokens, asset)
       return {
@@ -82,15 +85,12 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
   }
 
   /** Reads at most once in the interval, however many ask. */
-  function look(): Promise<void> {
-    if (reading === undefined && performance.now() - readAt >= LOOK_MS && !isStopped) {
-      reading = read().finally(() => {
-        readAt = performance.now()
-        reading = undefined
-      })
-    }
-    return reading ?? Promise.resolve()
-  }
+  const look = singleFlight(async () => {
+    if (performance.now() - readAt < LOOK_MS || isStopped) return
+    await read().finally(() => {
+      readAt = performance.now()
+    })
+  })
 
   function follow(): void {
     timer = undefined
@@ -118,7 +118,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     async stop(): Promise<void> {
       isStopped = true
       clearTimeout(timer)
-      await reading?.catch(() => {})
+      await look.underWay()?.catch(() => {})
     },
   }
 }

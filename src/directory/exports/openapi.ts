@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { publicWarnings, standingOf } from '../../store/listing-warnings.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
@@ -68,7 +69,8 @@ function headOf(
   server: string | undefined,
   { facilitator, checksum }: OpenApiOptions,
 ) {
-  const { description } = merchant
+  const warnings = publicWarnings(merchant).map(({ message }) => `Warning: ${message}`)
+  const description = [...warnings, merchant.description].filter((it) => it !== '').join('\n\n')
   return {
     openapi: '3.1.0',
     info: {
@@ -83,6 +85,7 @@ function headOf(
       network: merchant.network,
       asset: checksum(merchant.asset),
       payTo: checksum(merchant.payTo),
+      ...standingOf(merchant),
       identity: publishedIdentity(merchant),
     },
   }

@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import { inTime } from '../../async/in-time.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/ownership.js'
-import { type BazaarStatus, bazaarOf, canonicalUrl, parseBazaar } from '../../x402/bazaar.js'
+import { type BazaarResource, type BazaarStatus, canonicalUrl } from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json.js'
 import { describeEndpoint } from './draft.js'
 import type { InfoCheck } from './info-check.js'
@@ -17,7 +18,6 @@ export interface AutoCatalogOptions extends OfferRules {
     ListingStore,
     'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed'
   >
-  /** Best on a thread of its own, so that strangers' schemas do not delay owners. */
   infoCheck: InfoCheck
   /** Has an endpoint probed as soon as its host's turn comes. */
   probeSoon: (endpointId: number) => void
@@ -118,7 +118,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Returns the status of a resource whose place is taken; `undefined` when it needs an entry. */
-  function statusAt({ terms }: Offer, place: Place): BazaarStatus | undefined {
+  function statusAt({ terms, resource }: Offer, place: Place): BazaarStatus | undefined {
     if (place.state === 'free') return undefined
     if (place.state === 'taken') {
       if (place.rival !== undefined) probeAgain(place.rival)
@@ -137,7 +137,9 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
       return rejected('the endpoint itself asks for other terms than were paid.')
     }
     if (status === 'failing') {
-      if (isStale(endpoint, nowSeconds())) return undefined
+      // Of a route that was bought under another path, this one may answer.
+      const isOther = !isSamePath(resource.pathParams, endpoint.example.pathParams)
+      if (isOther || isStale(endpoint, nowSeconds())) return undefined
       return rejected(`a probe of it found: ${probe?.message ?? 'no answer.'}`)
     }
     const isNeverCalled = endpoint.nextProbeAt === null
@@ -202,16 +204,12 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
         const work = answer(read.offer).catch((err) => unreadable(err, settled))
         answering.add(work)
         void work.finally(() => answering.delete(work))
-        return within(ANSWER_MS, work).then((status) => told(settled, status, dropped))
+        return inTime(work, ANSWER_MS, () => processing).then((status) =>
+          told(settled, status, dropped),
+        )
       } catch (err) {
         return Promise.resolve(unreadable(err, settled))
       }
-    },
-    /** Starts to check the extension before the payment has settled, so that `offer` does not wait for it. Never throws. */
-    prepare: createPreparation(infoCheck, now),
-    /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
-    expect(payload: unknown): void {
-      if (bazaarOf(payload) !== undefined) infoCheck.start()
     },
     findRefusals: refusals.find,
     /** Resolves when every offer so far is handled. */
@@ -227,12 +225,9 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 }
 
-/** Returns the status, or `processing` if it takes longer. */
-function within(ms: number, work: Promise<BazaarStatus>): Promise<BazaarStatus> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms, processing)
-    void work.then(resolve).finally(() => clearTimeout(timer))
-  })
+function isSamePath(a: BazaarResource['pathParams'] = {}, b: typeof a = {}): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name])
 }
 
 function neverLive(reason: string): string {
@@ -330,37 +325,5 @@ function createRefusals(now: () => number) {
       const found = [...kept.values()].filter((refusal) => refusal.url === url)
       return found.slice(0, MAX_REFUSALS_FOUND).map(({ url: _, ...refusal }) => refusal)
     },
-  }
-}
-
-/** Early checks at once; few, because nothing is paid for them yet. */
-const MAX_UNDER_WAY = 8
-const PAUSE_AFTER_SLOW_MS = 60_000
-
-/**
- * Creates the early check of extensions whose payments may settle soon. A schema made to be slow stops it for a minute;
- * other extensions are then checked after their payment. `now` is in Unix milliseconds. Never throws.
- */
-export function createPreparation(
-  infoCheck: Pick<InfoCheck, 'check'>,
-  now: () => number,
-): (payload: unknown) => void {
-  let underWay = 0
-  let pausedUntil = 0
-
-  async function check(payload: unknown): Promise<void> {
-    const parsed = parseBazaar(payload)
-    if (parsed?.ok !== true) return
-    const verdict = await infoCheck.check(parsed.resource)
-    if (!verdict.ok && verdict.isSlow === true) pausedUntil = now() + PAUSE_AFTER_SLOW_MS
-  }
-
-  return (payload) => {
-    if (underWay >= MAX_UNDER_WAY || now() < pausedUntil) return
-    underWay++
-    check(payload)
-      // The settle will answer what is wrong.
-      .catch(() => {})
-      .finally(() => underWay--)
   }
 }

@@ -36,8 +36,11 @@ export function describeEndpoint(
   }
   const listed = readEndpoint({ ...claims, info, schema }, price)
   if (!listed.ok) return listed
+  const { pathParams } = claims
+  const places = pathParams !== undefined && Object.keys(pathParams).length > 0
+  const example = { ...listed.endpoint.example, ...(places && { pathParams }) }
   const extras = extrasOf(claims, described ? { info, schema } : undefined)
-  return { ok: true, endpoint: { ...listed.endpoint, extras } }
+  return { ok: true, endpoint: { ...listed.endpoint, example, extras } }
 }
 
 /** Reads an endpoint by the rules for owners. Optional members that break a rule are left out. */

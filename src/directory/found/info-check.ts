@@ -2,13 +2,11 @@ import { createHash } from 'node:crypto'
 import { schemaProblem } from 'arcus-client/listing'
 import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
-import type { SchemaCheck, SchemaVerdict } from '../listings/schema-check.js'
+import { createTokenBuckets } from '../../http/token-buckets.js'
+import { checkSchema, type SchemaVerdict } from '../listings/schema-check.js'
 
 /** The result of the check; its reason goes to the merchant. */
-export type InfoVerdict =
-  | { ok: true }
-  /** `isSlow` when the check was given up. */
-  | { ok: false; rejectedReason: string; isSlow?: boolean }
+export type InfoVerdict = { ok: true } | { ok: false; rejectedReason: string }
 
 /** Parts of an extension that `parseBazaar` read, so bounded in bytes, depth and count. */
 interface Described {
@@ -20,48 +18,39 @@ export type InfoCheck = ReturnType<typeof createInfoCheck>
 
 /** Results remembered; all payments for one resource carry the same pair. */
 const MAX_KNOWN = 2_000
-/** A check that was too slow on a busy machine may pass later. */
-const SLOW_KNOWN_MS = 600_000
+/** Some 1 ms of work, which is enough for nearly every extension. A payment may cost no more than that at any time. */
+const LIGHT_WORK = 10_000
+/** The few that need more, in all. */
+const heavyAllowance = { capacity: 10, refillMs: 1_000 }
 
 /**
- * Creates the check of `info` against its `schema` (JSON Schema 2020-12). Both come from a stranger: the thread of
- * `schemas` compiles them and is ended when it takes too long. Every result is remembered. `now` is in Unix milliseconds.
+ * Creates the check of `info` against its `schema` (JSON Schema 2020-12), both of a stranger. Every result is remembered.
+ * `now` is in Unix milliseconds.
  */
-export function createInfoCheck(schemas: Pick<SchemaCheck, 'start' | 'check'>, now: () => number) {
-  const verdicts = new LRUCache<string, Promise<InfoVerdict>>({
-    max: MAX_KNOWN,
-    perf: { now },
-    ttlResolution: 0,
-  })
+export function createInfoCheck(now: () => number) {
+  const verdicts = new LRUCache<string, InfoVerdict>({ max: MAX_KNOWN })
+  const heavy = createTokenBuckets({ ...heavyAllowance, now })
 
-  async function ask({ info, schema }: Described): Promise<InfoVerdict> {
+  function ask({ info, schema }: Described): InfoVerdict {
     const problem = schemaProblem(schema)
     if (problem !== undefined) return rejected(`schema ${problem}`)
-    const verdict = await schemas.check(schema, info)
-    if (verdict.ok) return verdict
-    if (verdict.fault === 'busy') throw new Error(verdict.message)
-    const refused = rejected(reasonOf(verdict))
-    return verdict.fault === 'slow' ? { ...refused, isSlow: true } : refused
+    const light = checkSchema(schema, info, LIGHT_WORK)
+    if (light.ok) return { ok: true }
+    if (light.fault !== 'work') return rejected(reasonOf(light))
+    if (heavy.take('all') > 0) throw new Error('too many extensions take long to check')
+    const verdict = checkSchema(schema, info)
+    return verdict.ok ? { ok: true } : rejected(reasonOf(verdict))
   }
 
   return {
-    /** Starts the thread, which takes longer than a check. */
-    start: schemas.start,
-    /** Rejects when the service is too busy to check. */
-    check(described: Described): Promise<InfoVerdict> {
+    /** Rejects when too many extensions need much work now. */
+    async check(described: Described): Promise<InfoVerdict> {
       const key = keyOf(described)
       const known = verdicts.get(key)
       if (known !== undefined) return known
-      const asked = ask(described)
-      verdicts.set(key, asked)
-      asked.then(
-        (verdict) => {
-          const isSlow = !verdict.ok && verdict.isSlow === true
-          if (isSlow) verdicts.set(key, asked, { ttl: SLOW_KNOWN_MS })
-        },
-        () => verdicts.delete(key),
-      )
-      return asked
+      const verdict = ask(described)
+      verdicts.set(key, verdict)
+      return verdict
     },
   }
 }

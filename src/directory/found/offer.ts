@@ -6,6 +6,7 @@ import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { defined, memberOf } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
+import { otherRailOf } from '../../x402/rails.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
 import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
@@ -66,10 +67,10 @@ export function readOffer(
   }
   const { network, asset, payTo, payer, settlementId } = settled
   const amount = BigInt(requirement.amount)
-  const token = findToken(rules.networks.get(network) ?? [], asset)
-  if (token === undefined) {
-    return rejected(`payments on ${network} are not listed here.`)
-  }
+  const tokens = rules.networks.get(network)
+  if (tokens === undefined) return rejected(notListed(network, [...rules.networks.keys()]))
+  const token = findToken(tokens, asset)
+  if (token === undefined) return rejected(`payments in ${asset} are not listed here.`)
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
   const target = checkTarget(resource.url, rules.targetRules)
   const offer = {
@@ -154,6 +155,12 @@ function fingerprintOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64')
 }
 
+/** Says why a payment that settled here makes no entry, and what helps. */
+function notListed(network: string, listed: readonly string[]): string {
+  const own = listed.join(' and ')
+  return `payments on ${network} are not listed here: this service settles on several networks, and its directory lists endpoints on ${own} alone. Offer the endpoint on ${own} too, or settle its payments at a service that serves ${network} alone.`
+}
+
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {
   return { ok: false, rejectedReason }
 }
@@ -163,8 +170,8 @@ export function agrees(
   quoted: readonly QuotedRequirement[],
   paid: readonly QuotedRequirement[],
 ): boolean {
-  const terms = ({ scheme, network, asset, payTo, amount }: QuotedRequirement) =>
-    JSON.stringify([scheme, network, asset, payTo, amount]).toLowerCase()
+  const terms = ({ scheme, network, asset, payTo, amount, extra }: QuotedRequirement) =>
+    JSON.stringify([scheme, network, asset, payTo, amount, otherRailOf(asset, extra)]).toLowerCase()
   const asked = new Set(quoted.map(terms))
   return paid.every((requirement) => asked.has(terms(requirement)))
 }

@@ -5,7 +5,7 @@ import type {
   ListingReader,
   QuotedRequirement,
 } from '../../store/listings.js'
-import { isHiddenStranger, speaksForPayTo, unclaimedId } from '../../store/ownership.js'
+import { speaksForPayTo, unclaimedId } from '../../store/ownership.js'
 import type { CallTarget } from '../../x402/calls.js'
 import type { Offer } from './offer.js'
 
@@ -49,9 +49,8 @@ export async function findPlace(
   if (paid.some((merchant) => merchant.hiddenReason !== null && speaksForPayTo(merchant))) {
     return taken('the operator hides the listings of this payTo')
   }
-  const sameUrl = (await store.findByUrl(target)).filter(
-    ({ merchant }) => !isHiddenStranger(merchant),
-  )
+  // A stranger who lists somebody else's address keeps nobody's place.
+  const sameUrl = (await store.findByUrl(target)).filter(({ merchant }) => speaksForPayTo(merchant))
   const owned = sameUrl.filter(({ merchant }) => merchant.owner !== null)
   const listed = owned.find(({ merchant }) => merchant.payTo === payTo)
   if (listed !== undefined) return { state: 'listed', endpoint: listed.endpoint }

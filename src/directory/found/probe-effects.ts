@@ -1,6 +1,6 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
-import type { CallTarget } from '../../x402/calls.js'
+import { type CallTarget, placesIn } from '../../x402/calls.js'
 import { memberOf } from '../../x402/json.js'
 import { inputHintsOf } from '../probe/payment-required.js'
 import { nextHealth, type ProbeResult } from '../probe/probe.js'
@@ -26,7 +26,8 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
   ): Promise<DescribedEndpoint | undefined> {
     if (quote === undefined) return undefined
     const { quoted, chosen, tool } = quote
-    const { url, method, toolName, transport, asset, symbol } = endpoint
+    const { url, method, toolName, transport, asset, symbol, example } = endpoint
+    const { pathParams } = example
     const template = memberOf(memberOf(endpoint.extras.extensions, 'bazaar'), 'routeTemplate')
     const claims: EndpointClaims = {
       ...quoted.resource,
@@ -36,6 +37,7 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
       ...(transport === undefined ? {} : { transport }),
       ...(tool === undefined ? {} : { tool }),
       ...(typeof template === 'string' ? { routeTemplate: template } : {}),
+      ...(pathParams === undefined ? {} : { pathParams }),
       ...(await agreedBazaar(quoted.bazaar, endpoint)),
     }
     const asked = { amount: BigInt(chosen.amount), asset, symbol }
@@ -66,9 +68,33 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
       return { after: (previous) => ({ ...after(previous), status: 'failing' }) }
     }
     if (result.record.verdict !== 'live') return { after }
+    const record = checkTemplate(entry, result)
+    if (record !== undefined) {
+      const refused = { record, accepts: [], extras: {} }
+      const later = (previous: EndpointHealth) => nextHealth(previous, refused, nowSeconds, random)
+      return { after: (previous) => ({ ...later(previous), status: 'failing' }) }
+    }
     const described = await describe(entry, result)
     if (described !== undefined) return { after, described }
     // It is live with terms that no listing can have, such as an amount of zero.
     return { after: (previous) => ({ ...after(previous), status: 'failing' }) }
   }
+}
+
+/**
+ * Checks the template of an entry, which a buyer wrote: a 402 that describes its own route must name the same one. Returns
+ * the result of the probe if it does not.
+ */
+function checkTemplate(
+  { endpoint }: CatalogEntry,
+  { record, quote }: ProbeResult,
+): ProbeResult['record'] | undefined {
+  const bazaar = quote?.quoted.bazaar ?? null
+  if (bazaar === null || placesIn(endpoint.url).length === 0) return undefined
+  const { origin, pathname } = new URL(endpoint.url)
+  const { routeTemplate = '' } = bazaar
+  if (routeTemplate !== '' && new URL(origin + routeTemplate).pathname === pathname)
+    return undefined
+  const message = `Its 402 names ${routeTemplate === '' ? 'no route template' : `the route template ${routeTemplate}`}, and the payment named ${pathname}.`
+  return { ...record, verdict: 'other_template', message, warnings: [] }
 }

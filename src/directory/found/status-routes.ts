@@ -3,6 +3,7 @@ import type { Address } from 'viem'
 import { type ListingStatus, statusQuery } from '../../api/discovery.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
+import { standingOf } from '../../store/listing-warnings.js'
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
 import { canonicalUrl } from '../../x402/bazaar.js'
@@ -44,7 +45,7 @@ const statusOperation: Operation = {
 }
 
 interface StatusRoutesOptions {
-  store: Pick<ListingReader, 'findAtUrl'>
+  store: Pick<ListingReader, 'findAtUrl' | 'findTemplates'>
   findRefusals: AutoCatalog['findRefusals']
   checksum: (address: Address) => Address
 }
@@ -62,7 +63,15 @@ export async function statusRoutes(
     const spellings = [...new Set([href, bare])]
     const find = async (wanted: Partial<Pick<CallTarget, 'method' | 'toolName'>>) => {
       const at = spellings.map((url) => store.findAtUrl({ url, ...wanted }, MAX_ENTRIES))
-      return (await Promise.all(at)).flat().slice(0, MAX_ENTRIES)
+      const { method, toolName } = wanted
+      // A path that was bought is listed under the template of its route.
+      const forms =
+        toolName === undefined ? [store.findTemplates({ url: bare, method }, MAX_ENTRIES)] : []
+      const found = (await Promise.all([...at, ...forms])).flat()
+      return [...new Map(found.map((entry) => [entry.endpoint.id, entry])).values()].slice(
+        0,
+        MAX_ENTRIES,
+      )
     }
     const entries = (await find({ ...(method && { method }), ...(toolName && { toolName }) })).map(
       toStatus,
@@ -101,6 +110,7 @@ function toStatus(entry: CatalogEntry): ListingStatus['entries'][number] {
     method,
     ...(toolName === undefined ? {} : { toolName }),
     merchant: merchant.id,
+    ...standingOf(merchant),
     status: isHidden ? 'hidden' : status,
     isListed: !isHidden && (status === 'live' || isPending),
     reason: reasonOf(entry),

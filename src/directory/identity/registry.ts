@@ -7,7 +7,6 @@ import {
   readAgentChanges,
   readRegistryVersion,
 } from '../../chain/identity-registry.js'
-import { LOG_RANGE_BLOCKS } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 
 /** The only chain whose registry is read: the specification has identities on the mainnet only. */
@@ -53,17 +52,10 @@ export function createIdentityRegistry({ rpc, registry: address }: IdentityRegis
      * daily recheck finds older changes. After a failure the next call starts at the same block.
      */
     async readChanges(): Promise<AgentChanges> {
-      const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }
-      const head = (await readBlock(required(rpc), 'latest'))?.number ?? -1
-      let from = Math.max(nextBlock ?? 0, head - LOOK_BACK_BLOCKS + 1, 0)
-      while (from <= head) {
-        const to = Math.min(head, from + LOG_RANGE_BLOCKS - 1)
-        const found = await readAgentChanges(required(rpc), address, { from, to })
-        for (const id of found.agentIds) changes.agentIds.add(id)
-        for (const operator of found.operators) changes.operators.add(operator)
-        from = to + 1
-      }
-      nextBlock = from
+      const to = (await readBlock(required(rpc), 'latest'))?.number ?? -1
+      const from = Math.max(nextBlock ?? 0, to - LOOK_BACK_BLOCKS + 1, 0)
+      const changes = await readAgentChanges(required(rpc), address, { from, to })
+      nextBlock = Math.max(from, to + 1)
       return changes
     },
   }

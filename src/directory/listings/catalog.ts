@@ -4,6 +4,7 @@ import type { Address } from 'viem'
 import type { Sort } from '../../api/fields.js'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
 import { MAX_FIRST } from '../../api/merchants.js'
+import { singleFlight } from '../../async/single-flight.js'
 import {
   byPrice,
   type Evidence,
@@ -13,6 +14,7 @@ import {
   NO_EVIDENCE,
   type Priced,
 } from '../../store/evidence.js'
+import { standingOf as publicStandingOf } from '../../store/listing-warnings.js'
 import type { Endpoint, JsonText, ListingReader, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { isUnclaimed, speaksForPayTo } from '../../store/ownership.js'
@@ -80,7 +82,10 @@ export function firstOf(
 
 function inOrder(pieces: Piece[], sort: Sort | undefined): Piece[] {
   if (sort === undefined) return pieces
-  return sort === 'price' ? byPrice(pieces) : inOrderOf(pieces, evidenceKeys[sort])
+  return [false, true].flatMap((isLast) => {
+    const some = pieces.filter((piece) => piece.isLast === isLast)
+    return sort === 'price' ? byPrice(some) : inOrderOf(some, evidenceKeys[sort])
+  })
 }
 
 const MAX_READY_BYTES = 64 * 1024 * 1024
@@ -91,11 +96,12 @@ const USAGE_MS = 60_000
 /** Creates the catalog: it keeps the JSON of every merchant, and renders again only the merchants that changed. */
 export function createCatalog(options: CatalogOptions): Catalog {
   const { store, checksum, maxReadyBytes = MAX_READY_BYTES, now = Date.now } = options
+  let parts: CatalogParts = { first: [], last: [] }
   let blocks: readonly Block[] = []
   let sequence = -1
   let usageVersion = 0
   let usageAt = 0
-  let refreshing: Promise<void> | undefined
+  const refresh = singleFlight((read: () => Promise<void>) => read())
 
   /** Renders a merchant; `undefined` for an unclaimed one without a live endpoint. */
   async function pieceOf(
@@ -132,7 +138,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const pause = createPause()
     const target = await store.lastChange()
     const figures = await readAllUsage()
-    const loaded: Block[] = []
+    const loaded: { first: Block[]; last: Block[] } = { first: [], last: [] }
     let readyBytes = 0
     for (let after = ''; ; ) {
       const page = await store.scanMerchants(after, PAGE)
@@ -146,11 +152,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
         if (piece !== undefined) pieces.push(isKept ? piece : { ...piece, bytes: undefined })
         await pause()
       }
-      loaded.push(...packBlocks(pieces))
+      loaded.first.push(...packBlocks(pieces.filter(({ isLast }) => !isLast)))
+      loaded.last.push(...packBlocks(pieces.filter(({ isLast }) => isLast)))
       after = last.id
     }
-    blocks = loaded
+    setParts(loaded)
     sequence = target
+  }
+
+  function setParts(fresh: CatalogParts): void {
+    parts = fresh
+    blocks = [...fresh.first, ...fresh.last]
   }
 
   async function follow(): Promise<void> {
@@ -177,27 +189,25 @@ export function createCatalog(options: CatalogOptions): Catalog {
       changed.set(id, piece === undefined || isKept ? piece : { ...piece, bytes: undefined })
       await pause()
     }
-    blocks = changeBlocks(blocks, changed)
+    const only = (isLast: boolean) =>
+      new Map([...changed].map(([id, it]) => [id, it?.isLast === isLast ? it : undefined]))
+    setParts({
+      first: changeBlocks(parts.first, only(false)),
+      last: changeBlocks(parts.last, only(true)),
+    })
   }
 
   /** Takes new figures in beside the answers; those that could not be read are read at the next one. */
   function refreshUsage(): void {
-    if (refreshing !== undefined || now() < usageAt) return
-    refreshing = followUsage()
-      .catch(() => {})
-      .finally(() => {
-        refreshing = undefined
-      })
+    if (refresh.underWay() !== undefined || now() < usageAt) return
+    void refresh(() => followUsage().catch(() => {}))
   }
 
   return {
     async read() {
       const target = await store.lastChange()
       while (sequence < target) {
-        refreshing ??= (sequence < 0 ? load() : follow()).finally(() => {
-          refreshing = undefined
-        })
-        await refreshing
+        await refresh(sequence < 0 ? load : follow)
       }
       const snapshot = { sequence, usageVersion, blocks, build }
       refreshUsage()
@@ -224,7 +234,7 @@ function toFragment(
     payTo: checksum(merchant.payTo),
     official: merchant.isOfficial,
     partner: merchant.isPartner,
-    claimed: merchant.owner !== null,
+    ...publicStandingOf(merchant),
     identity: publishedIdentity(merchant),
     usage,
   }
@@ -248,7 +258,8 @@ function standingOf(
     currency: currencyOf(endpoint.symbol),
   }))
   const [cheapest = NO_PRICE] = byPrice(prices)
-  return { since: merchant.createdAt, evidence, ...cheapest }
+  const isLast = !speaksForPayTo(merchant)
+  return { since: merchant.createdAt, isLast, evidence, ...cheapest }
 }
 
 /** The price of a merchant without endpoints, which comes after all others. */
@@ -276,6 +287,14 @@ export interface Standing extends Priced {
   evidence: Evidence
   /** Unix seconds of its creation. */
   since: number
+  /** Whether it comes after all others in any order, because its payout address is not proven. */
+  isLast: boolean
+}
+
+/** The merchants that speak for their payout address, and the others after them. Each part is in order of id. */
+interface CatalogParts {
+  first: readonly Block[]
+  last: readonly Block[]
 }
 
 /** One merchant of the catalog. */
@@ -345,7 +364,10 @@ export function changeBlocks(
     const from = at === 0 ? '' : (firstIdOf(at) ?? '')
     const end = firstIdOf(at + 1)
     const inBlock = ids.filter((id) => id >= from && (end === undefined || id < end))
-    if (inBlock.length === 0 && block !== empty) return [block]
+    const isNews = inBlock.some(
+      (id) => changed.get(id) !== undefined || block.pieces.some((piece) => piece.id === id),
+    )
+    if (!isNews && block !== empty) return [block]
     const kept = block.pieces.filter(({ id }) => !changed.has(id))
     const pieces = [...kept, ...inBlock.flatMap((id) => changed.get(id) ?? [])]
     return packBlocks(pieces.sort((one, other) => (one.id < other.id ? -1 : 1)))

@@ -57,7 +57,9 @@ export const writeCodes = codesByStatus({
       'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
   },
   429: {
-    too_many_saves: 'The owner had many endpoints checked in a short time.',
+    replayed_recently: 'The owner had events sent again within the last ten minutes.',
+    too_many_saves:
+      'The owner, or owners at addresses near theirs, had many endpoints checked in a short time.',
     too_many_new_owners:
       'As many new owners as are taken in within an hour came from the same addresses.',
     too_much_written:
@@ -67,7 +69,6 @@ export const writeCodes = codesByStatus({
     storage_low: 'The disk of the service is nearly full, and what is left is kept for payments.',
     chain_unavailable:
       'The signature may be a contract wallet’s, and the chain could not be asked.',
-    busy: 'Too many schemas wait to be checked; try again.',
   },
 })
 

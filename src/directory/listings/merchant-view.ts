@@ -1,6 +1,6 @@
-import { merchantIdKind } from 'arcus-client/listing'
 import { type Address, getAddress } from 'viem'
 import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
+import { publicWarnings } from '../../store/listing-warnings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
@@ -18,7 +18,7 @@ export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 export function createMerchantView(
   listings: Pick<
     ListingReader,
-    'findMerchant' | 'endpointsOf' | 'usageOf' | 'merchantUsageOf' | 'ratingsOf' | 'ratingsPaidTo'
+    'endpointsOf' | 'usageOf' | 'merchantUsageOf' | 'ratingsOf' | 'ratingsPaidTo'
   >,
   checksum: (address: Address) => Address,
   now: () => number,
@@ -29,12 +29,11 @@ export function createMerchantView(
     // Payments and ratings of an address are shown only if the listing has proven that the address is its own.
     const isPayee = speaksForPayTo(merchant)
     const ids = isPayee ? endpoints.map((endpoint) => endpoint.id) : []
-    const [usage, ratings, whole, rating, warnings] = await Promise.all([
+    const [usage, ratings, whole, rating] = await Promise.all([
       listings.usageOf(ids),
       listings.ratingsOf(ids),
       listings.merchantUsageOf(isPayee ? [id] : []),
       ids.length > 0 ? listings.ratingsPaidTo(network, payTo) : undefined,
-      findWarnings(merchant, endpoints, listings),
     ])
     return {
       id,
@@ -44,6 +43,7 @@ export function createMerchantView(
       network,
       asset: checksum(merchant.asset),
       payTo: checksum(payTo),
+      claimed: owner !== null && payToProofOf(merchant) !== null,
       payToProof: payToProofOf(merchant),
       revision: merchant.revision,
       flags: {
@@ -64,7 +64,7 @@ export function createMerchantView(
         ...toListed(endpoint),
         state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),
       })),
-      warnings,
+      warnings: findWarnings(merchant, endpoints),
     }
   }
 }
@@ -78,20 +78,9 @@ export function openOffer(
   return isOpen ? { to: checksum(offer.to), until: offer.until } : null
 }
 
-/** Finds what the owner should look after, the name first. */
-async function findWarnings(
-  merchant: Merchant,
-  endpoints: readonly Endpoint[],
-  listings: Pick<ListingReader, 'findMerchant'>,
-): Promise<ListingWarning[]> {
-  const warnings = endpoints.flatMap(warningsOf)
-  if (merchant.owner !== null && payToProofOf(merchant) === null) {
-    const message = unprovenMessage(merchant)
-    warnings.push({ path: 'payTo', code: 'pay_to_unproven', message })
-  }
-  const message = await findNameWarning(merchant, listings)
-  if (message === undefined) return warnings
-  return [{ path: 'name', code: 'confusable_name', message }, ...warnings]
+/** Finds what readers should know and the owner should look after, the name first. */
+function findWarnings(merchant: Merchant, endpoints: readonly Endpoint[]): ListingWarning[] {
+  return [...publicWarnings(merchant), ...endpoints.flatMap(warningsOf)]
 }
 
 function toListed({
@@ -169,43 +158,4 @@ export function requireProof(merchant: Merchant | undefined): void {
     signer: getAddress(payTo),
     body: { owner: owner === null ? null : getAddress(owner) },
   })
-}
-
-/** Letters of other scripts that look like Latin ones. */
-const lookalikes: Readonly<Record<string, string>> = {
-  ...{ а: 'a', в: 'b', с: 'c', е: 'e', һ: 'h', і: 'i', ј: 'j', к: 'k', ӏ: 'l', м: 'm' },
-  ...{ о: 'o', р: 'p', ԛ: 'q', ѕ: 's', т: 't', ѵ: 'v', ԝ: 'w', х: 'x', у: 'y', ԁ: 'd' },
-  ...{ α: 'a', β: 'b', ε: 'e', ι: 'i', κ: 'k', ν: 'v', ο: 'o', ρ: 'p', τ: 't', υ: 'u', χ: 'x' },
-}
-
-const latin = /\p{Script=Latin}/u
-const passing = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-
-/**
- * Finds why a name may be taken for another: scripts mixed in one word, or likeness to the merchant of another owner. It
- * is a reason to warn, not to refuse.
- */
-export async function findNameWarning(
-  { id, name, owner }: Pick<Merchant, 'id' | 'name' | 'owner'>,
-  listings: Pick<ListingReader, 'findMerchant'>,
-): Promise<string | undefined> {
-  const mixed = name.split(/\s+/u).find((word) => latin.test(word) && passing.test(word))
-  if (mixed !== undefined) {
-    return 'The name mixes letters of several alphabets in one word, as imitations do.'
-  }
-  const likeId = idLike(name)
-  if (likeId === id || merchantIdKind(likeId) === 'malformed') return undefined
-  const other = await listings.findMerchant(likeId)
-  if (other === undefined || other.deletedAt !== null || other.owner === owner) return undefined
-  return `The name looks like that of the merchant ${likeId}, which has another owner.`
-}
-
-/** Returns the id that a name suggests: its look in plain letters. */
-function idLike(name: string): string {
-  const plain = [...name.normalize('NFKD').toLowerCase()].map((char) => lookalikes[char] ?? char)
-  return plain
-    .join('')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
 }

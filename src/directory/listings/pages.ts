@@ -11,7 +11,9 @@ import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { PageHead } from '../../http/page-head.js'
 import { readQuery } from '../../http/query.js'
+import { publicWarnings, shortWarnings } from '../../store/listing-warnings.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { speaksForPayTo } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { moneyOf } from '../../x402/currencies.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
@@ -100,10 +102,11 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     '/badge/:merchant.svg',
     describedAs(badgeOperation),
     async (request, reply) => {
-      const { id, name } = presentInPublic(await store.findMerchant(request.params.merchant))
+      const merchant = presentInPublic(await store.findMerchant(request.params.merchant))
+      const { id } = merchant
       const [states, totals] = await Promise.all([store.endpointStates(id), readTotals(id)])
       const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
-      const badge = drawBadge(name, state ?? 'unverified', totals.all.settled)
+      const badge = drawBadge(merchant, state ?? 'unverified', totals.all.settled)
       return sendCached(request, reply.type('image/svg+xml; charset=utf-8'), toCachedBody(badge))
     },
   )
@@ -115,10 +118,13 @@ const MAX_NAME_CHARS = 60
 const MAX_DESCRIPTION_CHARS = 200
 
 function toHead(merchant: Merchant, endpoints: readonly Endpoint[], origin: string): PageHead {
-  const name = cleanText(merchant.name, MAX_NAME_CHARS)
+  const marks = shortWarnings(merchant)
+  const named = cleanText(merchant.name, MAX_NAME_CHARS)
+  const name = marks.length === 0 ? named : `${named} (${marks.join(', ')})`
   const titles = endpoints.map(({ title }) => title).join(', ')
-  const said = cleanText(merchant.description, MAX_DESCRIPTION_CHARS)
-  const description = said || cleanText(`Paid APIs: ${titles}`, MAX_DESCRIPTION_CHARS)
+  const warnings = publicWarnings(merchant).map(({ message }) => message)
+  const said = merchant.description || `Paid APIs: ${titles}`
+  const description = cleanText([...warnings, said].join(' '), MAX_DESCRIPTION_CHARS)
   const url = `${origin}/merchants/${encodeURIComponent(merchant.id)}`
   return {
     title: `${name} · Arcus`,
@@ -131,7 +137,9 @@ function toHead(merchant: Merchant, endpoints: readonly Endpoint[], origin: stri
       name,
       description,
       url,
-      provider: { '@type': 'Organization', name },
+      // Nobody has said who provides it where the payout address is not proven.
+      ...(speaksForPayTo(merchant) && { provider: { '@type': 'Organization', name } }),
+      ...(warnings.length > 0 && { disambiguatingDescription: warnings.join(' ') }),
       offers: endpoints.slice(0, MAX_OFFERS).map(({ title, price, symbol, url }) => ({
         '@type': 'Offer',
         name: cleanText(title, MAX_DESCRIPTION_CHARS),
@@ -192,11 +200,11 @@ const CHAR_WIDTH = 7
 const PADDING = 10
 
 /** Draws a badge: the name of the merchant, and beside it `live · 2,100 paid calls`. */
-function drawBadge(name: string, state: keyof typeof colours, paidCalls: number): string {
+function drawBadge(merchant: Merchant, state: keyof typeof colours, paidCalls: number): string {
   const calls = `${paidCalls.toLocaleString('en')} paid ${paidCalls === 1 ? 'call' : 'calls'}`
   const texts = [
-    cleanText(name, BADGE_NAME_CHARS),
-    paidCalls === 0 ? state : `${state} · ${calls}`,
+    cleanText(merchant.name, BADGE_NAME_CHARS),
+    [...shortWarnings(merchant), state, ...(paidCalls === 0 ? [] : [calls])].join(' · '),
   ] as const
   const [left, right] = texts.map((text) => text.length * CHAR_WIDTH + 2 * PADDING) as [
     number,

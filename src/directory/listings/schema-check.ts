@@ -1,112 +1,128 @@
-import type { Worker } from 'node:worker_threads'
-import { scriptBeside, startThread } from '../../store/thread.js'
-import type { SchemaAnswer, SchemaQuestion } from './schema-worker.js'
+import { isObject } from '../../x402/json.js'
+import { compilePattern } from './schema-pattern.js'
+import {
+  CHARS_AT_ONCE,
+  type Check,
+  makeRule,
+  type Problem,
+  type Rule,
+  type Seen,
+} from './schema-rules.js'
+import { readSchema, type Schema, SchemaFault } from './schema-shape.js'
 
-/** `slow` when the check took too long or too much memory; `busy` when too many checks wait. */
-export type SchemaVerdict = SchemaAnswer | { ok: false; fault: 'slow' | 'busy'; message: string }
+/** `schema` when the schema cannot be used, `value` when the value does not satisfy it, `work` when the check was given up. */
+export type SchemaVerdict =
+  | { ok: true }
+  | { ok: false; fault: 'schema' | 'value' | 'work'; message: string }
 
-export interface SchemaCheck {
-  /** Starts the thread before the first question. */
-  start(): void
-  /** Checks that a JSON Schema 2020-12 compiles and that `value` satisfies it. Rejects only when no thread can start. */
-  check(schema: Record<string, unknown>, value: unknown): Promise<SchemaVerdict>
-  close(): Promise<void>
-}
+/** Units of some 0.1 µs. An honest schema takes a hundredth of this. */
+const MAX_WORK = 60_000
 
-/** A stranger can write a schema that takes for ever; an honest one takes a few milliseconds. */
-const TIMEOUT_MS = 500
-/** The first question waits for the thread to start as well. */
-const START_TIMEOUT_MS = 20_000
-const MAX_WAITING = 500
-const MAX_HEAP_MB = 64
-
-interface Waiting {
-  question: SchemaQuestion
-  resolve(verdict: SchemaVerdict): void
-  reject(error: unknown): void
-}
+/** Units that a schema takes beside one for each keyword, value and name that is looked at. */
+const PER_SCHEMA = 3
+/** Parts of a message come from a stranger. */
+const MAX_MESSAGE_CHARS = 300
+/** A value nests some thirty levels, and the schema for each of them hardly; references alone lead on for ever. */
+const MAX_LEVELS = 400
 
 /**
- * Creates the check of schemas on a thread of its own, so that no pattern, reference or recursion in them can block the
- * service. A thread that takes too long is ended, and the next question starts another. It keeps no process alive.
+ * Checks that a JSON Schema 2020-12 can be used and that `value` satisfies it. Both are bounded JSON of a stranger. The
+ * schema is interpreted, its patterns by RE2, and all work is counted, so that no schema takes longer than some
+ * milliseconds. Unknown keywords and `format` mean nothing, as the standard says. References lead within the schema.
  */
-export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
-  const waiting: Waiting[] = []
-  let worker: Worker | undefined
-  let isStarted = false
-  let isClosed = false
-  let asked: { waiting: Waiting; timer: NodeJS.Timeout } | undefined
+export function checkSchema(
+  schema: Record<string, unknown>,
+  value: unknown,
+  maxWork = MAX_WORK,
+): SchemaVerdict {
+  let work = 0
+  const spend = (units: number) => {
+    work += units
+    if (work > maxWork) throw new SchemaFault('work', 'it takes too much work to check')
+  }
+  const refused = (fault: 'schema' | 'value' | 'work', message: string): SchemaVerdict => {
+    return { ok: false, fault, message: message.slice(0, MAX_MESSAGE_CHARS) }
+  }
+  try {
+    const problem = createCheck(schema, spend).apply(schema, value, '')
+    if (problem === undefined) return { ok: true }
+    return refused('value', `${problem.at === '' ? 'it' : problem.at} ${problem.message}`)
+  } catch (error) {
+    if (error instanceof SchemaFault) return refused(error.fault, error.message)
+    throw error
+  }
+}
 
-  function settle(answer: (done: Waiting) => void): void {
-    const done = asked
-    if (done === undefined) return
-    clearTimeout(done.timer)
-    asked = undefined
-    answer(done.waiting)
-    askNext()
+/** Creates the check of one schema. Throws a `SchemaFault` if it cannot be used. */
+function createCheck(root: Record<string, unknown>, spend: Check['spend']): Check {
+  const { patterns, targets, hasUnevaluated } = readSchema(root, (keywords) =>
+    spend(PER_SCHEMA + keywords),
+  )
+  const compiled = new Map(
+    [...patterns].map((pattern) => [pattern, compilePattern(pattern, spend)]),
+  )
+  const rules = new Map<Schema, readonly Rule[]>()
+  const nothingSeen = (): Seen => (hasUnevaluated ? new Set() : undefined)
+  let level = 0
+
+  function rulesOf(schema: Record<string, unknown>): readonly Rule[] {
+    const known = rules.get(schema)
+    if (known !== undefined) return known
+    const made = Object.keys(schema)
+      // The type is the most telling problem, and `unevaluated…` asks what all others have looked at.
+      .sort((a, b) => placeOf(a) - placeOf(b))
+      .flatMap((keyword) => makeRule(keyword, schema, check) ?? [])
+    rules.set(schema, made)
+    return made
   }
 
-  function endThread(): void {
-    const ended = worker
-    worker = undefined
-    isStarted = false
-    ended?.removeAllListeners()
-    // Ending a thread can make it fail, which no longer matters.
-    ended?.on('error', () => {})
-    void ended?.terminate()
+  function applyRules(schema: Schema, value: unknown, at: string, seen: Seen): Problem | undefined {
+    if (schema === true) return undefined
+    if (schema === false) return { at, message: 'must not be there' }
+    if (++level > MAX_LEVELS) {
+      throw new SchemaFault('schema', 'its references lead round in a circle')
+    }
+    const all = rulesOf(schema)
+    spend(PER_SCHEMA + all.length)
+    let problem: Problem | undefined
+    for (let index = 0; index < all.length && problem === undefined; index++) {
+      problem = all[index]?.(value, at, seen)
+    }
+    level--
+    return problem
   }
 
-  function fail(message: string): void {
-    endThread()
-    settle(({ resolve }) => resolve({ ok: false, fault: 'slow', message }))
+  function keyOf(value: unknown): string {
+    spend(1)
+    if (Array.isArray(value)) return `[${value.map(keyOf)}]`
+    if (isObject(value)) {
+      const names = Object.keys(value).sort()
+      return `{${names.map((name) => `${keyOf(name)}:${keyOf(value[name])}`)}}`
+    }
+    if (typeof value === 'string') spend(value.length / CHARS_AT_ONCE)
+    return JSON.stringify(value)
   }
 
-  function start(): Worker {
-    const script = scriptBeside(import.meta.url, 'schema-worker')
-    const thread = startThread(script, { maxHeapMb: MAX_HEAP_MB })
-    thread.on('message', (answer: SchemaAnswer) => {
-      isStarted = true
-      settle(({ resolve }) => resolve(answer))
-    })
-    thread.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY')
-        return fail('it takes too much memory to check')
-      endThread()
-      settle(({ reject }) => reject(error))
-    })
-    // This comes last, because adding a listener would undo it. The timer of an open question keeps the process alive.
-    thread.unref()
-    return thread
-  }
-
-  function askNext(): void {
-    const next = waiting.shift()
-    if (next === undefined) return
-    worker ??= start()
-    const limitMs = isStarted ? timeoutMs : START_TIMEOUT_MS
-    const timer = setTimeout(() => fail('it takes too long to check'), limitMs)
-    asked = { waiting: next, timer }
-    worker.postMessage(next.question)
-  }
-
-  return {
-    start() {
-      worker ??= start()
+  const check: Check = {
+    spend,
+    apply: (schema, value, at) => applyRules(schema, value, at, nothingSeen()),
+    applyToo(schema, value, at, seen) {
+      const seenToo = nothingSeen()
+      const problem = applyRules(schema, value, at, seenToo)
+      if (problem === undefined && seenToo !== undefined) {
+        spend(seenToo.size)
+        for (const part of seenToo) seen?.add(part)
+      }
+      return problem
     },
-    check: (schema, value) =>
-      new Promise((resolve, reject) => {
-        if (isClosed || waiting.length >= MAX_WAITING) {
-          resolve({ ok: false, fault: 'busy', message: 'too many schemas wait to be checked' })
-          return
-        }
-        waiting.push({ question: { schema, value }, resolve, reject })
-        if (asked === undefined) askNext()
-      }),
-    async close() {
-      isClosed = true
-      const ended = worker
-      while (asked !== undefined) fail('the service is stopping')
-      await ended?.terminate()
-    },
+    target: (reference) => targets.get(reference) as Schema,
+    isMatch: (pattern, text) => compiled.get(pattern)?.(text) === true,
+    keyOf,
   }
+  return check
+}
+
+function placeOf(keyword: string): number {
+  if (keyword === 'type') return 0
+  return keyword.startsWith('unevaluated') ? 2 : 1
 }

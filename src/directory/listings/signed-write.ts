@@ -14,7 +14,6 @@ import type { z } from 'zod'
 import { writeEnvelope } from '../../api/writes.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
-import { walkJson } from '../../x402/json.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
@@ -24,24 +23,10 @@ import { missingFault, parseBody, parseRequest, WriteFault } from './faults.js'
 function parseEnvelope(request: unknown) {
   const { message, body, ...rest } = parseRequest(writeEnvelope, request, 'invalid_write')
   if (body === undefined) throw new WriteFault('invalid_write', 'body is required.')
-  const { maxDepth } = limits.request
-  if (isDeeperThan(maxDepth, body)) {
-    throw new WriteFault(
-      'invalid_listing',
-      `The body must not nest deeper than ${maxDepth} levels.`,
-    )
-  }
   const action = listingActions.find((known) => known === message.action)
   if (action !== undefined) return { ...rest, body, message: { ...message, action } }
   const text = `message.action ${quote(message.action)} is not one of ${listingActions.join(', ')}.`
   throw new WriteFault('unknown_action', text)
-}
-
-function isDeeperThan(maxDepth: number, body: unknown): boolean {
-  for (const { value, depth } of walkJson(body)) {
-    if (typeof value === 'object' && value !== null && depth >= maxDepth) return true
-  }
-  return false
 }
 
 /** A write whose message, body, owner, revision and signature are right. The store checks owner and revision again. */

@@ -1,11 +1,34 @@
 import type { Address } from 'viem'
 import { blockOf } from '../../http/rate-limit.js'
-import { createHourlyCounts } from '../../http/token-buckets.js'
+import { createHourlyCounts, createTokenBuckets } from '../../http/token-buckets.js'
 import type { ListingReader } from '../../store/listings.js'
 import { type RefusalCode, WriteFault } from './faults.js'
 
-/** Endpoints that saves of one owner may have probed: a full listing six times at once, then five a second. */
-export const saveAllowance = { capacity: 600, refillMs: 200 }
+/** Endpoints that saves of one owner may have checked: a full listing six times at once, then five a second. */
+const ofOwner = { capacity: 600, refillMs: 200 }
+/** The same for one block of addresses: a key costs nothing, and a new one has an allowance of its own. */
+const ofBlock = { capacity: 1_200, refillMs: 100 }
+
+/** Bounds the endpoints that are checked in a short time. */
+export interface SaveAllowances {
+  /** Takes endpoints of an owner and of their addresses. Returns 0, or takes none and returns the seconds to wait. */
+  take(by: { owner: Address; ip: string }, endpoints: number): number
+}
+
+/** `now` is in Unix milliseconds. */
+export function createSaveAllowances(
+  now: () => number,
+  limits = { ofOwner, ofBlock },
+): SaveAllowances {
+  const owners = createTokenBuckets({ ...limits.ofOwner, now })
+  const blocks = createTokenBuckets({ ...limits.ofBlock, now })
+  return {
+    take({ owner, ip }, endpoints) {
+      const waitSeconds = owners.take(owner, endpoints)
+      return waitSeconds > 0 ? waitSeconds : blocks.take(blockOf(ip), endpoints)
+    },
+  }
+}
 
 /** A write that passed every check. */
 interface CheckedSize {

@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'arcus-client/listing'
 import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
+import { quote } from 'arcus-client/text'
 import type { Address } from 'viem'
 import type { z } from 'zod'
 import { confirmationBody, emptyBody, linkBody, offerBody } from '../../api/writes.js'
-import type { TokenBuckets } from '../../http/token-buckets.js'
 import type {
   Endpoint,
   ListedEndpoint,
@@ -11,11 +12,12 @@ import type {
   ListingStore,
   Merchant,
 } from '../../store/listings.js'
+import { findReserved } from '../../store/names.js'
 import { parametersIn } from '../../x402/calls.js'
 import { type Stablecoin, tokenOfPrice } from '../../x402/currencies.js'
 import { listingFault, missingFault, WriteFault } from './faults.js'
 import type { SavedEndpoint } from './save-probes.js'
-import type { SchemaCheck, SchemaVerdict } from './schema-check.js'
+import { checkSchema, type SchemaVerdict } from './schema-check.js'
 import {
   type CheckedWrite,
   offerFault,
@@ -25,21 +27,20 @@ import {
   staleFault,
   type WriteCheck,
 } from './signed-write.js'
-import type { WriteQuota } from './write-limits.js'
+import type { SaveAllowances, WriteQuota } from './write-limits.js'
 
 export type Writes = ReturnType<typeof createWrites>
 
 interface WritesOptions {
   listings: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'applyWrite'>
   check: WriteCheck
-  schemas: Pick<SchemaCheck, 'check'>
   /** Probes the endpoints of a save; `known` are those listed before. */
   probe: (
     endpoints: readonly ListedEndpoint[],
     payTo: Address,
     known: readonly Endpoint[],
   ) => Promise<SavedEndpoint[]>
-  allowance: TokenBuckets
+  allowances: SaveAllowances
   quota: WriteQuota
   /** CAIP-2. */
   network: string
@@ -54,8 +55,9 @@ interface WritesOptions {
  * `WriteFault`.
  */
 export function createWrites(options: WritesOptions) {
-  const { listings, check, schemas, probe, allowance, quota, network, tokens } = options
+  const { listings, check, probe, allowances, quota, network, tokens } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
+  const takeTurn = createTurns()
 
   /** Applies a change. The store checks owner, revision and nonce again, in the transaction of the change. */
   async function apply({ write }: CheckedWrite<unknown>, change: ListingChange): Promise<Merchant> {
@@ -115,14 +117,16 @@ export function createWrites(options: WritesOptions) {
         payToOf: ({ payTo }) => payTo,
       })
       const { endpoints: written, ...described } = checked.body
+      checkName(described, checked.merchant)
       const endpoints = inTokens(written, tokens)
       const [{ asset }] = endpoints as [ListedEndpoint]
       const known = checked.merchant === undefined ? [] : await listings.endpointsOf(merchantId)
       const isOwned = checked.merchant?.owner != null
-      await checkSchemas(endpoints, isOwned ? known : [], schemas)
-      const waitSeconds = allowance.take(checked.write.owner, endpoints.length)
+      // Whatever a save costs is taken before it is spent, also for one that is refused.
+      const waitSeconds = allowances.take({ owner: checked.write.owner, ip }, endpoints.length)
       if (waitSeconds > 0) throw paceFault(waitSeconds)
       const merchant = await keep(checked, ip, async () => {
+        await checkSchemas(endpoints, isOwned ? known : [], takeTurn)
         const probed = await probe(endpoints, described.payTo, known)
         return apply(checked, {
           kind: 'save',
@@ -161,6 +165,17 @@ export function createWrites(options: WritesOptions) {
   }
 }
 
+/**
+ * Refuses a name with a word or a sign by which readers know the operator's own merchants. An official merchant that is
+ * still paid at the same address may have it. Throws a `WriteFault`.
+ */
+function checkName({ name, payTo }: Pick<Merchant, 'name' | 'payTo'>, before?: Merchant): void {
+  const found = findReserved(name)
+  if (found === undefined || (before?.isOfficial === true && before.payTo === payTo)) return
+  const message = `must not show ${quote(found)}, which stands for merchants run by the operator of this directory`
+  throw listingFault([{ path: 'name', message }])
+}
+
 /** Returns the endpoints with the tokens of their prices. Throws a `WriteFault` for a token that is not settled. */
 function inTokens(
   endpoints: ListingBody['endpoints'],
@@ -177,27 +192,40 @@ function inTokens(
 }
 
 function paceFault(waitSeconds: number): WriteFault {
-  const text = `This owner had many endpoints checked just now; try again in ${waitSeconds} seconds.`
+  const text = `This owner, or owners at addresses near yours, had many endpoints checked just now; try again in ${waitSeconds} seconds.`
   return new WriteFault('too_many_saves', text, undefined, waitSeconds)
+}
+
+/**
+ * Creates turns of the event loop, one for each schema: everything else goes on between two checks, and saves with many
+ * schemas take turns with all others.
+ */
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve()
+  return () => {
+    last = last.then(() => nextTurn())
+    return last
+  }
 }
 
 /** The part of an endpoint that says how it is called. */
 type Called = Pick<ListedEndpoint, 'method' | 'inputSchema' | 'example'>
 
 /**
- * Checks that each input schema compiles and that the example satisfies it. `accepted` are endpoints whose pair passed
- * before. Throws a `WriteFault`.
+ * Checks that each input schema can be used and that the example satisfies it, each after `takeTurn`. `accepted` are
+ * endpoints whose pair passed before. Throws a `WriteFault`.
  */
 export async function checkSchemas(
   endpoints: readonly Called[],
   accepted: readonly Called[],
-  { check }: Pick<SchemaCheck, 'check'>,
+  takeTurn: () => Promise<void>,
 ): Promise<void> {
   const known = new Set(accepted.map(pairOf))
   for (const [index, endpoint] of endpoints.entries()) {
     const { inputSchema } = endpoint
     if (inputSchema === null || known.has(pairOf(endpoint))) continue
-    const verdict = await check(inputSchema, endpoint.example[parametersIn(endpoint.method)])
+    await takeTurn()
+    const verdict = checkSchema(inputSchema, endpoint.example[parametersIn(endpoint.method)])
     if (!verdict.ok) throw schemaFault(index, endpoint, verdict)
   }
 }
@@ -207,10 +235,6 @@ function schemaFault(
   endpoint: Called,
   { fault, message }: Extract<SchemaVerdict, { ok: false }>,
 ): WriteFault {
-  if (fault === 'busy') {
-    const text = 'Too many schemas wait to be checked; try again.'
-    return new WriteFault('busy', text, undefined, 2)
-  }
   const member = parametersIn(endpoint.method)
   const issue =
     fault === 'value'

@@ -2,7 +2,7 @@ import { cleanText } from 'arcus-client/text'
 import { type Address, getAddress, isAddress } from 'viem'
 import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
-import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
+import { isRouteTemplate, readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
 import {
   type CallExample,
   type CallMethod,
@@ -13,6 +13,7 @@ import {
 } from '../../x402/calls.js'
 import { defined, isObject, memberOf } from '../../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
+import { otherRailOf } from '../../x402/rails.js'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */
@@ -100,17 +101,18 @@ export interface QuotedTerms {
   /** With checksum too; as it was spelled if its checksum is wrong. */
   payTo: string
   maxTimeoutSeconds: number
-  extra: Record<string, string | number>
+  extra: Record<string, unknown>
 }
 
 const MAX_WORD_CHARS = 64
 const MAX_EXTRA_CHARS = 128
 const MAX_TIMEOUT_SECONDS = 31_536_000
 
-/** Members of `extra` that x402 v2 defines for the schemes of Arc: the EIP-712 domain, and the terms of two schemes. */
+/** Members of `extra` of the schemes of Arc: the EIP-712 domain, and the terms of two schemes. */
 const extraNames = [
   'name',
   'version',
+  'verifyingContract',
   'assetTransferMethod',
   'facilitatorAddress',
   'receiverAuthorizer',
@@ -118,7 +120,10 @@ const extraNames = [
   'minDeposit',
 ]
 
-/** Reads one entry of `accepts`; `undefined` when a buyer could not use it. Unknown members are left behind. */
+/**
+ * Reads one entry of `accepts`; `undefined` when a buyer could not use it. Unknown members are left behind, but for those
+ * in the `extra` of another rail.
+ */
 export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
   if (!isObject(entry)) return undefined
   const scheme = word(entry.scheme)
@@ -132,16 +137,16 @@ export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
   if (scheme === undefined || network === undefined || !network.includes(':')) return undefined
   if (amount === undefined || asset === undefined || payTo === undefined) return undefined
   if (!isSeconds(maxTimeoutSeconds)) return undefined
-  return {
-    scheme,
-    network,
-    amount: amount.toString(),
-    asset,
-    payTo,
-    maxTimeoutSeconds,
-    extra: readExtra(entry.extra),
-  }
+  const extra =
+    otherRailOf(asset, entry.extra) === undefined
+      ? readExtra(entry.extra)
+      : cleanJson(entry.extra, otherRailLimits)
+  if (!isObject(extra)) return undefined
+  return { scheme, network, amount: amount.toString(), asset, payTo, maxTimeoutSeconds, extra }
 }
+
+/** The names of another rail's `extra` are its own, so it is kept whole or not at all. */
+const otherRailLimits = { depth: 4, nodes: 64, stringChars: 256 }
 
 /** Tells whether two spellings are one EVM address. */
 export function isSameAddress(a: string, b: Address): boolean {
@@ -214,6 +219,8 @@ interface QuotedBazaar {
   info: Record<string, unknown>
   /** JSON Schema of `info`. */
   schema: Record<string, unknown>
+  /** The form of the paths that it describes. */
+  routeTemplate?: string
 }
 
 /**
@@ -226,7 +233,9 @@ function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
   if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
   const { info, schema } = bazaar
   if (!isObject(info.input) || !['http', 'mcp'].includes(info.input.type as string)) return null
-  return findOutsideReference(schema) === undefined ? { info, schema } : null
+  if (findOutsideReference(schema) !== undefined) return null
+  const { routeTemplate } = bazaar
+  return { info, schema, ...(isRouteTemplate(routeTemplate) && { routeTemplate }) }
 }
 
 /** Returns the parts of the extension that help to call the endpoint; `inputSchema` is that of the parameters. */

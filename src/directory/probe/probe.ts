@@ -6,7 +6,13 @@ import type {
   ProbeRecord,
   QuotedRequirement,
 } from '../../store/listings.js'
-import { type CallMethod, isBodyMethod, toHttpCall, uncalledMethods } from '../../x402/calls.js'
+import {
+  type CallMethod,
+  isBodyMethod,
+  placesIn,
+  toHttpCall,
+  uncalledMethods,
+} from '../../x402/calls.js'
 import type { Stablecoin } from '../../x402/currencies.js'
 import { defined } from '../../x402/json.js'
 import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
@@ -128,8 +134,18 @@ export async function checkEndpoint(
   const { url, method, toolName = '', example } = endpoint
   const why = whyUncalled(endpoint)
   if (why !== undefined) return verdict('not_called', why)
-  if (method !== 'MCP') return checkAnswer(await fetch(toProbeRequest(endpoint)), expected)
+  if (method !== 'MCP') {
+    const request = toProbeRequest(endpoint)
+    return namePlaces(checkAnswer(await fetch(request), expected), placesIn(request.url))
+  }
   return checkTool(fetch, { url, toolName, arguments: example.arguments ?? {} }, expected)
+}
+
+/** Says of a wrong answer that places of the path were not filled in. */
+function namePlaces(found: Verdict, [place]: readonly string[]): Verdict {
+  if (place === undefined || !isDefinite(found.state)) return found
+  const hint = `The path was called with its place :${place}: give a value in example.pathParams.`
+  return { ...found, message: `${found.message} ${hint}` }
 }
 
 /** Says why Arcus never calls an endpoint, in a sentence; `undefined` where it does. */

@@ -6,8 +6,8 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { ListedEndpoint, ListingReader } from '../../store/listings.js'
-import { toHttpCall } from '../../x402/calls.js'
-import { defined } from '../../x402/json.js'
+import { parseJson, toHttpCall } from '../../x402/calls.js'
+import { defined, isDeeperThan, MAX_JSON_DEPTH } from '../../x402/json.js'
 import { aboutMerchant, readBody, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
@@ -144,6 +144,10 @@ const callListedTool: CallListed = async (fetch, { url, toolName = '' }, input, 
   if (!answer.ok) {
     return { outcome: 'unanswered', message: answer.verdict.message, wasSent: answer.wasSent }
   }
+  if (isDeeperThan(MAX_JSON_DEPTH, answer.value)) {
+    const message = `The tool answers with JSON that nests deeper than ${MAX_JSON_DEPTH} levels.`
+    return { outcome: 'unanswered', message, wasSent: true }
+  }
   const body = Buffer.from(JSON.stringify(answer.value)).toString('base64')
   const headers = { 'content-type': 'application/json' }
   return { outcome: 'answered', status: 200, headers, body }
@@ -155,11 +159,13 @@ function timesFor(payment: string | undefined) {
 
 /** A tool takes the payment as an object. */
 function decode(payment: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(payment, 'base64').toString())
-  } catch {
-    throw parameterFault('payment must be base64 of JSON.')
+  const value = parseJson(Buffer.from(payment, 'base64').toString())
+  if (value === undefined || isDeeperThan(MAX_JSON_DEPTH, value)) {
+    throw parameterFault(
+      `payment must be base64 of JSON that nests ${MAX_JSON_DEPTH} levels at most.`,
+    )
   }
+  return value
 }
 
 /** Returns the headers that may be sent: those that the listing names, with names that are open. */

@@ -3,6 +3,7 @@ import { dearestAsked, settledSchemes } from '../../store/live-price.js'
 import { hasWrongChecksum, zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { findToken, moneyOf, nameTokens, type Stablecoin } from '../../x402/currencies.js'
+import { otherRailOf, paidThrough } from '../../x402/rails.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,
@@ -18,6 +19,7 @@ export type VerdictState =
   | 'not_402'
   | 'wrong_network'
   | 'wrong_asset'
+  | 'other_rail'
   | 'wrong_payto'
   | 'redirect'
   | 'blocked_target'
@@ -38,6 +40,7 @@ export type VerdictWarning =
   | 'header_url_safe'
   | 'requirements_unusable'
   | 'foreign_pay_to'
+  | 'other_rail'
 
 export interface Verdict {
   state: VerdictState
@@ -173,10 +176,12 @@ export function checkRequirements(quoted: QuotedPayment, expected: Expected): Ve
     const message = `The 402 asks for payment in ${asset}; on ${expected.network} it must be ${wanted}.`
     return wrong('wrong_asset', message, { network: expected.network, asset })
   }
-  const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
+  const plain = inAsset.filter((terms) => railOf(terms) === undefined)
+  if (plain.length === 0) return wrongRail(inAsset, wrong)
+  const toPayee = plain.filter(({ payTo }) => isPayee(payTo, expected.payTo))
   const sound = toPayee.filter(({ payTo }) => !hasWrongChecksum(payTo))
   if (sound.length === 0) {
-    const payTo = named(inAsset.map((terms) => terms.payTo))
+    const payTo = named(plain.map((terms) => terms.payTo))
     if (toPayee.length > 0) {
       const message = `The 402 pays to ${payTo}, which looks mistyped: its EIP-55 checksum is wrong, and no payment to it is settled here.`
       return wrong('wrong_payto', message, { network: expected.network, payTo })
@@ -189,6 +194,23 @@ export function checkRequirements(quoted: QuotedPayment, expected: Expected): Ve
   }
   const chosen = choose(sound, expected.price)
   return toLive(quoted, { chosen, dearest: dearestOf(sound, chosen) }, expected, base)
+}
+
+/** Names the rail of a requirement that is signed for another contract than its asset. */
+function railOf({ asset, extra }: QuotedTerms): string | undefined {
+  return otherRailOf(asset, extra)
+}
+
+function wrongRail(
+  offered: readonly QuotedTerms[],
+  wrong: (state: VerdictState, message: string, seen: Verdict['seen']) => Verdict,
+): Verdict {
+  const { network, asset, extra } = offered[0] as QuotedTerms
+  const rails = named(offered.map((terms) => railOf(terms) ?? ''))
+  const contract = extra.verifyingContract
+  const message = `What the 402 asks for on ${network} is ${paidThrough(rails)}: offer the same without extra.verifyingContract as well, with the name and version of the token.`
+  const seen = { network, asset, verifyingContract: typeof contract === 'string' ? contract : null }
+  return wrong('other_rail', message, seen)
 }
 
 /** Tells whether a payTo is the expected one; if none is expected, whether it can be paid at all. */
@@ -224,6 +246,8 @@ interface Asked {
   dearest: bigint
   /** Requirements that pay somebody else. */
   foreign: readonly QuotedTerms[]
+  /** The rails of the requirements that are settled elsewhere. */
+  rails: readonly string[]
 }
 
 function toLive(
@@ -234,7 +258,10 @@ function toLive(
 ): Verdict {
   const { scheme, network, amount, asset, payTo } = chosen
   const foreign = quoted.accepts.filter((terms) => isForeign(terms, chosen))
-  const oddities = findOddities(quoted, { chosen, dearest, foreign }, expected)
+  const rails = quoted.accepts.flatMap((terms) =>
+    terms.network === network && !foreign.includes(terms) ? (railOf(terms) ?? []) : [],
+  )
+  const oddities = findOddities(quoted, { chosen, dearest, foreign, rails }, expected)
   return {
     state: 'live',
     message: [asItShould[quoted.source], ...oddities.map(({ sentence }) => sentence)].join(' '),
@@ -256,7 +283,7 @@ function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolea
 /** Returns the oddities of a live endpoint, each with a sentence for its owner. */
 function findOddities(
   quoted: QuotedPayment,
-  { chosen: { scheme, network, amount, asset, payTo, extra }, dearest, foreign }: Asked,
+  { chosen: { scheme, network, amount, asset, payTo, extra }, dearest, foreign, rails }: Asked,
   { price, tokens, hasSchema }: Expected,
 ): { warning: VerdictWarning; sentence: string }[] {
   const token = findToken(tokens, asset) as Stablecoin
@@ -293,13 +320,14 @@ function findOddities(
     foreign_pay_to:
       foreign.length > 0 &&
       `It also asks for payment on ${network} to ${named(foreign.map((terms) => terms.payTo))}: such requirements are not published, only those that pay ${payTo}.`,
+    other_rail: rails.length > 0 && `Another of its offers is ${paidThrough(named(rails))}.`,
   }
   return Object.entries(sentences).flatMap(([warning, sentence]) =>
     sentence === false ? [] : [{ warning: warning as VerdictWarning, sentence }],
   )
 }
 
-function shown(value: string | number | undefined): string {
+function shown(value: unknown): string {
   return value === undefined ? 'missing' : `"${value}"`
 }
 

@@ -3,10 +3,16 @@ import { asSentence, quote } from 'arcus-client/text'
 import { type Address, hashTypedData } from 'viem'
 import type { PaymentStatus } from '../../api/payments.js'
 import { answerBody, type RatingRequest, ratingBody } from '../../api/writes.js'
+import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { EndpointHistory } from '../../store/endpoint-history.js'
-import type { IndexedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
-import type { KeptRating, RatedEndpoint, RatingStore } from '../../store/ratings.js'
+import {
+  type KeptRating,
+  MAX_WEIGHT,
+  type RatedEndpoint,
+  type RatingStore,
+} from '../../store/ratings.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
 import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
@@ -18,6 +24,7 @@ import {
 } from '../listings/signed-write.js'
 import type { WriteQuota } from '../listings/write-limits.js'
 import { checkTarget } from '../probe/target-rules.js'
+import { type PaidTerms, paidPrice } from './asked-prices.js'
 
 /** A link is only shown. It still keeps to the rules of what is called, so that it leads where it seems to lead. */
 function isPublicLink(url: string): boolean {
@@ -35,9 +42,10 @@ const ratingRequest = ratingBody.extend({
   }),
 })
 
-/** A payment as the journal knows it, with the URL and the tool that its payload named. */
+/** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
 interface FoundPayment {
   status: PaymentStatus
+  scheme: 'exact' | 'upto'
   /** `undefined` for an archived payment, and where the payload named none. */
   resourceUrl: string | undefined
   toolName: string | undefined
@@ -56,6 +64,14 @@ interface RatingsOptions {
   listings: Pick<ListingReader, 'merchantsPaidTo' | 'indexedOf'>
   history: Pick<EndpointHistory, 'notedPrices'>
   findPayment: FindPayment
+  /** Reads how much money went to a payer around a block; all in lower case. Throws `RpcUnavailableError`. */
+  readReceived: (query: {
+    from: readonly Address[]
+    to: Address
+    block?: number
+  }) => Promise<bigint>
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
+  refundWallets: ReadonlyMap<Address, Address>
   check: WriteCheck
   checkSignature: SignatureCheck
   quota: WriteQuota
@@ -126,15 +142,16 @@ export function createRatings(options: RatingsOptions) {
     throw new WriteFault('payment_not_confirmed', text)
   }
 
-  /** Checks that the payment was for this endpoint, and that the payer did not pay themself. */
-  async function checkPurchase(
-    rated: RatedEndpoint,
-    { status, resourceUrl, toolName }: FoundPayment,
-  ): Promise<void> {
+  /**
+   * Checks that the payment was for this endpoint, at a price that it asked, and that the payer did not pay themself.
+   * Returns what the payment counts for, in atomic units, and the owners who were paid.
+   */
+  async function checkPurchase(rated: RatedEndpoint, found: FoundPayment) {
+    const { status, resourceUrl, toolName } = found
     const payer = status.payer.toLowerCase() as Address
     const listed = await listingsOf(rated)
-    const isSelf = payer === rated.payTo || listed.some(({ merchant }) => merchant.owner === payer)
-    if (isSelf || options.isRelayer(payer)) {
+    const owners = listed.flatMap(({ merchant }) => merchant.owner ?? [])
+    if (payer === rated.payTo || owners.includes(payer) || options.isRelayer(payer)) {
       throw new WriteFault('self_rating', 'Nobody rates what they paid to themself.')
     }
     if (listed.length === 0) {
@@ -156,28 +173,41 @@ export function createRatings(options: RatingsOptions) {
       throw new WriteFault('payment_elsewhere', text)
     }
     // The payer wrote the resource, so a cheap call must not pass for a dear one.
-    for (const endpoint of bought) if (await hasAsked(endpoint, status)) return
-    const text = `The payment moved ${status.amount} (atomic units) of ${status.symbol ?? status.asset}, and the endpoint is not known to have ever asked for so little in this token.`
+    for (const endpoint of bought) {
+      const noted = await history.notedPrices(endpoint.id)
+      const counted = paidPrice(endpoint, noted, termsOf(found))
+      if (counted !== undefined) return { counted, owners }
+    }
+    const text = `The payment moved ${status.amount} (atomic units) of ${status.symbol ?? status.asset} by ${found.scheme}, and the endpoint is not known to have asked for so little in this token by this scheme when it was paid. Of a ceiling, a tenth counts, and at least a cent.`
     throw new WriteFault('payment_elsewhere', text)
   }
 
-  /** Tells whether an endpoint asks, or has asked, for no more than a payment moved in its token. */
-  async function hasAsked(endpoint: IndexedEndpoint, { symbol, ...paid }: PaymentStatus) {
-    const asset = paid.asset.toLowerCase()
-    const noted = await history.notedPrices(endpoint.id)
-    const asked: unknown[] = [
-      ...(endpoint.asset === asset ? [endpoint.price] : []),
-      ...noted.filter((it) => it.symbol === symbol).map(({ amount }) => amount),
-      ...endpoint.accepts
-        .filter((it) => it.network === network && String(it.asset).toLowerCase() === asset)
-        .map(({ scheme, amount }) => (scheme === 'exact' ? amount : 0)),
-    ]
-    // A call may take any part of a ceiling.
-    const isPart = endpoint.pricing === 'metered'
-    const most = BigInt(paid.amount)
-    return asked.some(
-      (it) => isPart || (/^[0-9]{1,78}$/.test(String(it)) && BigInt(String(it)) <= most),
+  /** Reads what a payer got from a recipient, the owners behind it and the wallets that refund for it. */
+  function readGiven(payTo: Address, payer: Address, owners: readonly Address[], block?: number) {
+    const wallets = [...options.refundWallets].filter(([, paidFor]) => paidFor === payTo)
+    const from = [...new Set([payTo, ...owners, ...wallets.map(([wallet]) => wallet)])]
+    return options.readReceived({ from, to: payer, ...(block !== undefined && { block }) })
+  }
+
+  /** Weighs a rating: what its payment counts for, less what the payer got from the recipient and no earlier rating lost. */
+  async function weigh(
+    { payTo }: RatedEndpoint,
+    { amount, blockNumber, ...status }: PaymentStatus,
+    { counted, owners }: { counted: bigint; owners: readonly Address[] },
+  ): Promise<number> {
+    const payer = status.payer.toLowerCase() as Address
+    const given = await readGiven(payTo, payer, owners, blockNumber ?? undefined).catch(
+      (error: unknown) => {
+        if (!(error instanceof RpcUnavailableError || error instanceof RpcResponseError))
+          throw error
+        const text = 'The chain could not be asked what the recipient paid to the payer; try again.'
+        throw new WriteFault('chain_unavailable', text, undefined, 5)
+      },
     )
+    const before = await store.weighed(network, payTo, payer)
+    const left = before.paid + BigInt(amount) - given - before.weight
+    const weight = [counted, left, BigInt(MAX_WEIGHT)].reduce((a, b) => (a < b ? a : b))
+    return weight > 0n ? Number(weight) : 0
   }
 
   /** Finds a rating that is not hidden. */
@@ -223,13 +253,14 @@ export function createRatings(options: RatingsOptions) {
       const hashOn = (chain: number) => hashTypedData(ratingTypedData(chain, message))
       // Only the payer is told below what the payment was for: anybody finds the nonce on the chain.
       await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)
-      await checkPurchase(rated, payment)
+      const weight = await weigh(rated, status, await checkPurchase(rated, payment))
       const rating = {
         ...rated,
         id: status.settlementId,
         payer,
         score,
         amount: status.amount,
+        weight,
         transaction: status.transaction as KeptRating['transaction'],
         message: JSON.stringify(message),
         signature,
@@ -239,6 +270,16 @@ export function createRatings(options: RatingsOptions) {
         throw new WriteFault('already_rated', 'The payment is rated already, which is done once.')
       }
       return get(rating.id)
+    },
+
+    /** Weighs the ratings of a payer again after their recipient, in lower case, paid something to them. */
+    async reweigh(payTo: Address, payer: Address): Promise<void> {
+      const { paid, weight } = await store.weighed(network, payTo, payer)
+      if (weight === 0n) return
+      const merchants = (await listings.merchantsPaidTo(payTo)).filter(speaksForPayTo)
+      const owners = merchants.slice(0, MAX_MERCHANTS).flatMap(({ owner }) => owner ?? [])
+      const left = paid - (await readGiven(payTo, payer, owners))
+      await store.lighten(network, payTo, payer, left > 0n ? left : 0n)
     },
 
     async answer(merchantId: string, request: unknown, ip: string): Promise<KeptRating> {
@@ -261,5 +302,15 @@ export function createRatings(options: RatingsOptions) {
         throw new WriteFault('already_answered', fault)
       })
     },
+  }
+}
+
+function termsOf({ scheme, status }: FoundPayment): PaidTerms {
+  const { network, symbol, amount, createdAt } = status
+  return {
+    ...{ scheme, network, symbol },
+    asset: status.asset.toLowerCase(),
+    amount: BigInt(amount),
+    at: Math.floor(Date.parse(createdAt) / 1000),
   }
 }

@@ -193,12 +193,13 @@ export async function ratingRoutes(
 }
 
 function toView(rating: KeptRating, checksum: (address: Address) => Address): RatingView {
-  const { id, score, amount, transaction, ratedAt, answer } = rating
+  const { id, score, amount, weight, transaction, ratedAt, answer } = rating
   const { tag, link, asset }: RatingJson = JSON.parse(rating.message)
   return {
     ...{ id, score, tag, link, amount, transaction, ratedAt, answer },
     payer: checksum(rating.payer),
     asset: checksum(asset),
+    weight: String(weight),
   }
 }
 

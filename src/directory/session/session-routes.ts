@@ -3,12 +3,7 @@ import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { httpCodes } from '../../api/errors.js'
-import {
-  type NonceAnswer,
-  SESSION_COOKIE,
-  type SessionAnswer,
-  SIGNED_OUT_COOKIE,
-} from '../../api/session.js'
+import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
@@ -79,7 +74,7 @@ const signOutOperation: Operation = {
   tag,
   summary: 'End the session, if there is one',
   description:
-    'A page that cannot reach the service sets the cookie `arcus_signed_out` instead: a session that comes with it is ended, and opens nothing.',
+    'A page that cannot reach the service sets the cookie `arcus_signed_out` (`__Host-arcus_signed_out` over https) instead: a session that comes with it is ended, and opens nothing.',
   answers: { 204: 'The session is ended.' },
   examples: { done: { summary: 'With or without a session', status: 204 } },
 }
@@ -102,6 +97,8 @@ export async function sessionRoutes(
   options: SessionRoutesOptions,
 ): Promise<void> {
   const { sessions, signIn, domain, uri, chainId, checksum } = options
+  const { cookies } = sessions
+  const attributes = { sameSite: 'strict', secure: uri.startsWith('https:'), path: '/' } as const
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })
@@ -132,7 +129,7 @@ export async function sessionRoutes(
     }
     const result = await signIn(body.data.message, body.data.signature)
     if (!result.ok) throw httpFault('not_signed_in', `Sign-in refused: ${result.message}.`)
-    const before = request.cookies[SESSION_COOKIE]
+    const before = request.cookies[cookies.session]
     if (before !== undefined) await sessions.close(before)
     const { id, session } = await sessions.open(result.address, originOf(request.ip))
     setCookie(reply, id, SESSION_SECONDS)
@@ -145,7 +142,7 @@ export async function sessionRoutes(
   )
 
   app.delete('/api/session', describedAs(signOutOperation), async (request, reply) => {
-    const id = request.cookies[SESSION_COOKIE]
+    const id = request.cookies[cookies.session]
     if (id !== undefined) await sessions.close(id)
     setCookie(reply, '', 0)
     clearSignOutMark(request, reply)
@@ -154,18 +151,12 @@ export async function sessionRoutes(
 
   /** Clears the mark of an offline sign-out, which a new session or the end of the old one makes obsolete. */
   function clearSignOutMark(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.cookies[SIGNED_OUT_COOKIE] === undefined) return
-    reply.setCookie(SIGNED_OUT_COOKIE, '', { sameSite: 'strict', path: '/api', maxAge: 0 })
+    if (request.cookies[cookies.signedOut] === undefined) return
+    reply.setCookie(cookies.signedOut, '', { ...attributes, maxAge: 0 })
   }
 
   function setCookie(reply: FastifyReply, value: string, maxAge: number): void {
-    reply.setCookie(SESSION_COOKIE, value, {
-      httpOnly: true,
-      sameSite: 'strict',
-      secure: uri.startsWith('https:'),
-      path: '/api',
-      maxAge,
-    })
+    reply.setCookie(cookies.session, value, { ...attributes, httpOnly: true, maxAge })
   }
 
   function toAnswer({ address, expiresAt }: Session): SessionAnswer {
@@ -175,7 +166,8 @@ export async function sessionRoutes(
 
 /** Returns the session, or rejects with 401. Ends a session that was signed out while the service was out of reach. */
 async function requireSession(request: FastifyRequest, sessions: Sessions): Promise<Session> {
-  const { [SESSION_COOKIE]: id, [SIGNED_OUT_COOKIE]: signedOut } = request.cookies
+  const { cookies } = sessions
+  const { [cookies.session]: id, [cookies.signedOut]: signedOut } = request.cookies
   if (id !== undefined && signedOut !== undefined) await sessions.close(id)
   const session = signedOut === undefined ? await sessions.find(id) : undefined
   if (session === undefined)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
+import { sessionCookies } from '../../api/session-cookies.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { httpFault } from '../../http/errors.js'
 import type { Origin, Session, SessionStore } from '../../store/sessions.js'
@@ -10,9 +11,13 @@ export type Sessions = ReturnType<typeof createSessions>
 export const SESSION_SECONDS = 3_600
 const NONCE_MS = 300_000
 
-/** Creates the nonces and sessions, which end in time. `now` is in Unix milliseconds. */
-export function createSessions(store: SessionStore, now: () => number) {
+/**
+ * Creates the nonces and sessions, which end in time. `now` is in Unix milliseconds; `url` is that of the directory, which
+ * the cookies of a session belong to.
+ */
+export function createSessions(store: SessionStore, now: () => number, url: string) {
   return {
+    cookies: sessionCookies(url),
     /** Issues a nonce to sign, which is valid once and for five minutes. */
     async issueNonce(from: Origin) {
       const nonce = randomBytes(16).toString('hex')

@@ -162,7 +162,7 @@ async function decideDeposit(use: AuthorizationUse): Promise<Examination> {
   if (use.state === 'notFound' && use.isFinal) {
     return { state: 'failed', ...reject('batchDepositSimulationFailed', USED_AND_NOT_FOUND) }
   }
-  if (use.state === 'notFound' || use.state === 'unread') {
+  if (use.state === 'unread' || use.transaction === undefined) {
     throw new RpcUnavailableError('the node shows the nonce used, but not the transaction yet')
   }
   const end = use.state === 'cancelled' ? 'cancelled' : 'used for something else'

@@ -18,7 +18,7 @@ import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } fr
 import { reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
 import type { ServedNetwork } from '../payment-check.js'
-import { pendingOf, type SettleRequest } from '../settler.js'
+import { describeOpen, type SettleRequest } from '../settler.js'
 import {
   type BatchAction,
   type BatchJob,
@@ -53,7 +53,8 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
       const rejection = reject(reasonOf(job), job.message ?? 'It did not settle.')
       return { ...refuse(request, rejection, job.transaction), settlementId }
     }
-    return { ...refuse(request, pendingOf(job), job.transaction), settlementId }
+    const { rejection, transaction } = await describeOpen(journal, job)
+    return { ...refuse(request, rejection, transaction), settlementId }
   }
 
   /** Answers for a confirmed job. If its details cannot be read now, the answer is pending, never failed. */

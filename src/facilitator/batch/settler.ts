@@ -15,6 +15,7 @@ import { type SettleResult, settleRejection } from '../answers.js'
 import { findToken, isRejection, reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
 import type { ServedNetwork } from '../payment-check.js'
+import { withSettlementStatus } from '../settlement-status.js'
 import { createOutcomeWait, type Settle } from '../settler.js'
 import { checkGasBudgets, checkRequest } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
@@ -30,6 +31,8 @@ interface BatchSettlerOptions {
   relayers: ReadonlyMap<string, Relayer>
   settleWaitSeconds: number
   checksum: (address: Address) => Address
+  /** Returns where the status of a row is found by its id. */
+  statusUrl: (settlementId: string) => string
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -69,10 +72,11 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
       maxTimeoutSeconds || options.settleWaitSeconds,
     )
     const result = await settle(request, now() + waitSeconds * 1000)
-    return {
+    const answered = {
       ...(await answers.leaseDelivery(result, asked)),
       payment: toAnsweredBatchPayment(request),
     }
+    return withSettlementStatus(answered, options.statusUrl)
   }
 
   async function settle(asked: BatchRequest, deadline: number): Promise<SettleResult> {

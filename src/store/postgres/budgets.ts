@@ -52,12 +52,12 @@ export async function gasSums(
   spending: GasSpending | undefined,
 ): Promise<ReadonlyMap<string, bigint>> {
   if (spending === undefined) return new Map()
-  const { total, wasted = 0n, subsidised = 0n, burnt, reserved } = spending
+  const { total, wasted, subsidised = 0n, burnt, reserved } = spending
   const sums = new Map([
     [EVERYBODY, total],
-    [WASTED, wasted],
     [SUBSIDISED, subsidised],
   ])
+  if (wasted !== undefined) sums.set(WASTED[wasted.kind], wasted.amount)
   for (const { payer, amount } of burnt) sums.set(payer, (sums.get(payer) ?? 0n) + amount)
   if (reserved !== undefined) {
     // The bearers of an attempt do not change until its slot closes.

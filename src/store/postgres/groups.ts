@@ -19,11 +19,14 @@ const MAX_MEMBERS = 200
  * Makes a function for one item from a statement about many: what comes while a group is under way forms the next one.
  * `runGroup` resolves with one result for each item, in their order, and does everything or nothing. A group that the
  * database refuses is split until the bad item fails alone. While the database cannot be reached, all of it fails.
+ * Two items with a key in common would refuse each other, so of each key in `keysOf` one item at a time is under way.
  */
 export function inGroups<Item, Result>(
   runGroup: (items: readonly Item[]) => Promise<readonly Result[]>,
+  keysOf: (item: Item) => readonly string[] = () => [],
 ): (item: Item) => Promise<Result> {
-  const waiting: Member<Item, Result>[] = []
+  let waiting: Member<Item, Result>[] = []
+  const keysUnderWay = new Set<string>()
   let underWay = 0
   let isStarting = false
   let late: NodeJS.Timeout | undefined
@@ -43,14 +46,30 @@ export function inGroups<Item, Result>(
     clearTimeout(late)
     late = undefined
     isStarting = false
-    // Both ways to start may come in one turn.
-    if (waiting.length === 0) return
+    const members = takeGroup()
+    // Both ways to start may come in one turn, and all that waits may wait for keys under way.
+    if (members.length === 0) return
     underWay++
-    void run(waiting.splice(0, MAX_MEMBERS)).finally(() => {
+    void run(members).finally(() => {
       underWay--
+      for (const { item } of members) for (const key of keysOf(item)) keysUnderWay.delete(key)
       schedule()
     })
     schedule()
+  }
+
+  /** Takes the first of what waits, and leaves what shares a key with something under way to a later group. */
+  function takeGroup(): Member<Item, Result>[] {
+    const members: Member<Item, Result>[] = []
+    const left: Member<Item, Result>[] = []
+    for (const member of waiting) {
+      const keys = keysOf(member.item)
+      const mustWait = members.length >= MAX_MEMBERS || keys.some((key) => keysUnderWay.has(key))
+      if (!mustWait) for (const key of keys) keysUnderWay.add(key)
+      ;(mustWait ? left : members).push(member)
+    }
+    waiting = left
+    return members
   }
 
   async function run(members: readonly Member<Item, Result>[]): Promise<void> {

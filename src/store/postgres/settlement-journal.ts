@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { dayOf, type GasBearer, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import { JobsTakenError, LeaseLostError, laneLease } from '../leases.js'
 import type {
@@ -34,10 +34,19 @@ import { columnsOf, inGroups } from './groups.js'
  */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
   const find = inGroups((keys: readonly JobKey[]) => findAll(database, keys))
-  const insert = inGroups((claims: readonly NewClaim[]) => insertAll(database, worker, claims))
+  const insert = inGroups(
+    (claims: readonly NewClaim[]) => insertAll(database, worker, claims),
+    ({ idempotencyKey, identifierKey }) =>
+      [idempotencyKey, identifierKey].filter((key) => key !== undefined),
+  )
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),
+    async findJobById(id) {
+      const text = `SELECT ${jobColumns} FROM jobs WHERE id = $1`
+      const [row] = await database.rows<JobRow>(text, [id])
+      return row && toJob(row)
+    },
     async claim(job, idempotencyKey, now, identifierKey) {
       try {
         if (await insert({ job, idempotencyKey, identifierKey, now })) {
@@ -85,13 +94,13 @@ export function createSettlementJournal(database: Database, worker: string): Set
     },
     recordAttempt: (attempt, epoch, bearers = []) =>
       recordAttempt(database, worker, attempt, epoch, bearers),
-    async nameTransaction({ id, round }, from, to, now) {
+    async nameTransaction({ id, round }, from, to, now, message = null) {
       // Also true where the row names it already: the statement may run twice.
       const changes = await database.run(
-        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3
+        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3, message = $7
          WHERE id = $4 AND round = $5 AND is_open
            AND ("transaction" IS NOT DISTINCT FROM $6 OR "transaction" IS NOT DISTINCT FROM $2)`,
-        [to === null ? 'queued' : 'submitted', to, now, id, round, from],
+        [to === null ? 'queued' : 'submitted', to, now, id, round, from, message],
       )
       return changes === 1
     },
@@ -112,6 +121,15 @@ export function createSettlementJournal(database: Database, worker: string): Set
         [jobId, network],
       )
       return rows.length > 0
+    },
+    async findSigned(network, jobId) {
+      const [row] = await database.rows<{ hash: Hex }>(
+        `SELECT a.hash FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
+         WHERE m.job_id = $1 AND a.network = $2 AND a.is_open = 1
+         ORDER BY a.created_at DESC LIMIT 1`,
+        [jobId, network],
+      )
+      return row?.hash
     },
     resolve: (resolution) => resolve(database, worker, resolution),
     async findNextNonce(network, relayer) {
@@ -301,7 +319,7 @@ const lockedLease = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextende
 const leaseLost = (relayer: Address) =>
   new LeaseLostError(`the lease on ${relayer} is not held any more`)
 
-/** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets bear it. */
+/** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets have room for it. */
 async function recordAttempt(
   database: Database,
   worker: string,
@@ -324,13 +342,14 @@ async function recordAttempt(
        ORDER BY id FOR UPDATE)
      , budget AS MATERIALIZED (
        SELECT b.*, u.burnt, u.reserved
-       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[]) WITH ORDINALITY
-           AS b (name, amount, most, is_strict, place)
+       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[], $20::numeric[]) WITH ORDINALITY
+           AS b (name, amount, most, is_strict, last, place)
          JOIN gas_of_bearers($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
            WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.bearer = b.name)
      , judged AS MATERIALIZED (
        SELECT *, CASE WHEN is_strict = 1 THEN burnt + amount > most ELSE burnt >= most END AS is_spent,
-         amount > 0 AND reserved > 0 AND burnt + reserved + amount > most AS is_full
+         amount > 0 AND CASE WHEN is_strict = 1 THEN burnt + reserved + amount > most
+           ELSE burnt + reserved + amount - last >= most END AS is_full
        FROM budget)
      , refused AS MATERIALIZED (SELECT * FROM judged WHERE is_spent OR is_full ORDER BY place LIMIT 1)
      , kept AS MATERIALIZED (
@@ -348,7 +367,8 @@ async function recordAttempt(
        INSERT INTO attempt_jobs (hash, position, job_id)
        SELECT $4, place - 1, id FROM kept, unnest($13::text[]) WITH ORDINALITY AS j (id, place) ON CONFLICT DO NOTHING)
      , submitted AS (
-       UPDATE jobs SET state = 'submitted', "transaction" = $4, updated_at = $12,
+       UPDATE jobs SET state = 'submitted', updated_at = $12,
+         "transaction" = CASE WHEN message IS NULL THEN $4 ELSE "transaction" END,
          delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
          delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        FROM kept WHERE id = ANY($13::text[]) AND is_open)
@@ -369,6 +389,7 @@ async function recordAttempt(
       bearers.map(({ isStrict }) => Number(isStrict)),
       dayOf(createdAt),
       createdAt - RESERVED_MS,
+      bearers.map(({ amount, last = amount }) => last.toString()),
     ],
   )
   const { held, own, refused, burnt, is_spent: isSpent } = row as NonNullable<typeof row>
@@ -498,8 +519,12 @@ export function createJobSharing(database: Database, worker: string): JobSharing
     },
     async takeOffered(network, limit, mayTake = () => true) {
       const offered = await jobs(
-        `SELECT ${jobColumns} FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
-         ORDER BY created_at LIMIT $2`,
+        // Payers take turns. What stands before the nonce in a key names the payer.
+        `SELECT ${jobColumns} FROM jobs WHERE id IN (
+           SELECT id FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
+           ORDER BY row_number() OVER (
+             PARTITION BY regexp_replace(key, '/[^/]*$', '') ORDER BY created_at), created_at
+           LIMIT $2)`,
         [network, limit],
       )
       const ids = offered.filter(mayTake).map(({ id }) => id)

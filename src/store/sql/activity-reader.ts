@@ -34,16 +34,6 @@ export function createActivityReader(sql: Sql): Reads {
 
   return {
     list: (filter) => readRows(sql, filter, stepRows),
-    async latestOf(merchantIds) {
-      const rows = await sql.all<{ merchant_id: string; id: number | null }>(
-        `SELECT value AS merchant_id, (SELECT max(id) FROM activity WHERE merchant_id = value) AS id
-         FROM ${sql.texts(1)}`,
-        [merchantIds],
-      )
-      return new Map(
-        rows.flatMap(({ merchant_id, id }) => (id === null ? [] : [[merchant_id, id]])),
-      )
-    },
     async sums(scope) {
       const sums = await readSums(sql, scope, bucketOf(scope))
       return [...sums.values()].flat().sort((a, b) => a.bucket - b.bucket)

@@ -17,16 +17,10 @@ export function capped(sum: bigint): bigint {
 }
 
 /** Returns the assignment that adds the inserted value to the present one, and stops where 64 bits would end. */
-export function addCapped(table: string, column: string): string {
+function addCapped(table: string, column: string): string {
   const [present, added] = [`${table}.${column}`, `excluded.${column}`]
   return `${column} = CASE WHEN ${added} > 0 AND ${present} > ${MAX_SUM} - ${added} THEN ${MAX_SUM}
     ELSE ${present} + ${added} END`
-}
-
-/** A row as it counts: as it was given, or as a refund of earlier payments. */
-export type CountedActivity = NewActivity & {
-  /** The part of the sums that a refund takes off: atomic units, and payments that are given back in full. */
-  refund?: { amount: bigint; payments: number }
 }
 
 /** An addition to one row of a table of sums. */
@@ -45,7 +39,7 @@ const latencies = tableOfSums('activity_latencies', ['kind', 'up_to_ms'], [])
 const payers = tableOfSums('activity_payers', ['payer'], ['amount'])
 
 /** Adds rows to the sums. */
-export function* addToSums(rows: readonly CountedActivity[]): Steps<void> {
+export function* addToSums(rows: readonly NewActivity[]): Steps<void> {
   const tallied = tally(rows)
   yield* insertAll(
     sums,
@@ -75,7 +69,7 @@ function tableOfSums(table: string, rest: readonly string[], money: readonly str
 }
 
 /** Adds rows up, each for all the places where it counts, so that each key is written once. */
-function tally(rows: readonly CountedActivity[]) {
+function tally(rows: readonly NewActivity[]) {
   const sums: Entries = new Map()
   const latencies: Entries = new Map()
   const payers: Entries = new Map()

@@ -1,7 +1,6 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
-import { addToBuyers, markRefunds } from './activity-buyers.js'
 import { createActivityReader } from './activity-reader.js'
-import { addToSums, type CountedActivity } from './activity-sums.js'
+import { addToSums } from './activity-sums.js'
 import { all, type Insertion, insertAll, type Sql, type Steps, TransactionConflict } from './sql.js'
 
 /** The longest time that a commit of rows may hold the event loop. The number of rows follows from it, because similar rows are cheaper. */
@@ -22,11 +21,8 @@ export function createActivityStore(sql: Sql): ActivityStore {
       function* () {
         const startedAt = performance.now()
         const fresh = yield* withoutOldSuccesses(rows, sql)
-        const whole = fresh.filter(({ isSumOnly }) => isSumOnly !== true)
-        const counted = yield* markRefunds(whole, sql)
-        yield* insertRows(counted)
-        yield* addToSums([...counted, ...fresh.filter(({ isSumOnly }) => isSumOnly === true)])
-        yield* addToBuyers(counted)
+        yield* insertRows(fresh.filter(({ isSumOnly }) => isSumOnly !== true))
+        yield* addToSums(fresh)
         return performance.now() - startedAt
       },
       { isDurable: false },
@@ -99,7 +95,7 @@ function* withoutOldSuccesses(
   })
 }
 
-function* insertRows(rows: readonly CountedActivity[]): Steps<void> {
+function* insertRows(rows: readonly NewActivity[]): Steps<void> {
   const inserted = yield* insertAll(
     insertion,
     rows.map((row) => ({

@@ -1,3 +1,4 @@
+import { pathParamsOf } from '../../x402/calls.js'
 import type {
   EndpointStatus,
   JsonText,
@@ -25,6 +26,9 @@ import type { SqlReader, Value } from './sql.js'
 
 /** Merchants that the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+/** The condition of the function of this name. */
+const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official = 1
+  OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
 const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
 
 export function createListingReader(sql: SqlReader): ListingReader {
@@ -43,7 +47,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
   }
   const ratingsOf = async (ids: readonly number[]) => {
     const rows = await sql.all<RatingSums & { id: number }>(
-      `SELECT e.id, s.count, s.total, s.payers, s.most ${endpointsWithMerchants} JOIN rating_sums s
+      `SELECT e.id, s.count, s.total, s.payers, s.most, s.weight ${endpointsWithMerchants} JOIN rating_sums s
          ON s.network = m.network AND s.pay_to = m.pay_to AND s.url = e.url AND s.tool_name = e.tool_name
        WHERE ${sql.among('e.id', 1)} AND s.count > 0`,
       [ids],
@@ -106,12 +110,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
     usageOf,
     ratingsOf,
     async ratingsPaidTo(network, payTo) {
-      const sums = await sql.get<Pick<RatingSums, 'count' | 'total'>>(
-        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total FROM rating_sums
+      const sums = await sql.get<Pick<RatingSums, 'count' | 'total' | 'weight'>>(
+        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total,
+           CAST(sum(weight) AS BIGINT) AS weight FROM rating_sums
          WHERE network = $1 AND pay_to = $2 HAVING sum(count) > 0`,
         [network, payTo],
       )
-      return sums && { count: sums.count, average: meanOf(sums.total, sums.count) }
+      return sums && { count: sums.count, average: meanOf(sums.total, sums.weight) }
     },
     async merchantUsageOf(ids) {
       const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
@@ -143,9 +148,17 @@ export function createListingReader(sql: SqlReader): ListingReader {
       entries(
         `WHERE e.url = $1 AND ($2 = '' OR e.method = $2) AND ($3 = '' OR e.tool_name = $3)
            AND m.deleted_at IS NULL
-         ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
+         ORDER BY CASE WHEN ${speaksForPayTo} THEN 0 ELSE 1 END,
+           CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
         [url, method, toolName, limit],
       ),
+    findTemplates: async ({ url, method = '' }, limit) => {
+      const found = await entries(...templatesQuery(url, method))
+      const { origin, pathname } = new URL(url)
+      const isOfForm = (listed: URL) =>
+        listed.origin === origin && pathParamsOf(listed.pathname, pathname) !== undefined
+      return found.filter(({ endpoint }) => isOfForm(new URL(endpoint.url))).slice(0, limit)
+    },
     merchantsPaidTo: (payTo) =>
       merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
     merchantsOwnedBy: (owner, limit) =>
@@ -202,4 +215,30 @@ export function createMerchantRoster(sql: SqlReader): MerchantRoster {
 function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** Steps of a path of which one may be the first place of a template. */
+const MAX_STEPS = 16
+/** Templates of the same length that are compared with a path. */
+const MAX_TEMPLATES = 200
+
+/** Writes the search for templates that begin as this URL does until their first place, and have as many steps. */
+function templatesQuery(url: string, method: string): [string, Value[]] {
+  const { origin, pathname } = new URL(url)
+  const steps = pathname.split('/').slice(0, MAX_STEPS + 1)
+  const starts = steps.slice(1).map((_, i) => `${origin}${steps.slice(0, i + 1).join('/')}/:`)
+  // The character after the colon ends the range.
+  const ranges = starts.map((_, i) => `(e.url >= $${2 * i + 4} AND e.url < $${2 * i + 5})`)
+  const slashes = `${origin}${pathname}`.split('/').length - 1
+  return [
+    `WHERE (${ranges.join(' OR ')}) AND ($1 = '' OR e.method = $1) AND e.method <> 'MCP'
+       AND LENGTH(e.url) - LENGTH(REPLACE(e.url, '/', '')) = $2 AND m.deleted_at IS NULL
+     ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $3`,
+    [
+      method,
+      slashes,
+      MAX_TEMPLATES,
+      ...starts.flatMap((start) => [start, `${start.slice(0, -1)};`]),
+    ],
+  ]
 }

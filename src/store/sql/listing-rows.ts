@@ -9,6 +9,7 @@ import type {
   Merchant,
   Pricing,
 } from '../listings.js'
+import { payToProofOf } from '../ownership.js'
 
 /** A row of `merchants`. */
 export interface MerchantRow {
@@ -32,6 +33,11 @@ export interface MerchantRow {
   created_at: number
   updated_at: number
   deleted_at: number | null
+  name_look: string
+  name_word: string | null
+  named_with: number
+  name_like: string | null
+  name_like_at: string | null
 }
 
 /** Returns a row that says no more than this. */
@@ -66,12 +72,18 @@ export function newMerchantRow(
     created_at: now,
     updated_at: now,
     deleted_at: null,
+    name_look: '',
+    name_word: null,
+    named_with: 0,
+    name_like: null,
+    name_like_at: null,
   }
 }
 
 export function toMerchant(row: MerchantRow): Merchant {
   const { offered_to: to, offered_until: until } = row
   const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
+  const { name_like: merchantId, name_like_at: path } = row
   return {
     id: row.id,
     owner: row.owner,
@@ -88,6 +100,7 @@ export function toMerchant(row: MerchantRow): Merchant {
     identity: row.identity === null ? null : JSON.parse(row.identity),
     offer: to === null || until === null ? null : { to, until },
     confirmation: owner === null || payTo === null ? null : { owner, payTo },
+    nameLike: merchantId === null || path === null ? null : { merchantId, path },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     deletedAt: row.deleted_at,
@@ -100,9 +113,10 @@ export function publishesTheSame(before: MerchantRow | undefined, after: Merchan
 }
 
 function publishedOf(row: MerchantRow): string {
-  const { name, isOfficial, isPartner, identity } = toMerchant(row)
+  const merchant = toMerchant(row)
+  const { name, isOfficial, isPartner, identity } = merchant
   const agentId = identity?.checks.control.passed === true && identity.agentId
-  return JSON.stringify([name, isOfficial, isPartner, agentId])
+  return JSON.stringify([name, isOfficial, isPartner, agentId, payToProofOf(merchant)])
 }
 
 /** A row of `endpoints`. */

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { publicEventTypes } from '../../api/events.js'
-import { type CallTarget, targetKey } from '../../x402/calls.js'
+import type { CallTarget } from '../../x402/calls.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -11,7 +11,7 @@ import type {
   SignedWrite,
   WriteResult,
 } from '../listings.js'
-import { isHiddenStranger } from '../ownership.js'
+import { payToProofOf, speaksForPayTo } from '../ownership.js'
 import { createListingReader } from './listing-reader.js'
 import {
   type EndpointDraft,
@@ -26,6 +26,7 @@ import {
   toMerchant,
   writtenColumns,
 } from './listing-rows.js'
+import { createNameMarks, type NameMarks } from './name-marks.js'
 import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from './sql.js'
 
 /** The lock on listings: any number, the same in every process and version. */
@@ -38,12 +39,13 @@ const LISTINGS_LOCK = 5_042_003
 export function createListingStore(sql: Sql): ListingStore {
   const write = <Result>(begin: () => Steps<Result>) =>
     sql.transaction(begin, { lock: LISTINGS_LOCK })
+  const marks = createNameMarks(sql)
 
   return {
     ...createListingReader(sql),
-    applyWrite: (signed, change) => write(() => applyWrite(signed, change)),
+    applyWrite: (signed, change) => write(() => applyWrite(signed, change, marks)),
     saveProbe: (endpointId, health, now, described) =>
-      write(() => saveProbe(endpointId, health, now, described)),
+      write(() => saveProbe(endpointId, health, now, { described, marks })),
     saveIdentity: (merchantId, identity, now) =>
       write(function* () {
         const before = yield* findMerchant(merchantId)
@@ -56,7 +58,7 @@ export function createListingStore(sql: Sql): ListingStore {
         if (!publishesTheSame(before, after)) yield* touchEndpoints(merchantId, now)
       }),
     saveUnclaimed: (merchant, endpoint, now, evicted) =>
-      write(() => saveUnclaimed(merchant, endpoint, now, evicted)),
+      write(() => saveUnclaimed(merchant, endpoint, now, { evicted, marks })),
     setFlags: (merchantId, flags, now) =>
       write(function* () {
         const row = yield* findMerchant(merchantId)
@@ -70,6 +72,7 @@ export function createListingStore(sql: Sql): ListingStore {
           updated_at: now,
         })
         yield* touchEndpoints(merchantId, now)
+        yield* markNames(row, merchantId, { now, marks })
         return true
       }),
     saveByOperator: (merchant, drafts, now) =>
@@ -79,6 +82,7 @@ export function createListingStore(sql: Sql): ListingStore {
         yield* putMerchant(after)
         if (after.owner !== before?.owner) yield* dropHooks(merchant.id)
         yield* replaceEndpoints(merchant.id, drafts, now, !publishesTheSame(before, after))
+        yield* markNames(before, merchant.id, { now, marks })
         yield* noteChange(merchant.id, now)
       }),
     setHosted: (endpointId, isHosted, now) =>
@@ -97,7 +101,11 @@ export function createListingStore(sql: Sql): ListingStore {
 }
 
 /** Makes the change of one signed message, if nonce, owner and revision allow it. */
-function* applyWrite(write: SignedWrite, change: ListingChange): Steps<WriteResult> {
+function* applyWrite(
+  write: SignedWrite,
+  change: ListingChange,
+  marks: NameMarks,
+): Steps<WriteResult> {
   const before = yield* findMerchant(write.merchantId)
   const refused = yield* findRefusal(before, write, change.kind)
   if (refused !== undefined) return refused
@@ -120,17 +128,20 @@ function* applyWrite(write: SignedWrite, change: ListingChange): Steps<WriteResu
   // The webhooks of one owner tell nothing to the next.
   if (after.owner !== before?.owner || after.deleted_at !== null) yield* dropHooks(id)
   if (change.kind === 'save') {
-    const isRenamed = before !== undefined && before.name !== after.name
-    yield* replaceEndpoints(id, change.endpoints, now, isRenamed)
-    // Only the key that is paid claims: the listing of anybody else stands beside what was found.
-    if (owner === change.merchant.payTo) yield* dropUnclaimed(id, change, now)
+    const isTouched = before !== undefined && !publishesTheSame(before, after)
+    yield* replaceEndpoints(id, change.endpoints, now, isTouched)
   } else if (change.kind === 'delete') {
     yield* run('DELETE FROM endpoints WHERE merchant_id = $1', [id])
-  } else if (change.kind === 'accept' || (change.kind === 'link' && before?.identity != null)) {
+  } else if (!publishesTheSame(before, after)) {
     yield* moveLastUpdated(id, now)
   }
+  // Only a listing by the key that is paid claims: that of anybody else stands beside what was found.
+  if (after.deleted_at === null && payToProofOf(toMerchant(after)) !== null) {
+    yield* dropUnclaimed(after, now)
+  }
+  yield* markNames(before, id, { now, marks })
   yield* noteChange(id, now)
-  return { state: 'applied', merchant: toMerchant(after) }
+  return { state: 'applied', merchant: toMerchant((yield* findMerchant(id)) ?? after) }
 }
 
 type Refusal = Exclude<WriteResult, { state: 'applied' }>
@@ -224,7 +235,7 @@ function* saveProbe(
   endpointId: number,
   health: EndpointHealth,
   now: number,
-  described: DescribedEndpoint | undefined,
+  { described, marks }: { described: DescribedEndpoint | undefined; marks: NameMarks },
 ): Steps<void> {
   const row = yield* findEndpoint(endpointId)
   if (row === undefined) return
@@ -244,24 +255,27 @@ function* saveProbe(
   yield* keepPrices(endpointId, after, health.probe, now)
   yield* queueNews(row, health)
   // A probe that finds what the last one found changes nothing that anybody reads from an index.
-  if (isChanged) yield* noteChange(row.merchant_id, now)
+  if (!isChanged) return
+  // A 402 may give another name to its service.
+  yield* marks.renew(row.merchant_id)
+  yield* noteChange(row.merchant_id, now)
 }
 
 function* saveUnclaimed(
   merchant: Parameters<ListingStore['saveUnclaimed']>[0],
   endpoint: EndpointDraft,
   now: number,
-  evicted: number | undefined,
+  { evicted, marks }: { evicted: number | undefined; marks: NameMarks },
 ): Steps<Awaited<ReturnType<ListingStore['saveUnclaimed']>>> {
   const { url, method, toolName = '' } = endpoint
-  // An owner whose endpoint never answered does not keep the URL from anybody else.
+  // An owner whose endpoint never answered does not keep the URL from anybody else, nor does a stranger to the payee.
   const owned = yield* all<MerchantRow>(
     `SELECT m.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $4 AND m.owner IS NOT NULL
        AND m.deleted_at IS NULL AND (m.pay_to = $3 OR e.status = 'live')`,
     [url, method, merchant.payTo, toolName],
   )
-  if (!owned.map(toMerchant).every(isHiddenStranger)) return { state: 'owned' }
+  if (owned.map(toMerchant).some(speaksForPayTo)) return { state: 'owned' }
   const row = yield* findMerchant(merchant.id)
   if (row !== undefined && row.owner !== null) return { state: 'owned' }
   const known = yield* findByTarget(merchant.id, endpoint)
@@ -271,6 +285,7 @@ function* saveUnclaimed(
   const position = known?.position ?? (yield* endpointIds(merchant.id)).length
   const place = { position, now, isTouched: false }
   const endpointId = yield* saveEndpoint(merchant.id, endpoint, place)
+  yield* marks.renew(merchant.id)
   yield* noteChange(merchant.id, now)
   return { state: known === undefined ? 'added' : 'renewed', endpointId }
 }
@@ -442,22 +457,16 @@ function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<
   }
 }
 
-/** Removes what was found in payments to the same address and is listed by its owner now. */
-function* dropUnclaimed(
-  merchantId: string,
-  { merchant, endpoints }: Extract<ListingChange, { kind: 'save' }>,
-  now: number,
-): Steps<void> {
-  const found = yield* all<
-    Pick<EndpointRow, 'id' | 'merchant_id' | 'url' | 'method' | 'tool_name'>
-  >(
-    `SELECT e.id, e.merchant_id, e.url, e.method, e.tool_name FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
-     WHERE m.owner IS NULL AND m.pay_to = $1 AND m.id <> $2`,
-    [merchant.payTo, merchantId],
+/** Removes what was found in payments to the same address and is listed by its payee now. */
+function* dropUnclaimed({ id, pay_to }: MerchantRow, now: number): Steps<void> {
+  const found = yield* all<Pick<EndpointRow, 'id' | 'merchant_id'>>(
+    `SELECT e.id, e.merchant_id FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE m.owner IS NULL AND m.pay_to = $1 AND m.id <> $2 AND EXISTS (
+       SELECT 1 FROM endpoints o WHERE o.merchant_id = $2 AND o.url = e.url AND o.method = e.method
+         AND o.tool_name = e.tool_name)`,
+    [pay_to, id],
   )
-  const listed = new Set(endpoints.map(targetKey))
   for (const twin of found) {
-    if (!listed.has(targetKey({ ...twin, toolName: twin.tool_name }))) continue
     yield* removeEndpoint(twin.id)
     yield* noteChange(twin.merchant_id, now)
   }
@@ -465,6 +474,16 @@ function* dropUnclaimed(
 
 function* dropHooks(merchantId: string): Steps<void> {
   yield* run('DELETE FROM hooks WHERE merchant_id = $1', [merchantId])
+}
+
+/** Renews the marks of names after a change of a merchant: its own, and those of others that depend on it. */
+function* markNames(
+  before: MerchantRow | undefined,
+  id: string,
+  { now, marks }: { now: number; marks: NameMarks },
+): Steps<void> {
+  if (yield* marks.renew(id)) yield* moveLastUpdated(id, now)
+  for (const other of yield* marks.spread(before, id)) yield* touchEndpoints(other, now)
 }
 
 /** Notes a change of what every item of the merchant publishes. */

@@ -34,9 +34,9 @@ export function createGasBooking(database: Database): (spending: GasSpending, da
     write.run(network, day, payer, (read(network, day, payer) + amount).toString())
   }
   const bearersOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
-  return ({ network, total, wasted = 0n, subsidised = 0n, burnt, reserved }, day) => {
+  return ({ network, total, wasted, subsidised = 0n, burnt, reserved }, day) => {
     add(network, day, EVERYBODY, total)
-    add(network, day, WASTED, wasted)
+    if (wasted !== undefined) add(network, day, WASTED[wasted.kind], wasted.amount)
     add(network, day, SUBSIDISED, subsidised)
     for (const { payer, amount } of burnt) add(network, day, payer, amount)
     if (reserved === undefined) return

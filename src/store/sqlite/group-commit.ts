@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, openSync, realpathSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
+import { persist } from '../../async/persist.js'
 import { StoreUnavailableError } from '../errors.js'
 import type { Database } from './database.js'
 
@@ -51,8 +51,7 @@ interface Committed {
 
 /** The longest time that another process may hold the file, such as a command of the operator or a `VACUUM`. */
 const PATIENCE_MS = 5_000
-const FIRST_PAUSE_MS = 1
-const LONGEST_PAUSE_MS = 25
+const pauses = { firstMs: 1, lastMs: 25 }
 
 /**
  * Makes one commit, and one wait for the disk, for all writes that come together. The commit itself only writes pages. The
@@ -201,20 +200,17 @@ function openDisk(database: Database): Disk {
  * would hold up every payment. Rejects with `StoreUnavailableError` when the file stays locked, else with the error of
  * `attempt`.
  */
-async function whenFree<Result>(attempt: () => Result, patienceMs = PATIENCE_MS): Promise<Result> {
+function whenFree<Result>(attempt: () => Result, patienceMs = PATIENCE_MS): Promise<Result> {
   const deadline = performance.now() + patienceMs
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    try {
-      return attempt()
-    } catch (error) {
+  return persist(attempt, {
+    ...pauses,
+    onFailure(error) {
       if (!isBusy(error)) throw error
-      if (performance.now() >= deadline) {
-        const message = `another process has kept the database locked for ${patienceMs / 1_000} s: let it end, then try again`
-        throw new StoreUnavailableError(message, { cause: error })
-      }
-    }
-    await delay(pauseMs)
-  }
+      if (performance.now() < deadline) return
+      const message = `another process has kept the database locked for ${patienceMs / 1_000} s: let it end, then try again`
+      throw new StoreUnavailableError(message, { cause: error })
+    },
+  })
 }
 
 function isBusy(error: unknown): boolean {

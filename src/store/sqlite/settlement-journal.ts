@@ -42,6 +42,10 @@ export function createSettlementJournal(
 
   return {
     findJob: async (kind, network, key) => byKey(kind, network, key),
+    async findJobById(id) {
+      const row = sql.findJobById.get(id) as JobRow | undefined
+      return row && toJob(row)
+    },
     claim: async (job, idempotencyKey, now, identifierKey) => {
       const write = (): Claim => {
         const claimed = insert(job, now)
@@ -82,16 +86,18 @@ export function createSettlementJournal(
     recordAttempt: (attempt, _epoch, bearers = []) =>
       commit.write(() => recordAttempt(attempt, bearers)),
     // A power cut brings back the former hash, which still names a transaction that may land.
-    nameTransaction: ({ id, round }, from, to, now) =>
+    nameTransaction: ({ id, round }, from, to, now, message = null) =>
       commit.writeUnsynced(() => {
         const state = to === null ? 'queued' : 'submitted'
-        return sql.nameTransaction.run(state, to, now, id, round, from).changes === 1
+        return sql.nameTransaction.run(state, to, message, now, id, round, from).changes === 1
       }),
     openAttempts: async (network, relayer) =>
       (sql.openAttempts.all(network, relayer) as Omit<AttemptRow, 'jobIds'>[]).map((row) =>
         toAttempt({ ...row, jobIds: membersOf(row.hash) }),
       ),
     mayLand: async (network, jobId) => sql.openAttemptOf.get(network, jobId) !== undefined,
+    findSigned: async (network, jobId) =>
+      (sql.openAttemptOf.get(network, jobId) as { hash: Hex } | undefined)?.hash,
     resolve(resolution) {
       const write = () => resolve(resolution)
       return isOnChain(resolution) ? commit.writeUnsynced(write) : commit.write(write)
@@ -277,14 +283,16 @@ function prepareSettlementStatements(database: Database) {
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(
-      // A job that is signed for the first time was never delivered, though a restored database may have marked it so.
-      `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?,
+      // A job that is signed for the first time was never delivered, though a restored database may have marked it so. One
+      // with a message names a transaction of others, which may have settled it.
+      `UPDATE jobs SET state = 'submitted',
+         "transaction" = CASE WHEN message IS NULL THEN ? ELSE "transaction" END, updated_at = ?,
          delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
          delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        WHERE id = ? AND state IN ('queued', 'submitted')`,
     ),
     nameTransaction: database.prepare(
-      `UPDATE jobs SET state = ?, "transaction" = ?, updated_at = ?
+      `UPDATE jobs SET state = ?, "transaction" = ?, message = ?, updated_at = ?
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted') AND "transaction" IS ?`,
     ),
     insertAttempt: database.prepare(
@@ -304,8 +312,9 @@ function prepareSettlementStatements(database: Database) {
        ORDER BY relayer_nonce, created_at`,
     ),
     openAttemptOf: database.prepare(
-      `SELECT 1 FROM attempts a WHERE a.network = ? AND a.is_open = 1
-         AND EXISTS (SELECT 1 FROM attempt_jobs m WHERE m.hash = a.hash AND m.job_id = ?) LIMIT 1`,
+      `SELECT a.hash FROM attempts a WHERE a.network = ? AND a.is_open = 1
+         AND EXISTS (SELECT 1 FROM attempt_jobs m WHERE m.hash = a.hash AND m.job_id = ?)
+       ORDER BY a.created_at DESC LIMIT 1`,
     ),
     closeSlot: database.prepare(
       `UPDATE attempts SET is_open = 0

@@ -52,6 +52,7 @@ const signatures: Record<keyof typeof selectors, string> = {
     'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
   settleUptoWithPermit:
     'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),uint256,address,(address,address,uint256),bytes)',
+  nonceBitmap: 'nonceBitmap(address,uint256)',
 }
 
 const events: Record<keyof typeof topics, string> = {

@@ -1,18 +1,18 @@
 import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, keccak256 } from 'viem'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { addressTopic, topics, wordOf } from '../../../src/chain/abi.js'
 import {
-  createPermit2Uses,
   encodePermit2Settle,
-  findPermit2Transfer,
+  findSettlement,
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
+  relationOf,
 } from '../../../src/chain/permit2.js'
-import type { FoundLog, Log } from '../../../src/chain/receipts.js'
-import type { Rpc, RpcCall } from '../../../src/chain/rpc.js'
+import type { Log } from '../../../src/chain/receipts.js'
 import { permit2Contracts } from '../../../src/x402/address.js'
+import type { TokenPermit } from '../../../src/x402/payment.js'
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`
 const upto: Permit2Transfer = {
@@ -78,6 +78,55 @@ describe('the call of a proxy', () => {
   })
 })
 
+describe('a call of the proxy', () => {
+  const tokenPermit = {
+    amount: 1n,
+    deadline: 88n,
+    signature: `0x${'11'.repeat(65)}`,
+  } as TokenPermit
+
+  it.each([exact, upto])('settles the payment whose arguments it has, by any signature', (own) => {
+    const forms = [
+      encodePermit2Settle(own, signature),
+      encodePermit2Settle(own, '0x'),
+      encodePermit2Settle(own, signature, tokenPermit),
+    ]
+    expect(forms.map((data) => relationOf(data, own))).toEqual(['settles', 'settles', 'settles'])
+  })
+
+  it.each<keyof Permit2Transfer>(['asset', 'payTo', 'permitted', 'deadline', 'validAfter'])(
+    'with another %s uses the nonce for something else',
+    (member) => {
+      const other = typeof exact[member] === 'bigint' ? 1n : address('7')
+      for (const own of [exact, upto]) {
+        const data = encodePermit2Settle({ ...own, [member]: other }, signature)
+        expect(relationOf(data, own)).toBe('usesNonce')
+        const withPermit = encodePermit2Settle({ ...own, [member]: other }, signature, tokenPermit)
+        expect(relationOf(withPermit, own)).toBe('usesNonce')
+      }
+    },
+  )
+
+  it('for another amount of upto uses the nonce for something else', () => {
+    const data = encodePermit2Settle({ ...upto, value: 699n }, signature)
+    expect(relationOf(data, upto)).toBe('usesNonce')
+  })
+
+  it('of another nonce, payer or scheme is another one, whatever stands in its signature', () => {
+    const words = encodePermit2Settle(exact, signature)
+    const smuggled = `${signature}${words.slice(10)}` as Hex
+    const nonce: Hex = `0x${'0e'.repeat(32)}`
+    for (const changes of [{ nonce }, { payer: address('7') }]) {
+      expect(relationOf(encodePermit2Settle({ ...exact, ...changes }, smuggled), exact)).toBe(
+        'other',
+      )
+    }
+    expect(relationOf(encodePermit2Settle(upto, signature), exact)).toBe('other')
+    expect(relationOf(words, upto)).toBe('other')
+    expect(relationOf(`0x12345678${words.slice(2)}`, exact)).toBe('other')
+  })
+})
+
 describe('the transfer of a payment', () => {
   const transfer = (index: number, changes: Partial<Permit2Transfer> = {}): Log => {
     const { asset, payer, payTo, value } = { ...upto, ...changes }
@@ -91,7 +140,7 @@ describe('the transfer of a payment', () => {
   const called = (index: number, call: Hex, from = upto.facilitator as Address): Log => {
     return { address: from, index, topics: [topics.called, keccak256(call)], data: '0x' }
   }
-  const found = (...logs: Log[]) => findPermit2Transfer(logs, upto, calldata)
+  const found = (...logs: Log[]) => findSettlement(logs, upto, calldata)?.transferLog
 
   it('is the one that the event of the proxy follows directly', () => {
     expect(found(transfer(3), settled(4))).toBe(3)
@@ -99,10 +148,9 @@ describe('the transfer of a payment', () => {
     expect(found(settled(4), transfer(3))).toBe(3)
   })
 
-  it('is the one at its place among twins, or the last there is', () => {
-    const twins = [transfer(1), settled(2), transfer(5), settled(6)]
-    const places = [0, 1, 2].map((place) => findPermit2Transfer(twins, upto, calldata, place))
-    expect(places).toEqual([1, 5, 5])
+  it('is none of several settlements, unless their calls were logged', () => {
+    expect(found(transfer(1), settled(2), transfer(5), settled(6))).toBeUndefined()
+    expect(found(transfer(1), settled(2), settled(6))).toBeUndefined()
   })
 
   it('is the one before the hash of its call, where a multicall of the relayers made it', () => {
@@ -132,6 +180,11 @@ describe('the transfer of a payment', () => {
     expect(found(transfer(3), transfer(4, { value: 1n }), settled(5))).toBeUndefined()
   })
 
+  it('is missing from the settlement of a token that takes a fee', () => {
+    const logs = [transfer(3, { value: 693n }), settled(4)]
+    expect(findSettlement(logs, upto, calldata)).toMatchObject({ transferLog: undefined })
+  })
+
   it('is none of another proxy, token, payer, recipient or amount', () => {
     const { exactProxy } = permit2Contracts
     expect(found(transfer(3), settled(4, exactProxy))).toBeUndefined()
@@ -143,94 +196,6 @@ describe('the transfer of a payment', () => {
     ]) {
       expect(found(transfer(3, changes), settled(4))).toBeUndefined()
     }
-  })
-})
-
-describe('the search for the use of a nonce', () => {
-  const HEAD = 20_000
-  const nonce = BigInt(exact.nonce)
-  const settledIn: Hex = `0x${'aa'.repeat(32)}`
-  const cancelledIn: Hex = `0x${'bb'.repeat(32)}`
-  let logs: FoundLog[]
-  let queries: number
-  beforeEach(() => {
-    logs = []
-    queries = 0
-  })
-
-  const transferIn = (block: number): FoundLog => ({
-    transactionHash: settledIn,
-    blockNumber: `0x${block.toString(16)}`,
-    topics: [topics.transfer, addressTopic(exact.payer), addressTopic(exact.payTo)],
-    data: `0x${wordOf(exact.value)}`,
-  })
-  const cancelIn = (block: number, word = nonce >> 8n, mask = 1n << (nonce & 255n)): FoundLog => ({
-    transactionHash: cancelledIn,
-    blockNumber: `0x${block.toString(16)}`,
-    topics: [topics.nonceInvalidation, addressTopic(exact.payer)],
-    data: `0x${wordOf(word)}${wordOf(mask)}`,
-  })
-  const receipt = {
-    transactionHash: settledIn,
-    blockNumber: '0x1',
-    status: '0x1',
-    logs: [
-      { ...transferIn(1), address: exact.asset, logIndex: '0x3' },
-      { address: proxyOf(exact), topics: [topics.settled], data: '0x', logIndex: '0x4' },
-    ],
-  }
-  const rpc = {
-    async request(method: string, [filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
-      if (method === 'eth_getBlockByNumber') return { number: filter, timestamp: '0x7' }
-      queries++
-      const isIn = ({ blockNumber }: FoundLog) =>
-        Number(blockNumber) >= Number(filter.fromBlock) &&
-        Number(blockNumber) <= Number(filter.toBlock)
-      return logs.filter(isIn)
-    },
-    batch: async (calls: RpcCall[]) =>
-      calls.map(({ params }) => ({
-        ok: true,
-        value: {
-          from: exact.payer,
-          input: params[0] === settledIn ? encodePermit2Settle(exact, signature) : '0x',
-        },
-      })),
-    everywhere: async () => [{ ok: true, value: receipt }],
-  } as unknown as Rpc
-  const find = () => createPermit2Uses(rpc, () => 0)(exact, 1_000, HEAD)
-
-  it('asks for settlements and cancellations in one query', async () => {
-    logs = [cancelIn(19_990)]
-    const use = await createPermit2Uses(rpc)(exact, HEAD - 100, HEAD)
-    expect(use).toEqual({ state: 'cancelled', transaction: cancelledIn })
-    expect(queries).toBe(1)
-  })
-
-  it.each([
-    ['of another bit', cancelIn(19_990, nonce >> 8n, ~(1n << (nonce & 255n)) & (2n ** 256n - 1n))],
-    ['of another word', cancelIn(19_990, (nonce >> 8n) + 1n)],
-  ])('takes no cancellation %s for that of the nonce', async (_, log) => {
-    logs = [log]
-    expect((await find()).state).toBe('notFound')
-  })
-
-  it('takes a settlement before a cancellation that came after it, in the same range or another', async () => {
-    for (const settled of [19_989, 1_500]) {
-      logs = [transferIn(settled), cancelIn(19_990)]
-      expect(await find()).toMatchObject({ state: 'paid', transferLog: 3 })
-    }
-  })
-
-  it('tells a cancellation once every older block was searched', async () => {
-    logs = [cancelIn(19_990)]
-    expect(await find()).toMatchObject({ state: 'cancelled', transaction: cancelledIn })
-    expect(queries).toBe(4)
-  })
-
-  it('takes no transaction without the call for the settlement, whatever it moved', async () => {
-    logs = [{ ...transferIn(19_989), transactionHash: cancelledIn }]
-    expect((await find()).state).toBe('notFound')
   })
 })
 

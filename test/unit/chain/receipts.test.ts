@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createBlockReceiptsReader, readReceipts } from '../../../src/chain/receipts.js'
+import {
+  type BlockRange,
+  createBlockReceiptsReader,
+  readLogs,
+  readReceipts,
+} from '../../../src/chain/receipts.js'
 import { createRpc, type Rpc } from '../../../src/chain/rpc.js'
-import { aNode, failing, type Node } from './a-node.js'
+import { aNode, type Behaviour, type Call, failing, hanging, type Node } from './a-node.js'
 
 const hash = `0x${'ab'.repeat(32)}` as const
 const receipt = {
@@ -78,3 +83,37 @@ it('believes no log without its place in the block', async () => {
     await expect(readReceipts(rpc, [hash])).rejects.toThrow('a log without its index')
   }
 })
+
+const refusing = failing(-32_614, 'eth_getLogs is limited to a 10,000 range')
+
+it.each<[string, Behaviour]>([
+  ['refuses more than 10,000 blocks', refusing],
+  ['never answers for more than 10,000 blocks', hanging],
+])(
+  'a node that %s is asked for every block of a wide range once, the newest first',
+  async (_, wide) => {
+    const asked: BlockRange[] = []
+    node.behave((calls, request, response) => {
+      const [{ id, params }] = calls as [Call]
+      const [{ fromBlock, toBlock }] = params as [Record<string, string>]
+      const [from, to] = [Number(fromBlock), Number(toBlock)]
+      asked.push({ from, to })
+      if (to - from >= 10_000) return wide(calls, request, response)
+      return {
+        jsonrpc: '2.0',
+        id,
+        result: [fromBlock, toBlock].map((blockNumber) => ({ blockNumber })),
+      }
+    })
+    const found: number[] = []
+    const filter = { address: `0x${'ab'.repeat(20)}`, topics: [] } as const
+    for await (const { blockNumber } of readLogs(rpc, filter, { from: 7, to: 27_006 })) {
+      found.push(Number(blockNumber))
+    }
+    expect(found).toEqual(found.toSorted((a, b) => b - a))
+    expect([found.at(-1), found[0]]).toEqual([7, 27_006])
+    asked.slice(1).forEach(({ to }, i) => {
+      expect(to).toBe((asked[i] as BlockRange).from - 1)
+    })
+  },
+)

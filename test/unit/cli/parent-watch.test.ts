@@ -66,3 +66,49 @@ it('a process that npm started goes on when whoever started npm is gone, and end
   process.kill(npmId, 'SIGKILL')
   expect(await gone).toBe('gone')
 })
+
+/** Starts npm in a process group of its own, as a terminal or a supervisor does, whose command begins after a moment. */
+function startSlowly(shellGone: boolean) {
+  const npm = `process.title = 'npm start'
+    const { spawn } = require('node:child_process')
+    const shell = spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })
+    console.log(shell.pid)`
+  const COMMAND = `sleep 1; ${command}; true`
+  const inner = shellGone ? `(${COMMAND}) & wait` : COMMAND
+  const child = spawn(process.execPath, ['-e', npm], {
+    env: { ...process.env, COMMAND: inner },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  const waiting = lines[Symbol.asyncIterator]()
+  const next = async () => (await waiting.next()).value as string | undefined
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL')
+    } catch {
+      // Everything in the group has ended.
+    }
+  })
+  return { child, next }
+}
+
+it.each([false, true])(
+  'a process ends at once when npm was gone before it began, its shell %s as well',
+  async (shellGone) => {
+    const { child, next } = startSlowly(shellGone)
+    const shell = Number(await next())
+    child.kill('SIGKILL')
+    if (shellGone) process.kill(shell, 'SIGKILL')
+    const said = [await next(), await next()]
+    expect(said).toContain('gone')
+  },
+)
+
+it('a process in a group of its own goes on while npm is there', async () => {
+  const { next } = startSlowly(false)
+  await next()
+  await isUp(next)
+  const wait = new Promise<string>((resolve) => setTimeout(() => resolve('still there'), 1_200))
+  expect(await Promise.race([next(), wait])).toBe('still there')
+})

@@ -95,9 +95,7 @@ describe('readConfig', () => {
 
   it('names the public nodes when there is no network to serve', () => {
     expect(problemsOf({})).toEqual([
-      expect.stringMatching(
-        /https:\/\/rpc\.mainnet\.arc\.io.*https:\/\/rpc\.testnet\.arc\.network/,
-      ),
+      expect.stringMatching(/https:\/\/rpc\.mainnet\.arc\.io.*https:\/\/rpc\.testnet\.arc\.io/),
     ])
   })
 

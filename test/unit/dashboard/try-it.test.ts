@@ -115,6 +115,15 @@ describe('the terms of a 402', () => {
     expect(why({ note })).toContain('too long')
   })
 
+  it('are those of the token, and never those of Circle Gateway', () => {
+    const verifyingContract = '0x77777777DCC4D5A8B6E418FD04D8997EF11000EE'
+    const gateway = { amount: '5', extra: { name: 'USDC', version: '2', verifyingContract } }
+    expect(why(gateway, {})).toBe('10000')
+    expect(why(gateway)).toContain('paid through Circle Gateway, not settled here')
+    const own = { extra: { ...gateway.extra, verifyingContract: shown.asset.address } }
+    expect(why(own)).toBe('10000')
+  })
+
   it('are paid by the cheapest way, and of two by the one without an approval', () => {
     const by = (offers: object[], terms = shown) => waysOf(chosen(offers, terms)).map((it) => it.by)
     expect(by([upto, byPermit2, {}])).toEqual(['eip3009', 'permit2', 'upto'])

@@ -21,6 +21,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       identity: null,
       offer: null,
       confirmation: null,
+      nameLike: null,
       createdAt: 1_000,
       updatedAt: 1_000,
       deletedAt: null,
@@ -67,6 +68,9 @@ describe('a discovery item', () => {
           name: 'Weather House',
           official: true,
           partner: false,
+          claimed: true,
+          payToProof: 'operator',
+          warnings: [],
           identity: { agentId: '0' },
         },
         pricing: 'metered',
@@ -98,6 +102,16 @@ describe('a discovery item', () => {
     const card = toCard(anEntry({ ...entry.endpoint, accepts }), { calls: null, uptime: [] })
     expect(card).toMatchObject({ ...euros, livePrice: '60000', livePriceUsd: null })
     expect(card).not.toHaveProperty('priceUsd')
+  })
+
+  it('shows an offer of another rail whole, and counts its price only where there is no other', () => {
+    const verifyingContract = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+    const extra = { name: 'GatewayWalletBatched', version: '1', verifyingContract }
+    const accepts = [aQuote({ amount: '90000', extra }), aQuote({ amount: '10000' })]
+    expect(toItem(anEntry({ accepts })).accepts).toEqual(accepts)
+    const trend = { calls: null, uptime: [] }
+    expect(toCard(anEntry({ accepts }), trend).livePrice).toBe('10000')
+    expect(toCard(anEntry({ accepts: accepts.slice(0, 1) }), trend).livePrice).toBe('90000')
   })
 
   it('says how to call a POST endpoint with its body', () => {

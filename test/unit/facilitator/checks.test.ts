@@ -80,6 +80,12 @@ describe('the checks without the chain', () => {
       `Asset ${payTo} is not settled on ${network}; expected ${asset} (USDC).`,
     ],
     [
+      'another rail',
+      { otherRail: 'Circle Gateway', quotedDomain: { name: 'GatewayWalletBatched' } },
+      'unsupportedRail',
+      `The requirement is paid through Circle Gateway, not settled here: extra.verifyingContract must be absent or the asset ${asset}.`,
+    ],
+    [
       'no name of the token',
       { quotedDomain: { version: '2' } },
       'missingEip712Domain',

@@ -71,9 +71,12 @@ describe('the gas of a payment', () => {
     expect(await aGuard().ask({ hasCode })).toBeUndefined()
     const nearly = { [account]: DOLLAR - 1n }
     expect(await aGuard({ spent: nearly }).ask({ hasCode })).toBe(refused)
-    const all = { [WASTED]: DOLLAR }
+    const all = { [WASTED.coded]: DOLLAR }
     expect(await aGuard({ spent: all }).ask({ hasCode })).toBe(refused)
     expect(await aGuard({ spent: all }).ask()).toBeUndefined()
+    const byPlain = { [WASTED.plain]: DOLLAR }
+    expect(await aGuard({ spent: byPlain }).ask({ hasCode })).toBeUndefined()
+    expect(await aGuard({ spent: byPlain }).ask()).toBeUndefined()
   })
 })
 
@@ -86,8 +89,10 @@ describe('the ceiling of a day', () => {
   })
 
   it('does not count what bought nothing', async () => {
-    const spent = { [WASTED]: 1n }
-    expect(await aGuard({ dailyGasLimit, total: 2n * DOLLAR, spent }).ask()).toBeUndefined()
+    for (const name of [WASTED.plain, WASTED.coded]) {
+      const guard = aGuard({ dailyGasLimit, total: 2n * DOLLAR, spent: { [name]: 1n } })
+      expect(await guard.ask()).toBeUndefined()
+    }
   })
 
   it('keeps half for payments that bear their gas', async () => {

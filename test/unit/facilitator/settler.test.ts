@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
 import type { CheckResult, Purpose } from '../../../src/facilitator/payment-check.js'
@@ -31,6 +31,9 @@ function aSettler(
     decided?: Job
     turn?: DeliveryTurn
     boundTo?: string
+    /** The newest transaction that was signed with the payment; an error where the journal cannot be read. */
+    signed?: Hex | Error
+    row?: Job
   } = {},
 ) {
   const withdrawn: string[] = []
@@ -57,7 +60,11 @@ function aSettler(
     },
     journal: {
       claim: async () => world.claim ?? { state: 'claimed', job: queued },
-      findJob: async () => queued,
+      findJob: async () => world.row ?? queued,
+      async findSigned() {
+        if (world.signed instanceof Error) throw world.signed
+        return world.signed
+      },
     },
     deliveryStore: { bindIdempotencyKey: async () => world.boundTo ?? queued.id },
     deliveries: { take: async () => world.turn },
@@ -78,7 +85,8 @@ function aSettler(
 }
 
 const key = 'a-key-of-sixteen'
-const pending = { success: false, errorReason: 'settlement_pending' }
+const unknown = { success: false, errorReason: 'settlement_unknown', transaction: '' }
+const pending = { success: false, errorReason: 'settlement_pending', transaction }
 const used = { success: false, errorReason: reasons.nonceAlreadyUsed.code, transaction }
 
 describe('a settle whose payment does not land', () => {
@@ -86,7 +94,7 @@ describe('a settle whose payment does not land', () => {
     ['the merchant’s own limit when that is shorter', 2, 2_000],
     ['the limit of the service otherwise', 60, 30_000],
   ])('is answered as pending after %s', async (_, maxTimeoutSeconds, waitMs) => {
-    const { ask } = aSettler()
+    const { ask } = aSettler({ row: { ...queued, state: 'submitted', transaction } })
     let isAnswered = false
     const answer = ask(maxTimeoutSeconds).finally(() => {
       isAnswered = true
@@ -103,11 +111,49 @@ describe('a settle whose payment does not land', () => {
     await vi.advanceTimersByTimeAsync(2_001)
     await first
     expect(own.withdrawn).toEqual([queued.id])
-    const joined = aSettler({ result: { state: 'known', job: queued } })
+    const claimed = { ...queued, updatedAt: Date.now() }
+    const joined = aSettler({ result: { state: 'known', job: claimed } })
     const second = joined.ask(2)
     await vi.advanceTimersByTimeAsync(2_001)
-    expect((await second).body).toMatchObject(pending)
+    expect(await second).toMatchObject({ status: 503, body: unknown })
     expect(joined.withdrawn).toEqual([])
+  })
+
+  it('takes back what was never signed for a request that must be over', async () => {
+    const claimed = { ...queued, updatedAt: Date.now() - 30_001 }
+    const joined = aSettler({ result: { state: 'known', job: claimed } })
+    const answer = joined.ask(2)
+    await vi.advanceTimersByTimeAsync(2_001)
+    await answer
+    expect(joined.withdrawn).toEqual([queued.id])
+  })
+
+  it.each<[string, Parameters<typeof aSettler>[0], object]>([
+    ['the transaction that it names', { row: { ...queued, transaction } }, pending],
+    ['the signed one that no node took', { signed: transaction }, pending],
+    [
+      'the reason why its end is not known',
+      { row: { ...queued, transaction, message: 'Why.' } },
+      { ...pending, errorMessage: 'Why.' },
+    ],
+    ['nothing where nothing is known', {}, unknown],
+    ['nothing where the journal cannot be read', { signed: new Error('gone') }, unknown],
+  ])('names %s', async (_, world, expected) => {
+    const answer = aSettler(world).ask(2)
+    await vi.advanceTimersByTimeAsync(2_001)
+    expect((await answer).body).toMatchObject(expected)
+  })
+
+  it.each<[string, CheckResult, number, object]>([
+    ['the transaction that used it', { state: 'unclear', transaction }, 200, pending],
+    [
+      'nothing, where no node shows that',
+      { state: 'unclear', transaction: undefined },
+      503,
+      unknown,
+    ],
+  ])('after an earlier failure names %s', async (_, result, status, body) => {
+    expect(await aSettler({ result }).ask()).toMatchObject({ status, body })
   })
 
   it('names the reason when it has failed', async () => {
@@ -144,7 +190,7 @@ describe('a settle whose payment has landed', () => {
 
   it('is pending while another caller is being told', async () => {
     const { ask } = aSettler({ decided: confirmed, turn: { state: 'busy' } })
-    expect((await ask()).body).toMatchObject({ ...pending, transaction })
+    expect((await ask()).body).toMatchObject(pending)
   })
 
   it('that another authorization of the nonce was is used, with its transaction', async () => {

@@ -168,12 +168,14 @@ describe('an event of the relayer', () => {
     events.decided(aJob, confirmed)
     events.decided(aJob, { ...confirmed, gasCost: null })
     events.decided(aJob, failed)
-    events.spent(2_000_000_000_000_000n, 500_000_000_000_000n)
+    events.spent(2_000_000_000_000_000n, { kind: 'plain', amount: 500_000_000_000_000n })
     const { text } = await metrics.render()
     expect(text).toContain(`arcus_settlement_gas_usd_sum{network="${network}"} 0.0016`)
     expect(text).toContain(`arcus_settlement_gas_usd_count{network="${network}"} 1`)
     expect(text).toContain(`arcus_gas_usd_total{network="${network}"} 0.002`)
-    expect(text).toContain(`arcus_wasted_gas_usd_total{network="${network}"} 0.0005`)
+    expect(text).toContain(
+      `arcus_wasted_gas_usd_total{network="${network}",accounts="plain"} 0.0005`,
+    )
   })
 
   it('counts jobs by kind, and gas of payments for payments only', async () => {

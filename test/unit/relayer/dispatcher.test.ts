@@ -7,7 +7,7 @@ import type { Lane } from '../../../src/relayer/lane.js'
 import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
 import { SIGN_TIMEOUT_MS, SignerError } from '../../../src/relayer/signer.js'
-import { GasBudgetError } from '../../../src/store/budgets.js'
+import { GasBudgetError, WASTED } from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
@@ -23,10 +23,12 @@ const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 /** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
+  const underWay: TrackedJob[][] = []
   const sent: string[][] = []
   const [refused, examined]: [string[], string[]] = [[], []]
   const lanes = {
     isClosed: false,
+    isSumSpent: false,
     seconds: 0,
     budget: 'fits' as 'fits' | 'wait' | 'spent',
     isUnsigned: false,
@@ -39,6 +41,7 @@ function aDispatcher({ mayLand = false } = {}) {
     isHeld: () => true,
     closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
+    carried: () => underWay,
     readBalance: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
       lanes.tries++
@@ -47,17 +50,26 @@ function aDispatcher({ mayLand = false } = {}) {
         await new Promise((resolve) => setTimeout(resolve, SIGN_TIMEOUT_MS))
         throw new SignerError('no answer')
       }
+      if (lanes.isSumSpent) {
+        lanes.isSumSpent = false
+        throw new GasBudgetError({ ...bearer, name: WASTED.plain, isStrict: false }, 1n, true)
+      }
       const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
         throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
       }
       inFlight++
+      underWay.push(jobs.findAll(jobIds))
       sent.push(jobIds)
     },
   }
   const kindOf = (isAlone: boolean) => {
     const payer = isAlone ? 'p' : 'q'
     const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    return { profile: () => profile } as unknown as JobKind
+  }
+  const kindOfPayer = (payer: string, isSingle: boolean) => {
+    const profile = { isAlone: false, isSingle, payer, payTo: 'r', runners: [payer], value: 1n }
     return { profile: () => profile } as unknown as JobKind
   }
   const kindFor = (sender: string) => {
@@ -71,14 +83,18 @@ function aDispatcher({ mayLand = false } = {}) {
     wallet: kindOf(true),
     own: kindFor(OWN_WALLET),
     foreign: kindFor('0x0f'),
+    honest: kindOfPayer('h', false),
+    honestSingle: kindOfPayer('h', true),
+    crowd: kindOfPayer('c', false),
+    crowdSingle: kindOfPayer('c', true),
   }
   const jobs = createTrackedJobs(kinds, Date.now)
   const queue = createJobQueue()
   const gas = createGasModel()
   const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
-  const gasLimits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
+  const gasLimits = { perAccount: 10n ** 18n, wasted: 1n, subsidised: undefined }
   const readCoded = async () => new Set<never>()
-  const budgets = createGasBudgets({ jobs, readCoded, gasLimits, gas, feed, now: Date.now })
+  const budgets = createGasBudgets({ jobs, queue, readCoded, gasLimits, gas, feed, now: Date.now })
   const dispatcher = createDispatcher({
     lanes: [lane as unknown as Lane],
     preparation: {
@@ -109,7 +125,10 @@ function aDispatcher({ mayLand = false } = {}) {
   /** Adds a job of a contract wallet; with a transaction, if it was signed before. */
   const enqueueWallet = (id: string, transaction: Job['transaction']) =>
     queue.add(jobs.track({ id, kind: 'wallet', transaction, expiresAt: 1_000 } as Job))
-  const landed = (left: number) => (inFlight = left)
+  const landed = (left: number) => {
+    inFlight = left
+    underWay.length = Math.min(underWay.length, left)
+  }
   const queueLength = queue.length
   return {
     ...dispatcher,
@@ -258,6 +277,20 @@ describe('a wallet that has burnt its budget', () => {
   })
 })
 
+describe('plain accounts that have burnt their sum', () => {
+  it('are not refused, but take turns', async () => {
+    const { enqueue, enqueueWallet, landed, lanes, refused, sent } = aDispatcher()
+    lanes.isSumSpent = true
+    enqueue('a')
+    enqueue('b')
+    enqueueWallet('w', null)
+    await vi.advanceTimersByTimeAsync(200)
+    // The one that was stopped waits behind the other.
+    expect([sent.toSorted(), refused]).toEqual([[['b'], ['w']], []])
+    landed(0)
+  })
+})
+
 describe('while every lane is closed', () => {
   it('a job that was never signed is given up after a while, a signed one only when its time is over', async () => {
     const { enqueueWallet, giveUpStranded, queueLength, lanes, refused, examined } = aDispatcher()
@@ -293,7 +326,7 @@ describe('jobs that name the wallet which sends them', () => {
     enqueue('a')
     enqueue('b')
     await vi.advanceTimersByTimeAsync(100)
-    expect(sent).toEqual([['first'], ['second'], ['a', 'b']])
+    expect(sent).toEqual([['first'], ['a', 'b'], ['second']])
     expect(queueLength()).toBe(1)
   })
 
@@ -318,5 +351,88 @@ describe('jobs that name the wallet which sends them', () => {
     expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['theirs'])
     lanes.isClosed = true
     expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['ours'])
+  })
+})
+
+describe('a payer who has hundreds of payments at once', () => {
+  /** Lets everything go that may. */
+  const settled = () => vi.advanceTimersByTimeAsync(1_000)
+
+  it('leaves places to other payers, also to those whose jobs travel alone', async () => {
+    const { enqueue, sent, queueLength } = aDispatcher()
+    for (let i = 0; i < 400; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    expect(sent).toHaveLength(7)
+    enqueue('h', 'honest')
+    enqueue('hs', 'honestSingle')
+    await settled()
+    expect(
+      sent
+        .slice(7)
+        .map(([id]) => id)
+        .sort(),
+    ).toEqual(['h', 'hs'])
+    expect(queueLength()).toBe(393)
+  })
+
+  it('leaves room for others in the next block', async () => {
+    const { enqueue, sent } = aDispatcher()
+    for (let i = 0; i < 1_000; i++) enqueue(`c${i}`, 'crowd')
+    await settled()
+    // Seven eighths of a block of 30 M gas, at 120,000 a payment.
+    expect(sent.flat()).toHaveLength(218)
+    enqueue('h', 'honest')
+    await settled()
+    expect(sent.at(-1)).toEqual(['h'])
+  })
+
+  it('is sent on as soon as theirs land', async () => {
+    const { enqueue, landed, sent } = aDispatcher()
+    for (let i = 0; i < 10; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    landed(0)
+    enqueue('h', 'honest')
+    await settled()
+    expect(sent).toHaveLength(11)
+  })
+
+  it('keeps them here: they are not offered to other replicas', async () => {
+    const { enqueue, takeWaiting } = aDispatcher()
+    for (let i = 0; i < 200; i++) enqueue(`c${i}`, 'crowdSingle')
+    await settled()
+    expect(takeWaiting(500)).toEqual([])
+  })
+})
+
+describe('jobs that travel alone', () => {
+  it('of many payers have at most half of the places, and let one go first that shares', async () => {
+    const { enqueue, sent } = aDispatcher()
+    for (let i = 0; i < 5; i++) {
+      enqueue(`c${i}`, 'crowdSingle')
+      enqueue(`h${i}`, 'honestSingle')
+      enqueue(`own${i}`, 'own')
+    }
+    await soon()
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(1_000)
+    const singles = sent.flat().filter((id) => id !== 'a')
+    expect(singles).toHaveLength(8)
+    expect(sent.flat()).toContain('a')
+  })
+})
+
+describe('a job that waited for its turn for long', () => {
+  it('is not failed at the first trouble', async () => {
+    const { enqueue, landed, lanes, refused, sent } = aDispatcher()
+    landed(16)
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(10_000)
+    lanes.isUnsigned = true
+    landed(0)
+    enqueue('b')
+    await vi.advanceTimersByTimeAsync(SIGN_TIMEOUT_MS + 100)
+    lanes.isUnsigned = false
+    await vi.advanceTimersByTimeAsync(SIGN_TIMEOUT_MS + 100)
+    expect([refused, sent.flat().sort()]).toEqual([[], ['a', 'b']])
   })
 })

@@ -17,6 +17,7 @@ afterEach(() => {
 const poor: Examination = { state: 'refused', reason: 'insufficientBalance', message: 'poor' }
 const over: Examination = { state: 'failed', reason: 'validBefore', message: 'over' }
 const unused: Examination = { state: 'open' }
+const uncertain: Examination = { state: 'uncertain', transaction: '0xf0', message: 'untraced' }
 const burnt: Cause = { refusal: { reason: 'gasBudgetExceeded', message: 'enough' } }
 
 /** A job that was signed once and is in no slot; `mayLand` is the journal's answer about it. */
@@ -42,6 +43,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     network: 'eip155:5042',
     journal: {
       mayLand: async () => world.mayLand,
+      nameTransaction: async () => true,
       resolve: async ({ outcomes }) =>
         outcomes.map(({ id, outcome }) => {
           world.outcome = outcome.reason ?? outcome.state
@@ -59,6 +61,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     jobs,
     queue,
     gas: createGasModel(),
+    budgets: { note() {} },
     events: noRelayerEvents,
     land: () => false,
     rpc: {} as Rpc,
@@ -141,6 +144,30 @@ describe('a job whose transaction may land', () => {
     world.mayLand = false
     await vi.advanceTimersByTimeAsync(1_000)
     expect([world.outcome, queue.length()]).toEqual(['gasBudgetExceeded', 0])
+  })
+})
+
+describe('a job that a transaction of others may have settled', () => {
+  it('stays open and names it, until a node shows what it did', async () => {
+    const { world, entry, queue, examine } = aCase(uncertain, false)
+    await examine(burnt)
+    expect(entry.job).toMatchObject({
+      state: 'submitted',
+      transaction: '0xf0',
+      message: 'untraced',
+    })
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect([world.outcome, queue.length()]).toEqual([undefined, 0])
+    world.chain = over
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(world.outcome).toBe('validBefore')
+  })
+
+  it('names it while a transaction of ours is under way as well', async () => {
+    const { world, entry, watch } = aCase(uncertain, true)
+    entry.liveSlots = 1
+    await watch()
+    expect([world.outcome, entry.job.transaction]).toEqual([undefined, '0xf0'])
   })
 })
 

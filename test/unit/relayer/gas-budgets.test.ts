@@ -1,30 +1,50 @@
 import { describe, expect, it } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
-import { createGasBudgets, createGasModel } from '../../../src/relayer/gas.js'
+import { createGasBudgets, createGasModel, priceOf } from '../../../src/relayer/gas.js'
 import {
   createTrackedJobs,
   type JobKind,
   type JobProfile,
   type TrackedJob,
 } from '../../../src/relayer/jobs.js'
-import { SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
+import {
+  type GasBearer,
+  GasBudgetError,
+  requireBudget,
+  SUBSIDISED,
+  WASTED,
+} from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
 const wallet = '0x00000000000000000000000000000000000000a1'
 const plain = '0x00000000000000000000000000000000000000b2'
+const other = '0x00000000000000000000000000000000000000c3'
 const fees = { maxFeePerGas: 3n, maxPriorityFeePerGas: 1n }
+const BASE_FEE = 20n * 10n ** 9n
+/** What a failed payment burns, without the base of its transaction, and the whole of one that was alone. */
+const EACH = 45_000n * priceOf(BASE_FEE)
+const ALONE = 66_000n * priceOf(BASE_FEE)
+const DAY_MS = 86_400_000
 
-function aGate({ subsidised }: { subsidised?: bigint } = {}) {
+function aGate({
+  subsidised,
+  perAccount = 100n,
+}: {
+  subsidised?: bigint
+  perAccount?: bigint
+} = {}) {
   const world = { now: 0, coded: new Set<string>() }
   let profile: JobProfile
   const kind = { profile: () => profile } as unknown as JobKind
   const jobs = createTrackedJobs({ exact: kind }, () => world.now)
+  const inHand = new Set<TrackedJob>()
   const gate = createGasBudgets({
     jobs,
+    queue: { isInHand: (entry) => inHand.has(entry) },
     readCoded: async () => world.coded as Set<never>,
-    gasLimits: { perAccount: 100n, wasted: 500n, subsidised },
+    gasLimits: { perAccount, wasted: 500n, subsidised },
     gas: createGasModel(),
-    feed: { latest: () => ({ baseFeePerGas: 20n * 10n ** 9n }) } as BlockFeed,
+    feed: { latest: () => ({ baseFeePerGas: BASE_FEE }) } as BlockFeed,
     now: () => world.now,
   })
   let made = 0
@@ -39,36 +59,38 @@ function aGate({ subsidised }: { subsidised?: bigint } = {}) {
     if (isUnderWay) entry.liveSlots = 1
     return entry
   }
-  return { world, gate, pays }
+  /** Returns how many more payments of this payer may go in one transaction. */
+  const mayShare = (payer: string) => {
+    const mayGo = gate.mayGo()
+    const taken: TrackedJob[] = []
+    for (;;) {
+      const entry = pays(payer)
+      if (taken.length >= 200 || !mayGo(entry, taken)) return taken.length
+      taken.push(entry)
+    }
+  }
+  const mayGo = (entry: TrackedJob) => gate.mayGo()(entry, [])
+  return { world, gate, pays, mayGo, mayShare, inHand }
 }
 
 describe('a wallet with code', () => {
   const isWallet = true
 
   it('has at most eight transactions under way, whatever others have', () => {
-    const { gate, pays } = aGate()
+    const { mayGo, pays } = aGate()
     for (let i = 0; i < 7; i++) pays(wallet, { isWallet, isUnderWay: true })
-    expect(gate.mayGo()(pays(wallet, { isWallet }))).toBe(true)
+    expect(mayGo(pays(wallet, { isWallet }))).toBe(true)
     pays(wallet, { isWallet, isUnderWay: true })
-    const mayGo = gate.mayGo()
     expect(mayGo(pays(wallet, { isWallet }))).toBe(false)
-    expect(mayGo(pays('0x00000000000000000000000000000000000000a2', { isWallet }))).toBe(true)
-    expect(mayGo(pays(wallet))).toBe(true)
+    expect(mayGo(pays(other, { isWallet }))).toBe(true)
   })
 
-  it('bears all that its transaction may burn, strictly, and so does the limit of all wallets', () => {
+  it('answers for all that its transaction may burn, strictly, and so does the sum of its kind', () => {
     const { gate, pays } = aGate()
     expect(gate.bearersOf([pays(wallet, { isWallet })], 7n, fees)).toEqual([
       { name: wallet, amount: 21n, limit: 100n, isStrict: true },
-      { name: WASTED, amount: 21n, limit: 500n, isStrict: true },
+      { name: WASTED.coded, amount: 21n, limit: 500n, isStrict: true },
     ])
-  })
-
-  it('bears what it shares with others, who do not', () => {
-    const { gate, pays } = aGate()
-    const bearers = gate.bearersOf([pays(plain), pays(wallet, { isWallet })], 7n, fees)
-    expect(bearers).toContainEqual({ name: plain, amount: 0n, limit: 100n, isStrict: false })
-    expect(bearers).toContainEqual({ name: wallet, amount: 21n, limit: 100n, isStrict: true })
   })
 
   it('is found by its code, and answers on when the code is gone for a moment', async () => {
@@ -103,11 +125,69 @@ describe('a wallet with code', () => {
 })
 
 describe('a plain account', () => {
-  it('is asked for its budget, and reserves nothing of it', () => {
+  it('answers for what its payments burn when they fail, and one of them may exceed it', () => {
     const { gate, pays } = aGate()
-    expect(gate.bearersOf([pays(plain)], 7n, fees)).toEqual([
-      { name: plain, amount: 0n, limit: 100n, isStrict: false },
+    const asked = { name: WASTED.plain, amount: 0n, limit: 500n, isStrict: false }
+    const alone = { name: plain, amount: ALONE, last: ALONE, limit: 100n, isStrict: false }
+    expect(gate.bearersOf([pays(plain)], 7n, fees)).toEqual([alone, asked])
+    const each = EACH + 7_000n * priceOf(BASE_FEE)
+    expect(gate.bearersOf([pays(plain), pays(other), pays(plain)], 7n, fees)).toEqual([
+      { name: plain, amount: 2n * each, last: each, limit: 100n, isStrict: false },
+      { name: other, amount: each, last: each, limit: 100n, isStrict: false },
+      asked,
     ])
+  })
+
+  it('answers for a replacement without being stopped by it', () => {
+    const { gate, pays } = aGate()
+    const [bearer, ...others] = gate.bearersOf([pays(plain), pays(plain)], 7n, fees, true)
+    expect([bearer?.last, others]).toEqual([bearer?.amount, []])
+  })
+
+  it('has as much under way as its budget has room for, and others are not concerned', () => {
+    const { mayGo, mayShare, pays, inHand } = aGate({ perAccount: 10n * EACH })
+    for (let i = 0; i < 6; i++) pays(plain, { isUnderWay: true })
+    inHand.add(pays(plain))
+    expect([mayShare(plain), mayShare(other)]).toEqual([3, 10])
+    for (let i = 0; i < 3; i++) pays(plain, { isUnderWay: true })
+    expect([mayGo(pays(plain)), mayGo(pays(other))]).toEqual([false, true])
+  })
+
+  it('has fifty payments under way on the default budget at the floor of the fee', () => {
+    const { mayShare } = aGate({ perAccount: 5n * 10n ** 16n })
+    expect(mayShare(plain)).toBeGreaterThanOrEqual(50)
+  })
+
+  it('has never more under way than the journal keeps', () => {
+    for (let room = 1n; room <= 60n; room += 3n) {
+      const { gate, pays } = aGate({ perAccount: room * (EACH + 1n) })
+      let reserved = 0n
+      for (const most of [1, 7, 50]) {
+        const mayGo = gate.mayGo()
+        const taken: TrackedJob[] = []
+        for (let entry = pays(plain); taken.length < most && mayGo(entry, taken); ) {
+          taken.push(entry)
+          entry = pays(plain)
+        }
+        if (taken.length === 0) break
+        const [bearer] = gate.bearersOf(taken, 7n, fees) as [GasBearer]
+        expect(() => requireBudget(bearer, 0n, reserved)).not.toThrow()
+        reserved += bearer.amount
+        for (const entry of taken) entry.liveSlots = 1
+      }
+      expect(reserved).toBeGreaterThan(0n)
+    }
+  })
+
+  it('has less under way once it is known to have burnt some, until the day is over', () => {
+    const { gate, world, mayShare } = aGate({ perAccount: 10n * EACH })
+    const bearer = { name: plain, amount: 1n, limit: 10n * EACH, isStrict: false }
+    gate.pause(new GasBudgetError(bearer, 4n * EACH, false), 100)
+    expect(mayShare(plain)).toBe(0)
+    world.now = 100
+    expect(mayShare(plain)).toBe(6)
+    world.now = DAY_MS
+    expect(mayShare(plain)).toBe(10)
   })
 
   it('that moves less than its gas takes its share from the limit for such payments', () => {
@@ -121,25 +201,84 @@ describe('a plain account', () => {
   })
 })
 
+describe('once plain accounts have burnt their sum', () => {
+  function aSlowGate() {
+    const it = aGate({ perAccount: 1_000n * EACH })
+    it.gate.takeTurns()
+    return it
+  }
+
+  it('new payers go one at a time, alone, and wallets as ever', () => {
+    const { mayGo, mayShare, pays } = aSlowGate()
+    expect(mayShare(plain)).toBe(1)
+    const first = pays(plain, { isUnderWay: true })
+    expect([mayGo(pays(plain)), mayGo(pays(other))]).toEqual([false, false])
+    expect(mayGo(pays(wallet, { isWallet: true }))).toBe(true)
+    first.liveSlots = 0
+    expect([mayGo(pays(plain)), mayGo(pays(other))]).toEqual([true, true])
+  })
+
+  it('new payers have as many under way together as settled since the last that failed', () => {
+    const { gate, mayGo, pays } = aSlowGate()
+    for (const payer of ['0x1', '0x2', '0x3']) gate.note(payer, true)
+    pays(plain, { isUnderWay: true })
+    pays(other, { isUnderWay: true })
+    expect([mayGo(pays('0x4')), mayGo(pays(plain))]).toEqual([true, false])
+    gate.note(wallet, false)
+    expect(mayGo(pays('0x4'))).toBe(false)
+  })
+
+  it('a payer has as many under way as settled in a row, whatever new ones do', () => {
+    const { gate, mayGo, pays } = aSlowGate()
+    for (let i = 0; i < 3; i++) gate.note(plain, true)
+    pays(other, { isUnderWay: true })
+    for (let i = 0; i < 2; i++) pays(plain, { isUnderWay: true })
+    expect(mayGo(pays(plain))).toBe(true)
+    pays(plain, { isUnderWay: true })
+    expect(mayGo(pays(plain))).toBe(false)
+    gate.note(plain, false)
+    expect(mayGo(pays(plain))).toBe(false)
+  })
+
+  it('a payer shares a transaction from fifty on, with such payers only', () => {
+    const { gate, mayShare, pays } = aSlowGate()
+    for (let i = 0; i < 49; i++) gate.note(plain, true)
+    expect(mayShare(plain)).toBe(1)
+    gate.note(plain, true)
+    expect(mayShare(plain)).toBe(50)
+    expect(gate.mayGo()(pays(plain), [pays(other)])).toBe(false)
+    expect(gate.mayGo()(pays(other), [pays(plain)])).toBe(false)
+  })
+
+  it('the sum is not asked any more, until the day is over', () => {
+    const { gate, mayShare, world, pays } = aSlowGate()
+    const names = () => gate.bearersOf([pays(plain)], 7n, fees).map(({ name }) => name)
+    expect(names()).toEqual([plain])
+    world.now = DAY_MS
+    expect([names(), mayShare(plain)]).toEqual([[plain, WASTED.plain], 200])
+  })
+})
+
 describe('a budget that is paused', () => {
-  const bearer = (name: string) => ({ name, amount: 1n, limit: 1n, isStrict: true })
+  const full = (name: string) =>
+    new GasBudgetError({ name, amount: 1n, limit: 1n, isStrict: true }, 0n, false)
 
   it('holds back its account until the time is over, and nobody else', () => {
-    const { world, gate, pays } = aGate()
-    const [held, other] = [pays(wallet), pays(plain)]
-    gate.pause(bearer(wallet), 250)
-    expect([gate.mayGo()(held), gate.mayGo()(other)]).toEqual([false, true])
+    const { world, gate, mayGo, pays } = aGate()
+    const [held, free] = [pays(wallet), pays(plain)]
+    gate.pause(full(wallet), 250)
+    expect([mayGo(held), mayGo(free)]).toEqual([false, true])
     world.now = 249
-    expect(gate.mayGo()(held)).toBe(false)
+    expect(mayGo(held)).toBe(false)
     world.now = 250
-    expect(gate.mayGo()(held)).toBe(true)
+    expect(mayGo(held)).toBe(true)
   })
 
   it('of all wallets holds back every wallet, and no plain account', () => {
-    const { gate, pays } = aGate()
+    const { gate, mayGo, pays } = aGate()
     const entries = [pays(wallet, { isWallet: true }), pays(plain)]
-    gate.pause(bearer(WASTED), 250)
-    expect(entries.map(gate.mayGo())).toEqual([false, true])
-    expect(gate.concernedBy(bearer(WASTED), entries)).toEqual([entries[0]])
+    gate.pause(full(WASTED.coded), 250)
+    expect(entries.map(mayGo)).toEqual([false, true])
+    expect(gate.concernedBy(full(WASTED.coded).bearer, entries)).toEqual([entries[0]])
   })
 })

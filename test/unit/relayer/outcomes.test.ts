@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import type { TrackedJob, TrackedJobs } from '../../../src/relayer/jobs.js'
 import {
-  confirmation,
   createOutcomeKeeper,
   failure,
   noRelayerEvents,
   readSlotResult,
 } from '../../../src/relayer/outcomes.js'
-import type { Outcome, SettlementJournal } from '../../../src/store/settlement-journal.js'
+import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
 
 const receipt: Receipt = {
   transactionHash: `0x${'aa'.repeat(32)}`,
@@ -73,38 +72,21 @@ describe('the receipt of a shared transaction', () => {
 describe('the keeper of outcomes', () => {
   const nonce = `0x${'12'.repeat(32)}`
 
-  async function keep(owedGas: bigint, outcome: Outcome) {
+  it('names payer and nonce of a payment that failed', async () => {
     const lines: object[] = []
-    const written: { spending?: unknown }[] = []
     const keeper = createOutcomeKeeper({
       network: 'eip155:5042',
       journal: {
-        async resolve(change: { outcomes: unknown; spending?: unknown }) {
-          written.push(change)
-          return change.outcomes
-        },
+        resolve: async ({ outcomes }: { outcomes: unknown }) => outcomes,
       } as unknown as SettlementJournal,
       jobs: { update() {}, abandon() {} } as unknown as TrackedJobs,
       events: noRelayerEvents,
       now: Date.now,
       log: { info: (line) => void lines.push(line), warn() {} },
     })
-    const entry = { job: { id: 'a', round: 0 }, payer: '0x34', nonce, burntGas: 9n, owedGas }
-    await keeper.decide(entry as unknown as TrackedJob, outcome)
-    return { lines, spending: written[0]?.spending }
-  }
-  const failed = failure('insufficientBalance', 'It was spent elsewhere.')
-
-  it('names payer and nonce of a payment that failed', async () => {
-    const names = { settlementId: 'a', state: 'failed', payer: '0x34', nonce }
-    expect((await keep(0n, failed)).lines).toMatchObject([names])
-  })
-
-  it('charges a payer for the gas they owe if their payment fails, and only then', async () => {
-    const burnt = [{ payer: '0x34', amount: 7n }]
-    expect(await keep(7n, failed)).toMatchObject({ spending: { burnt } })
-    expect(await keep(0n, failed)).toMatchObject({ spending: undefined })
-    const paid = confirmation(receipt, {}, 9n)
-    expect(await keep(7n, paid)).toMatchObject({ spending: undefined })
+    const entry = { job: { id: 'a', round: 0 }, payer: '0x34', nonce, burntGas: 9n }
+    const failed = failure('insufficientBalance', 'It was spent elsewhere.')
+    await keeper.decide(entry as unknown as TrackedJob, failed)
+    expect(lines).toMatchObject([{ settlementId: 'a', state: 'failed', payer: '0x34', nonce }])
   })
 })

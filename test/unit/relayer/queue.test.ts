@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { TrackedJob } from '../../../src/relayer/jobs.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
 
@@ -55,4 +55,65 @@ it('lets jobs share a transaction with those that go through the same contract',
   expect(queue.take(ten)).toEqual([through, alike])
   expect(queue.take(ten)).toEqual([plain])
   expect(queue.take(ten)).toEqual([other])
+})
+
+describe('payers', () => {
+  const of = (payer: string, isSingle = false) =>
+    ({ payer, isAlone: false, isSingle }) as TrackedJob
+  const crowdOf = (payer: string, count: number, isSingle = false) =>
+    Array.from({ length: count }, () => of(payer, isSingle))
+  const payersOf = (entries: readonly TrackedJob[]) => entries.map(({ payer }) => payer).join('')
+
+  it('take turns, whoever came first and however many jobs they have', () => {
+    const queue = createJobQueue()
+    for (const entry of [...crowdOf('a', 400, true), of('b', true), of('c', true)]) queue.add(entry)
+    const taken = Array.from({ length: 5 }, () => queue.take(ten)).flat()
+    expect(payersOf(taken)).toBe('abcaa')
+    queue.add(of('b', true))
+    expect(payersOf([...queue.take(ten), ...queue.take(ten)])).toBe('ab')
+    expect(queue.length()).toBe(396)
+  })
+
+  it('share a transaction evenly when they do not all fit', () => {
+    const queue = createJobQueue()
+    for (const entry of [...crowdOf('a', 100), ...crowdOf('b', 3), of('c')]) queue.add(entry)
+    expect(payersOf(queue.take(ten)).split('').sort().join('')).toBe('aaaaaabbbc')
+    expect(payersOf(queue.take(ten))).toBe('aaaaaaaaaa')
+  })
+
+  it('that were left out of a full transaction come first in the next', () => {
+    const queue = createJobQueue()
+    for (const payer of 'abcdabcd') queue.add(of(payer))
+    const two = () => 2
+    expect([queue.take(two), queue.take(two), queue.take(two)].map(payersOf)).toEqual([
+      'ab',
+      'cd',
+      'ab',
+    ])
+  })
+
+  it('keep the order of their own jobs', () => {
+    const queue = createJobQueue()
+    const jobs = crowdOf('a', 3)
+    for (const entry of jobs) queue.add(entry)
+    expect(queue.take(() => 2)).toEqual(jobs.slice(0, 2))
+    expect(queue.entries()).toEqual(jobs.slice(2))
+  })
+
+  it('wait where the caller says so, for each job beside those that are taken', () => {
+    const queue = createJobQueue()
+    for (const entry of [...crowdOf('a', 5), ...crowdOf('b', 2)]) queue.add(entry)
+    const atMostTwo = (entry: TrackedJob, taken: readonly TrackedJob[]) =>
+      taken.filter(({ payer }) => payer === entry.payer).length < 2
+    expect(payersOf(queue.take(ten, atMostTwo))).toBe('abab')
+    expect(queue.length()).toBe(3)
+  })
+
+  it('whose jobs may lead come before the others, which go when there is none', () => {
+    const queue = createJobQueue()
+    for (const entry of [of('a', true), of('b')]) queue.add(entry)
+    const isShared = (entry: TrackedJob) => !entry.isSingle
+    expect(payersOf(queue.take(ten, undefined, isShared))).toBe('b')
+    expect(payersOf(queue.take(ten, undefined, isShared))).toBe('a')
+  })
 })

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
+import { createGasModel } from '../../../src/relayer/gas.js'
 import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/relayer/jobs.js'
 import { findSpending, type SlotResult } from '../../../src/relayer/outcomes.js'
 import type { Attempt, Job } from '../../../src/store/settlement-journal.js'
@@ -28,14 +29,21 @@ async function lossesOf(
   payers: readonly string[],
   {
     isSuccess = false,
-    isAlone = false,
     codedBefore = [] as string[],
     codedAfter = [] as string[],
     result = { settled: [], unsettled: [] } as SlotResult,
     jobIds = payers,
+    rows = {} as Record<string, Partial<Job>>,
+    isOfCode = false,
   } = {},
 ) {
-  const profile = ({ id }: Job) => ({ isAlone, payer: id, payTo: 'r', runners: [id], value: 1n })
+  const profile = ({ id }: Job) => ({
+    isAlone: false,
+    payer: id,
+    payTo: 'r',
+    runners: [id],
+    value: 1n,
+  })
   const options = {
     rpc: {
       batch: async (calls: { params: unknown[] }[]) =>
@@ -48,32 +56,38 @@ async function lossesOf(
     journal: {
       findByTransaction: async () =>
         payers.map(
-          (id) => ({ id, kind: 'exact', state: 'submitted', transaction: hash }) as unknown as Job,
+          (id) =>
+            ({
+              ...{ id, kind: 'exact', state: 'submitted', transaction: hash },
+              ...rows[id],
+            }) as unknown as Job,
         ),
     },
     jobs: createTrackedJobs({ exact: { profile } as unknown as JobKind }, () => 0),
+    gas: createGasModel(),
+  }
+  if (isOfCode) {
+    const job = { id: payers[0], kind: 'exact', round: 0, transaction: null } as unknown as Job
+    options.jobs.track(job).coded = payers
   }
   const attempt = { hash, jobIds } as unknown as Attempt
   return findSpending(options, attempt, receipt(isSuccess), result)
 }
 
-const unsettled = (payer: string, burnt: bigint, changes: Partial<TrackedJob> = {}) => ({
-  entry: {
-    job: { id: payer },
-    payer,
-    isAlone: true,
-    coded: [],
-    ...changes,
-  } as unknown as TrackedJob,
+const unsettled = (payer: string, burnt: bigint) => ({
+  entry: { job: { id: payer }, payer, isAlone: false, coded: [] } as unknown as TrackedJob,
   burnt,
 })
+
+const byPlain = (amount: bigint) => ({ kind: 'plain', amount })
 
 describe('a transaction that died as a whole', () => {
   it('is charged in full to each account with code, and not to those who shared it', async () => {
     const losses = await lossesOf([plain, wallet, other], { codedAfter: [wallet, other] })
     expect(losses).toEqual({
       total: COST,
-      wasted: COST,
+      // They were let in as plain accounts.
+      wasted: byPlain(COST),
       burnt: [
         { payer: wallet, amount: COST },
         { payer: other, amount: COST },
@@ -86,10 +100,17 @@ describe('a transaction that died as a whole', () => {
     expect(burnt).toEqual([{ payer: wallet, amount: COST }])
   })
 
-  it('is charged to the payer where a payment travelled alone', async () => {
-    const losses = await lossesOf([plain], { isAlone: true })
-    expect(losses).toMatchObject({ wasted: COST, burnt: [{ payer: plain, amount: COST }] })
-    expect(losses.reserved).toEqual({ hash, amount: COST })
+  it('is charged to the payer where a payment travelled alone, with code or without', async () => {
+    for (const isOfCode of [false, true]) {
+      const losses = await lossesOf([plain], { isOfCode })
+      const wasted = { kind: isOfCode ? 'coded' : 'plain', amount: COST }
+      expect(losses).toEqual({ total: COST, wasted, burnt: [{ payer: plain, amount: COST }] })
+    }
+  })
+
+  it('is charged to nobody where another transaction of ours settled the payment', async () => {
+    const rows = { [plain]: { state: 'confirmed', transaction: '0xbb', gasCost: 1n } } as const
+    expect(await lossesOf([plain], { rows })).toMatchObject({ burnt: [] })
   })
 
   it('that carried nothing costs nobody a budget', async () => {
@@ -98,19 +119,41 @@ describe('a transaction that died as a whole', () => {
 })
 
 describe('a transaction that went through', () => {
-  it('is wasted as far as it settled nobody, and charged to a plain payer who went alone', async () => {
-    const result = { settled: [], unsettled: [unsettled(plain, COST)] }
-    const losses = await lossesOf([plain], { isSuccess: true, result })
+  const isSuccess = true
+
+  it('is wasted as far as it settled nobody, and charged to each payer whose payment failed', async () => {
+    const failed = [unsettled(plain, 5n), unsettled(other, 5n)]
+    const result = { settled: [], unsettled: failed }
+    const losses = await lossesOf([plain, other], { isSuccess, result })
     expect(losses).toMatchObject({
       total: COST,
-      wasted: COST,
-      burnt: [{ payer: plain, amount: COST }],
+      wasted: byPlain(COST),
+      burnt: failed.map(({ entry, burnt }) => ({ payer: entry.payer, amount: burnt })),
     })
   })
 
-  it('charges nobody for a member that failed among others: its payment must fail first', async () => {
-    const result = { settled: [], unsettled: [unsettled(plain, 5n, { isAlone: false })] }
-    const losses = await lossesOf([plain, other], { isSuccess: true, result })
-    expect(losses).toMatchObject({ wasted: 5n, burnt: [] })
+  it.each(['failed', 'confirmed'] as const)(
+    'is charged to the payer as well where the payment was %s before by others',
+    async (state) => {
+      const rows = { [other]: { state, transaction: '0xbb', gasCost: null } } as const
+      const result = { settled: [], unsettled: [unsettled(plain, 5n)] }
+      const losses = await lossesOf([plain, other], { isSuccess, result, rows })
+      expect(losses).toMatchObject({
+        wasted: byPlain(COST),
+        burnt: [
+          { payer: plain, amount: 5n },
+          { payer: other, amount: 5n },
+        ],
+      })
+    },
+  )
+
+  it('is charged in full to an account whose code took more than its share', async () => {
+    const result = { settled: [], unsettled: [unsettled(plain, 5n), unsettled(wallet, 5n)] }
+    const losses = await lossesOf([plain, wallet], { isSuccess, result, codedAfter: [wallet] })
+    expect(losses).toMatchObject({
+      wasted: byPlain(COST),
+      burnt: [{ payer: wallet, amount: COST }],
+    })
   })
 })

@@ -16,6 +16,7 @@ export function aRating(over: Partial<NewRating> = {}): NewRating {
     payer: payer(1),
     score: 87,
     amount: '10000',
+    weight: 10_000,
     transaction: '0x77',
     message: '{"tag":"quick","link":""}',
     signature: '0x51',

@@ -58,8 +58,7 @@ const refusalsApart: ActivityMigration = {
   before: `INSERT INTO activity_sums VALUES
     ('d', 'weather', 0, 1, 'settle', 'failed', 'invalid_exact_evm_signature', 0, 20, 0, 0),
     ('d', 'weather', 0, 1, 'settle', 'failed', 'asset_paused', 0, 1, 0, 0),
-    ('d', 'weather', 0, 1, 'settle', 'settled', '', 0, 2, 20, 0);
-    DROP TABLE activity_buyers;`,
+    ('d', 'weather', 0, 1, 'settle', 'settled', '', 0, 2, 20, 0);`,
   sqlite: '0014-what-was-given-back',
   postgres: '0008-what-was-given-back',
 }

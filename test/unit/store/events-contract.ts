@@ -167,6 +167,16 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       return { merchantId: 'weather', owner, nonce: `0x${++messages}` as const, deadline }
     }
     const only = async () => (await stores.hooks.ofMerchant('weather'))[0]
+    const dueOf = async (filter: Parameters<typeof stores.hooks.nextDue>[0]) =>
+      (await stores.hooks.nextDue(filter))?.id
+    async function confirmOne() {
+      await stores.hooks.take('hook_1', 'asker', noon, noon)
+      await stores.hooks.confirm(hook, 'asker', noon)
+    }
+    async function advance() {
+      await stores.hooks.take('hook_1', 'z', noon + 9e9, noon + 9e9)
+      await stores.hooks.delivered('hook_1', 'z', 2, noon)
+    }
     beforeEach(async () => {
       await anEndpointId()
       await stores.events.keep([anEvent({ key: 'old' })], [])
@@ -195,11 +205,69 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       expect(await hooks.set(write, hook, bounds)).toMatchObject({ state: 'done' })
     })
 
+    it('are confirmed for one URL, by the worker who asked it', async () => {
+      const { hooks } = stores
+      await hooks.set(aWrite(), hook, bounds)
+      await hooks.take('hook_1', 'a', noon, noon + 30)
+      await hooks.confirm(hook, 'b', noon)
+      await hooks.confirm({ ...hook, url: 'https://other.example' }, 'a', noon)
+      expect((await only())?.confirmedAt).toBeNull()
+      await hooks.confirm(hook, 'a', noon)
+      expect(await only()).toMatchObject({ confirmedAt: noon, owner, host: 'a.example' })
+      await hooks.set(aWrite(), { ...hook, types: ['price.drift'] }, bounds)
+      expect((await only())?.confirmedAt).toBe(noon)
+      await hooks.take('hook_1', 'a', noon, noon + 30)
+      await hooks.set(aWrite(), { ...hook, url: 'https://victim.example:8443/x' }, bounds)
+      // The answer to the challenge before the change comes late.
+      await hooks.confirm(hook, 'a', noon)
+      expect(await only()).toMatchObject({ confirmedAt: null, host: 'victim.example:8443' })
+    })
+
+    it('have events sent again once in ten minutes, for an owner and not for a webhook', async () => {
+      const { hooks, events } = stores
+      await events.keep([anEvent({ key: 'x' })], [])
+      const again = { ...bounds, since: 0 }
+      const at = (minutes: number) => noon + minutes * 60_000
+      expect(await hooks.set(aWrite(), hook, again)).toMatchObject({ state: 'done' })
+      const write = aWrite()
+      expect(await hooks.set(write, hook, { ...again, now: at(1) })).toEqual({
+        state: 'done',
+        isNew: false,
+      })
+      await advance()
+      const refused = { state: 'tooSoon', waitMs: 8 * 60_000 }
+      expect(await hooks.set(aWrite(), hook, { ...again, now: at(2) })).toEqual(refused)
+      const second = { ...hook, id: 'hook_2' }
+      expect(await hooks.set(aWrite(), second, { ...again, now: at(2) })).toEqual(refused)
+      await hooks.remove(aWrite(), 'hook_1', noon)
+      expect(await hooks.set(aWrite(), hook, { ...again, now: at(2) })).toEqual(refused)
+      // Nothing was made, and whatever is no replay goes on.
+      expect(await only()).toBeUndefined()
+      expect(await hooks.set(aWrite(), hook, { ...bounds, now: at(2) })).toMatchObject({
+        state: 'done',
+      })
+      expect(await hooks.set(aWrite(), hook, { ...again, now: at(10) })).toMatchObject({
+        state: 'done',
+      })
+      expect(await only()).toMatchObject({ cursor: 0 })
+    })
+
     it('are worked for by one, who gives them up when the feed has nothing more', async () => {
       const { hooks, events } = stores
       await hooks.set(aWrite(), hook, bounds)
-      const due = async (at = noon) => (await hooks.due(at, 9, false)).map(({ id }) => id)
-      expect(await due()).toEqual(['hook_1'])
+      const due = (over: object = {}) => dueOf({ now: noon, part: 'sound', ...over })
+      expect([await due(), await due({ part: 'unconfirmed' })]).toEqual([undefined, 'hook_1'])
+      await confirmOne()
+      expect([await due(), await due({ part: 'unconfirmed' })]).toEqual(['hook_1', undefined])
+      for (const over of [
+        { owners: [owner] },
+        { hosts: ['a.example'] },
+        { except: ['hook_1'] },
+        { part: 'failing' },
+      ]) {
+        expect(await due(over)).toBeUndefined()
+      }
+      expect(await due({ owners: ['0x9'], hosts: ['b.example'], except: ['x'] })).toBe('hook_1')
       for (const [ids, isIn, count] of [
         [['hook_1', 'hook_2'], true, 1],
         [['hook_1', 'hook_2'], false, 0],
@@ -208,14 +276,14 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
         [[], true, 0],
         [[], false, 1],
       ] as const) {
-        expect(await hooks.due(noon, 9, false, { ids, isIn })).toHaveLength(count)
+        expect(await due({ among: { ids, isIn } })).toBe(count === 1 ? 'hook_1' : undefined)
       }
       const takes = ['a', 'b', 'c'].map((who) => hooks.take('hook_1', who, noon, noon + 30))
       const taken = (await Promise.all(takes)).filter((it) => it !== undefined)
       expect(taken).toHaveLength(1)
-      expect(await due()).toEqual([])
+      expect(await due()).toBeUndefined()
       // The lease of a process that died ends.
-      expect(await due(noon + 30)).toEqual(['hook_1'])
+      expect(await due({ now: noon + 30 })).toBe('hook_1')
       const mine = await hooks.take('hook_1', 'd', noon + 30, noon + 60)
       if (mine === undefined) throw new Error('not taken')
       for (const who of ['a', 'b', 'c']) {
@@ -227,7 +295,7 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       await hooks.giveUp((await hooks.take('hook_1', 'd', noon, noon + 9)) ?? mine, 'd', noon)
       expect(await only()).toMatchObject({ nextAt: null, cursor: 2 })
       await events.keep([anEvent({ key: 'x' }), anEvent({ key: 'y', merchantId: 'other' })], [])
-      expect(await due()).toEqual(['hook_1'])
+      expect(await due()).toBe('hook_1')
       await hooks.take('hook_1', 'e', noon, noon + 30)
       expect(await hooks.delivered('hook_1', 'e', 3, noon + 1)).toBe(true)
       await hooks.giveUp(mine, 'e', noon)
@@ -237,21 +305,25 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
     it('fail, wait, are parked, and wake for nobody but their owner', async () => {
       const { hooks, events } = stores
       await hooks.set(aWrite(), hook, bounds)
+      await confirmOne()
+      const failing = (now: number) => dueOf({ now, part: 'failing' })
       const fail = async (nextAt: number | null, now: number) => {
         await hooks.take('hook_1', 'a', now, now + 30)
         await hooks.failed('hook_1', 'a', { error: 'no', nextAt, now })
       }
       await fail(noon + 5, noon)
-      expect(await hooks.due(noon + 4, 9, true)).toEqual([])
-      expect(await hooks.due(noon + 5, 9, false)).toEqual([])
-      expect(await hooks.due(noon + 5, 9, true)).toHaveLength(1)
+      expect(await failing(noon + 4)).toBeUndefined()
+      expect(await dueOf({ now: noon + 5, part: 'sound' })).toBeUndefined()
+      expect(await failing(noon + 5)).toBe('hook_1')
       await fail(null, noon + 5)
       expect(await only()).toMatchObject({ failures: 2, failingSince: noon, parked: 'no' })
       await events.keep([anEvent({ key: 'x' })], [])
-      expect(await hooks.due(noon + 99, 9, true)).toEqual([])
+      expect(await failing(noon + 99)).toBeUndefined()
       // What is not there yet is not passed over.
       await hooks.set(aWrite(), hook, { ...bounds, since: 1_000 })
       expect(await only()).toMatchObject({ failures: 0, parked: null, cursor: 2, nextAt: noon })
+      // Whoever was parked is asked again.
+      expect((await only())?.confirmedAt).toBeNull()
       await hooks.set(aWrite(), hook, { ...bounds, since: 0 })
       await events.trim('weather', 1)
       expect(await only()).toMatchObject({ cursor: 0, isLossy: true })
@@ -262,7 +334,7 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       await hooks.setOperator('https://ops.example', noon)
       await hooks.setOperator('https://ops.example/2', noon)
       await events.keep([anEvent({ key: 'low', merchantId: '', type: 'gas.low' })], [])
-      const [mine] = await hooks.due(noon, 9, false)
+      const mine = await hooks.nextDue({ now: noon, part: 'sound' })
       expect(mine).toMatchObject({ id: 'operator', url: 'https://ops.example/2', cursor: 1 })
       await hooks.setOperator(undefined, noon)
       expect(await hooks.ofMerchant('')).toEqual([])

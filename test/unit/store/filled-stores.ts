@@ -61,7 +61,7 @@ export async function fillStores(stores: Stores): Promise<void> {
   await stores.events.keep([{ ...event, key: 'payment.settled/paid' }], [])
   const write = { merchantId: 'weather', owner, nonce: '0x6', deadline: 1_000 } as const
   const hook = { id: 'hook_1', merchantId: 'weather', url: 'https://a.example/ä', types: [] }
-  const bounds = { since: null, most: 1, now: 1_000 }
+  const bounds = { since: 0, most: 1, now: 1_000 }
   await stores.hooks.set(write, { ...hook, seed: 'ff', keyId: '' }, bounds)
   await activity.append([
     anActivity(),

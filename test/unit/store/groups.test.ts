@@ -87,4 +87,53 @@ describe('calls that come together', () => {
     expect(sizes).toEqual([3])
     expect(await keep(15)).toBe(15)
   })
+
+  it('with one key go one by one, in groups that everybody else shares', async () => {
+    const groups: string[][] = []
+    const claim = inGroups<{ name: string; key?: string }, string>(
+      async (items) => {
+        groups.push(items.map(({ name }) => name))
+        const keys = items.flatMap(({ key }) => key ?? [])
+        if (new Set(keys).size < keys.length) throw new Error('twice in one statement')
+        await turn()
+        return items.map(({ name }) => name)
+      },
+      ({ key }) => (key === undefined ? [] : [key]),
+    )
+    const shared = Array.from({ length: 199 }, (_, i) => claim({ name: `shared ${i}`, key: 'k' }))
+    const honest = ['a', 'b'].map((name) => claim({ name }))
+    expect(await Promise.all(honest)).toEqual(['a', 'b'])
+    expect(groups).toEqual([['shared 0', 'a', 'b']])
+    // What comes later overtakes those that wait for their key.
+    expect(await claim({ name: 'c' })).toBe('c')
+    expect(groups.length).toBeLessThanOrEqual(3)
+    await Promise.all(shared)
+    expect(groups).toHaveLength(199)
+  })
+
+  it('do not go beside a slow group that has their key', async () => {
+    const groups: { items: readonly string[]; finish(): void }[] = []
+    const claim = inGroups<string, string>(
+      async (items) => {
+        await new Promise<void>((finish) => groups.push({ items, finish }))
+        return items
+      },
+      (key) => [key],
+    )
+    const first = claim('k')
+    while (groups.length < 1) await turn()
+    const second = claim('k')
+    const other = claim('other')
+    while (groups.length < 2) await turn()
+    expect(groups.map(({ items }) => items)).toEqual([['k'], ['other']])
+    groups[1]?.finish()
+    expect(await other).toBe('other')
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    expect(groups).toHaveLength(2)
+    groups[0]?.finish()
+    expect(await first).toBe('k')
+    while (groups.length < 3) await turn()
+    groups[2]?.finish()
+    expect(await second).toBe('k')
+  })
 })

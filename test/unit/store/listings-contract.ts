@@ -310,6 +310,36 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
       })
     })
 
+    describe('templates of a path', () => {
+      const at = 'https://api.example.com'
+      const urls = [
+        '/purchase/:id',
+        '/purchase/:id/lines/:line',
+        '/:any/5',
+        '/purchase/5',
+        '/purchase/:',
+      ]
+      const formsOf = async (path: string, method?: 'GET' | 'POST') =>
+        (await store.findTemplates({ url: `${at}${path}`, method }, 10)).map(({ endpoint }) =>
+          endpoint.url.slice(at.length),
+        )
+
+      it('are found by any path of their form, live ones first, and by no other', async () => {
+        const endpoints = urls.map((path) => anEndpoint({ url: `${at}${path}` }))
+        const first = { ...(endpoints[0] as (typeof endpoints)[0]), status: 'failing' as const }
+        const elsewhere = anEndpoint({ url: 'https://api.example.co/purchase/:id' })
+        await save({}, aSave({}, [first, ...endpoints.slice(1), elsewhere]))
+        expect(await formsOf('/purchase/5')).toEqual(['/:any/5', '/purchase/:id'])
+        expect(await formsOf('/purchase/:id')).toEqual(['/purchase/:id'])
+        expect(await formsOf('/purchase/7/lines/8')).toEqual(['/purchase/:id/lines/:line'])
+        for (const path of ['/', '/purchase', '/purchase/', '/sale/6', '/purchase/5/6']) {
+          expect(await formsOf(path), path).toEqual([])
+        }
+        expect(await formsOf('/purchase/6', 'POST')).toEqual([])
+        expect(await formsOf(`/purchase${'/x'.repeat(900)}`)).toEqual([])
+      })
+    })
+
     describe('what is found in payments', () => {
       const found = { id: `payto-${payTo}`, name: '0x3333…3333', network, asset, payTo }
       const see = (over = {}, evicted?: number) =>
@@ -369,7 +399,7 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
       })
 
       it('never goes over the listing of an owner', async () => {
-        await save()
+        await save({ owner: payTo })
         expect(await see()).toEqual({ state: 'owned' })
         expect(await store.scanEntries(0, 10)).toHaveLength(1)
       })
@@ -386,10 +416,20 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
       it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {
         const elsewhere = (status: 'live' | 'unverified') =>
           aSave({ payTo: other }, [anEndpoint({ status })])
-        await save({}, elsewhere('live'))
+        await save({ owner: other }, elsewhere('live'))
         expect(await see()).toEqual({ state: 'owned' })
-        await save({ revision: 2 }, elsewhere('unverified'))
+        await save({ owner: other, revision: 2 }, elsewhere('unverified'))
         expect(await see()).toMatchObject({ state: 'added' })
+      })
+
+      it('stands beside the listing of a stranger, and gives way once the key that is paid confirms it', async () => {
+        await save()
+        expect(await see()).toMatchObject({ state: 'added' })
+        const ids = async () => (await store.scanEntries(0, 10)).map(({ merchant }) => merchant.id)
+        expect(await ids()).toEqual(['weather', found.id])
+        await save({ revision: 2, owner: payTo }, { kind: 'confirm', owner })
+        expect(await ids()).toEqual(['weather'])
+        expect(await see()).toEqual({ state: 'owned' })
       })
 
       it('gives way to the listing of the key that is paid and of nobody else', async () => {
@@ -407,6 +447,102 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(await save({ ...claim, owner: other })).toEqual({ state: 'notOwner' })
         expect(await save({ ...claim, owner: payTo })).toMatchObject({ merchant: { owner: payTo } })
         expect(await see({ title: 'Mine now' })).toEqual({ state: 'owned' })
+      })
+    })
+
+    describe('a name', () => {
+      /** Saves a listing of an owner who is paid at their own address, unless said. */
+      const list = (id: string, name: string, by: Address, over: Partial<Save['merchant']> = {}) =>
+        save({ merchantId: id, owner: by }, aSave({ name, payTo: by, ...over }))
+      const likeOf = async (id: string) => (await store.findMerchant(id))?.nameLike
+      const flag = (id: string, flags: Parameters<ListingStore['setFlags']>[1]) =>
+        store.setFlags(id, flags, 1_200)
+
+      it('that shows the one of a proven merchant is marked, whichever way it shows it', async () => {
+        await list('tides', 'Tide Tables', owner)
+        for (const [i, name] of [
+          'Tide tables',
+          'Tidetables Pro',
+          'Тide Таbles',
+          'My T.ide Tables',
+        ].entries()) {
+          await list(`copy-${i}`, name, other)
+          expect(await likeOf(`copy-${i}`)).toEqual({ merchantId: 'tides', path: 'name' })
+        }
+        for (const [i, name] of ['Tide and tables', 'Tables', 'Riptide Tables'].entries()) {
+          await list(`honest-${i}`, name, other)
+          expect(await likeOf(`honest-${i}`)).toBeNull()
+        }
+        await list('tides-2', 'Tide Tables 2', owner)
+        expect(await likeOf('tides-2')).toBeNull()
+        expect(await likeOf('tides')).toBeNull()
+      })
+
+      it('that was there first is not marked, and a name is as old as its last change', async () => {
+        await list('old', 'Something', other)
+        await list('tides', 'Tide Tables', owner)
+        await save(
+          { merchantId: 'old', owner: other, revision: 2 },
+          aSave({ name: 'Tide Tables', payTo: other }),
+        )
+        expect(await likeOf('tides')).toBeNull()
+        expect(await likeOf('old')).toEqual({ merchantId: 'tides', path: 'name' })
+      })
+
+      it('of a stranger to the payee protects nothing until it is confirmed', async () => {
+        await list('tides', 'Tide Tables', owner, { payTo })
+        await list('copy', 'Tide Tables', other)
+        expect(await likeOf('copy')).toBeNull()
+        const before = await store.lastChange()
+        await save({ merchantId: 'tides', owner: payTo, revision: 2 }, { kind: 'confirm', owner })
+        expect(await likeOf('copy')).toEqual({ merchantId: 'tides', path: 'name' })
+        const changed = (await store.changesAfter(before, 10)).map(({ merchantId }) => merchantId)
+        expect(changed).toEqual(['copy', 'tides'])
+      })
+
+      it('that the operator vouches for is protected from older ones too, until it is gone', async () => {
+        await list('copy', 'Acme Pay', other)
+        await list('acme', 'Acme', owner)
+        expect(await likeOf('copy')).toBeNull()
+        await flag('acme', { isPartner: true })
+        expect(await likeOf('copy')).toEqual({ merchantId: 'acme', path: 'name' })
+        await flag('acme', { hiddenReason: 'fraud' })
+        expect(await likeOf('copy')).toBeNull()
+        await flag('acme', { hiddenReason: null })
+        expect(await likeOf('copy')).toMatchObject({ merchantId: 'acme' })
+        await save({ merchantId: 'acme', owner, revision: 2 }, { kind: 'delete' })
+        expect(await likeOf('copy')).toBeNull()
+      })
+
+      it('in a title, or of the service of a 402, is marked where it is one that the operator vouches for', async () => {
+        await list('acme', 'Acme', owner)
+        await flag('acme', { isOfficial: true })
+        const titled = (title: string) =>
+          save(
+            { merchantId: `t-${title.length}`, owner: other },
+            aSave({ name: 'Shop', payTo: other }, [anEndpoint({ title })]),
+          )
+        await titled('Quotes by Αcme')
+        expect(await likeOf('t-14')).toEqual({ merchantId: 'acme', path: 'endpoints[0].title' })
+        await titled('Pacmen')
+        expect(await likeOf('t-6')).toBeNull()
+        await titled('Quotes ✓')
+        expect(await likeOf('t-8')).toEqual({ merchantId: 't-8', path: 'endpoints[0].title' })
+        const [endpoint] = await store.endpointsOf('t-6')
+        const health = anEndpoint({ extras: { serviceName: 'ACME' } })
+        await store.saveProbe(endpoint?.id ?? 0, health, 1_300)
+        expect(await likeOf('t-6')).toEqual({
+          merchantId: 'acme',
+          path: 'endpoints[0].serviceName',
+        })
+      })
+
+      it('with a reserved word is marked once its merchant is not official any more', async () => {
+        await list('acme', 'Acme Official', owner)
+        await flag('acme', { isOfficial: true })
+        expect(await likeOf('acme')).toBeNull()
+        await flag('acme', { isOfficial: false })
+        expect(await likeOf('acme')).toEqual({ merchantId: 'acme', path: 'name' })
       })
     })
 

@@ -57,6 +57,36 @@ export function describeRatings(name: string, open: () => Promise<Engine>): void
       })
     })
 
+    it('weighs each score, and counts none that weighs nothing', async () => {
+      await add('paid-1', { score: 100, weight: 10_000 })
+      await add('paid-2', { score: 0, weight: 30_000, payer: payer(2) })
+      await add('circular', { score: 0, weight: 0, payer: payer(3) })
+      expect(await figures()).toEqual({ average: 25, count: 2, payers: 2, topPayerShare: 0.5 })
+      expect(await stores.listings.ratingsPaidTo(weather.network, payTo)).toEqual({
+        average: 25,
+        count: 2,
+      })
+      expect(await list()).toEqual(['circular', 'paid-2', 'paid-1'])
+    })
+
+    it('lowers the weights of one payer to what is left, the newest first, once', async () => {
+      await add('a', { score: 0 })
+      await add('b', { score: 0, url: 'https://api.example/tides' })
+      await add('c', { score: 100, payer: payer(2) })
+      const weighed = () => stores.ratings.weighed(weather.network, payTo, payer(1))
+      expect(await weighed()).toEqual({ paid: 20_000n, weight: 20_000n })
+      for (let i = 0; i < 2; i++) {
+        await stores.ratings.lighten(weather.network, payTo, payer(1), 5_000n)
+        expect(await weighed()).toEqual({ paid: 20_000n, weight: 5_000n })
+      }
+      expect(await figures()).toMatchObject({ average: 66.7, count: 2 })
+      await stores.ratings.lighten(weather.network, payTo, payer(1), 0n)
+      expect(await figures()).toEqual({ average: 100, count: 1, payers: 1, topPayerShare: 1 })
+      await stores.ratings.setHidden('a', 'spam')
+      await stores.ratings.setHidden('a', null)
+      expect(await figures()).toMatchObject({ average: 100, count: 1 })
+    })
+
     it('pages newest first', async () => {
       for (const id of ['a', 'b', 'c']) await add(id)
       expect(await list()).toEqual(['c', 'b', 'a'])

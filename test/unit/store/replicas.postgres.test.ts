@@ -241,6 +241,18 @@ describe('a job', () => {
     expect(ids.length).toBeGreaterThan(1)
   })
 
+  it('that is offered waits for no other payer’s crowd', async () => {
+    const crowd = Array.from({ length: 5 }, (_, i) => `crowd-${i}`)
+    const offered = [...crowd, 'honest']
+    for (const [i, id] of offered.entries()) {
+      const payer = id === 'honest' ? '0x0b' : '0x0a'
+      await one.journal.claim(aJob({ id, key: `0xc0/${payer}/${i}` }), undefined, noon + i)
+    }
+    await one.sharing.offer(offered)
+    const took = await other.sharing.takeOffered(network, 2)
+    expect(took.map(({ id }) => id).sort()).toEqual(['crowd-0', 'honest'])
+  })
+
   it('that is offered is left to those who may take it', async () => {
     for (const id of ['for-one', 'for-other']) await claim(one, id)
     await one.sharing.offer(['for-one', 'for-other'])

@@ -402,6 +402,19 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await refusal(sign([bearer({ amount: 0n, isStrict: false })]))).toBe('spent')
       })
 
+      it('that are not strict have room for jobs while anything is left, and the last may exceed it', async () => {
+        const payments = (count: bigint) =>
+          bearer({ amount: count * 10n, last: 10n, isStrict: false })
+        expect(await refusal(sign([payments(4n)]))).toBe('wait')
+        const first = await sign([payments(2n)])
+        expect(await refusal(sign([payments(2n)]))).toBe('wait')
+        await sign([payments(1n)])
+        expect(await refusal(sign([payments(1n)]))).toBe('wait')
+        await first.close({ burnt: [{ payer: 'p', amount: 4n }] })
+        expect(await refusal(sign([payments(2n)]))).toBe('kept')
+        expect(await refusal(sign([payments(1n)]))).toBe('wait')
+      })
+
       it('that reserve nothing are asked all the same', async () => {
         const watched = bearer({ amount: 0n, isStrict: false })
         for (let i = 0; i < 5; i++) expect(await refusal(sign([watched]))).toBe('kept')
@@ -412,21 +425,30 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const bearers = [
           bearer({ name: 'a', limit: 99n }),
           bearer({ name: 'b', limit: 99n, isStrict: false }),
-          bearer({ name: WASTED, limit: 99n }),
+          bearer({ name: WASTED.coded, limit: 99n }),
         ]
         const first = await sign(bearers)
         const reserved = { hash: first.hash, amount: 7n }
         await first.close({
-          wasted: 7n,
+          wasted: { kind: 'coded', amount: 7n },
           subsidised: 2n,
           burnt: [{ payer: 'a', amount: 7n }],
           reserved,
         })
-        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 0n, 7n])
+        expect([await burnt('a'), await burnt('b'), await burnt(WASTED.coded)]).toEqual([
+          7n,
+          0n,
+          7n,
+        ])
         expect(await burnt(SUBSIDISED)).toBe(2n)
         const second = await sign(bearers.slice(1))
-        await second.close({ wasted: 5n, burnt: [], reserved: { hash: second.hash, amount: 5n } })
-        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 5n, 12n])
+        await second.close({
+          wasted: { kind: 'plain', amount: 5n },
+          burnt: [],
+          reserved: { hash: second.hash, amount: 5n },
+        })
+        expect([await burnt('a'), await burnt('b')]).toEqual([7n, 5n])
+        expect([await burnt(WASTED.coded), await burnt(WASTED.plain)]).toEqual([7n, 5n])
         const third = await sign(bearers.slice(1))
         const others = [{ payer: 'c', amount: 5n }]
         await third.close({ burnt: others, reserved: { hash: third.hash, amount: 5n } })
@@ -535,6 +557,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           key: RESTORED_KEY,
         })
         expect(await stores.journal.findByTransaction(hash(0xaa))).toEqual([row])
+        expect(await stores.journal.findJobById(row.id)).toEqual(row)
+        expect(await stores.journal.findJobById('nobody')).toBeUndefined()
       })
 
       it('leave alone every row that is there, and a transfer that backs one', async () => {
@@ -626,6 +650,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           (await stores.journal.openAttempts(network, relayer)).map(({ hash }) => hash)
         expect(await open()).toEqual([hash(1), hash(2), hash(3)])
         expect((await find(job))?.transaction).toBe(hash(2))
+        expect(await stores.journal.findSigned(network, job.id)).toBe(hash(2))
         expect(await stores.journal.mayLand(network, job.id)).toBe(true)
         await stores.journal.resolve({
           slot: { network, relayer, relayerNonce: 5, epoch },
@@ -651,12 +676,32 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const untaken = { state: 'queued', transaction: null, updatedAt: noon + 9 }
         expect(await find(job)).toMatchObject(untaken)
         expect(await journal.mayLand(network, job.id)).toBe(true)
+        expect(await journal.findSigned(network, job.id)).toBe(attempt.hash)
+        expect(await journal.findSigned(network, 'another')).toBeUndefined()
         expect(await journal.openAttempts(network, relayer)).toEqual([attempt])
         const withdrawal = anOutcome({ state: 'failed', transaction: null, blockNumber: null })
         expect(await sharing.withdraw(job, withdrawal, noon + 10)).toBeUndefined()
         expect(await find(job)).toMatchObject(untaken)
         expect(await name(null, attempt.hash)).toBe(true)
         expect(await find(job)).toMatchObject({ state: 'submitted', transaction: attempt.hash })
+      })
+
+      it('of others may be named with the reason why nobody knows what they did', async () => {
+        const job = await claim()
+        const { journal } = stores
+        const [foreign, why] = [hash(8), 'No node traces it.']
+        expect(await journal.nameTransaction(job, null, foreign, noon, why)).toBe(true)
+        const named = { state: 'submitted', transaction: foreign, message: why }
+        expect(await find(job)).toMatchObject(named)
+        // It is not one of ours, and backs nothing yet.
+        expect(await journal.findByTransaction(foreign)).toEqual([])
+        expect(await journal.findSigned(network, job.id)).toBeUndefined()
+        const attempt = anAttempt({ jobIds: [job.id] })
+        await recordAttempt(attempt)
+        expect(await find(job)).toMatchObject(named)
+        expect(await journal.findSigned(network, job.id)).toBe(attempt.hash)
+        await decide(job)
+        expect(await find(job)).toMatchObject({ state: 'confirmed', message: null })
       })
 
       it('are not named anew by a job that is decided', async () => {

@@ -152,8 +152,9 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       await refresh()
       expect(await usageOf(first)).toMatchObject({ calls: { '24h': 2 }, payers: { '24h': 2 } })
       // The recipient pays the buyer back.
-      const back = { payTo: buyer(2), payer: activityPayTo, givesBackOf: activityPayTo } as const
-      await append(anActivity({ ...back, endpointId: null, resource: null }))
+      const back = { payTo: buyer(2), payer: activityPayTo, state: 'refunded' } as const
+      const refund = { amount: 10_000n, payments: 1 } as const
+      await append(anActivity({ ...back, endpointId: first, resource: null, refund }))
       clock += 10_000
       await refresh()
       expect(await usageOf(first)).toMatchObject({ calls: { '24h': 1 }, payers: { '24h': 1 } })

@@ -28,7 +28,7 @@ describe('the table of reasons', () => {
     }
   })
 
-  it('answers failed checks with 200, and malformed, conflicting, frequent, large or unchecked payments with an error', () => {
+  it('answers failed checks with 200, and malformed, conflicting, frequent, large, unchecked or unknown payments with an error', () => {
     const others = entries.filter(([, { status }]) => status !== 200)
     expect(Object.fromEntries(others.map(([, { code, status }]) => [code, status]))).toEqual({
       invalid_x402_version: 400,
@@ -40,6 +40,7 @@ describe('the table of reasons', () => {
       rate_limited: 429,
       unexpected_verify_error: 500,
       unexpected_settle_error: 500,
+      settlement_unknown: 503,
     })
   })
 

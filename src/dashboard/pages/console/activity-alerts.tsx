@@ -24,10 +24,12 @@ const newestPayments = { range: '24h', kind: 'settle', state: '' } as const
 export function Alerts({ merchant }: { merchant: MerchantView }) {
   const { id, endpoints } = merchant
   const settings = `/console/${encodeURIComponent(id)}/settings`
-  const { data: table } = useQuery(activityTableQuery(id, newestPayments, null))
+  // The title counts payments while the tab is hidden.
+  const inBackground = { refetchIntervalInBackground: true }
+  const payments = activityTableQuery(id, newestPayments, null)
+  const { data: table } = useQuery({ ...payments, ...inBackground })
   const { data: hooks } = useQuery({ ...hooksQuery(id), refetchInterval: HOOKS_MS })
-  const always = { refetchInterval: ENDPOINTS_MS, refetchIntervalInBackground: true }
-  useQuery({ ...merchantQuery(id), ...always })
+  useQuery({ ...merchantQuery(id), refetchInterval: ENDPOINTS_MS, ...inBackground })
   useArrivals(table?.items)
 
   const reason = failingReason(table?.items ?? [])

@@ -1,9 +1,7 @@
 import { useId, useMemo } from 'react'
-import type { ActivityAnswer, SaleFigures } from '../../../api/activity.js'
 import type { ActivityFilter } from '../../api/queries.js'
 import { ranges, Segmented } from '../../components/field.js'
 import { useSearchState } from '../../components/search-state.js'
-import { exactCount } from '../../format/amounts.js'
 import type { EndpointName } from './activity-table.js'
 import { words } from './words.js'
 
@@ -117,42 +115,4 @@ export function useFilter(endpoints: readonly EndpointName[]) {
     endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
   }
   return { filter, odd, setFilter: (wanted: Wanted) => set({ ...values, ...wanted }) }
-}
-
-/** Compares the figures of a range with those of the period before. */
-export interface Comparison {
-  before: SaleFigures
-  /** The name of the period: `the 7 days before`. */
-  name: string
-}
-
-/** Returns the period before to compare with; `undefined` for all time, and where nobody paid in it either. */
-export function comparisonOf(answer: ActivityAnswer): Comparison | undefined {
-  const { previous: before, range, since, until, summary } = answer
-  if (before === null || before.settled + summary.settle.settled === 0) return undefined
-  const days = Math.round(((until - since) * 1000) / DAY_MS)
-  const { hoursBefore, daysBefore } = words.change
-  return { before, name: range === '24h' ? hoursBefore(24) : daysBefore(days) }
-}
-
-/** Says how far a figure is from that of the period before: `12% more than in the 7 days before`. */
-export function changeText(now: number, before: number, name: string): string {
-  const { alsoNone, none, same, aboutSame, more, less } = words.change
-  if (before === 0) return now === 0 ? alsoNone(name) : none(name)
-  const part = Math.round(((now - before) / before) * 100)
-  if (part === 0) return now === before ? same(name) : aboutSame(name)
-  return (part > 0 ? more : less)(exactCount(Math.abs(part)), name)
-}
-
-/** Says how far a share is from that of the period before, in points of a hundred. */
-export function pointsText(
-  now: number | null,
-  before: number | null,
-  name: string,
-): string | undefined {
-  if (now === null || before === null) return undefined
-  const points = Math.round((now - before) * 1_000) / 10
-  const { same, pointsMore, pointsLess } = words.change
-  if (points === 0) return same(name)
-  return (points > 0 ? pointsMore : pointsLess)(Math.abs(points), name)
 }

@@ -1,12 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import { type ComponentProps, useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { useConnection } from 'wagmi'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { activityQuery, sessionQuery } from '../../api/queries.js'
-import { type Connection, useStream } from '../../api/use-stream.js'
-import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Select } from '../../components/field.js'
@@ -32,14 +30,7 @@ import { WalletPicker } from '../../wallet/wallet-picker.js'
 import { Alerts } from './activity-alerts.js'
 import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
-import {
-  type Comparison,
-  changeText,
-  comparisonOf,
-  pointsText,
-  RangePicker,
-  useFilter,
-} from './activity-range.js'
+import { RangePicker, useFilter } from './activity-range.js'
 import { ActivityTable, type EndpointName } from './activity-table.js'
 import { words as all } from './words.js'
 
@@ -136,12 +127,6 @@ function PanelSkeleton() {
   )
 }
 
-const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = {
-  connecting: ['plain', words.connecting],
-  live: ['ok', words.live],
-  lost: ['warn', words.lost],
-}
-
 /** Shows figures, chart, failures, endpoints, payers and table of the payments, all under the same filter. */
 function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const merchantId = merchant.id
@@ -155,7 +140,6 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
     [merchant.endpoints],
   )
   const { filter, odd, setFilter } = useFilter(endpoints)
-  const [tone, name] = connectionStates[useLiveActivity(merchantId)]
   const query = useQuery(activityQuery(merchantId, filter))
   useSessionEnd(query.error)
 
@@ -164,10 +148,6 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       title={words.title}
       aside={
         <div className="flex flex-wrap items-center gap-3">
-          {/* Wide enough for each state, so that the row breaks where it broke before. */}
-          <span className="min-w-24 sm:text-right">
-            <Dot tone={tone}>{name}</Dot>
-          </span>
           {endpoints.length > 1 && (
             <Select
               variant="small"
@@ -192,7 +172,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       <Loaded query={query} skeleton={<FiguresSkeleton />}>
         {(answer) => (
           <div className="space-y-4">
-            <ActivityFigures summary={answer.summary} comparison={comparisonOf(answer)} />
+            <ActivityFigures summary={answer.summary} />
             <div className="grid gap-4 lg:grid-cols-3">
               <div className="min-w-0 lg:col-span-2">
                 <ActivityChart answer={answer} />
@@ -242,36 +222,19 @@ function FiguresSkeleton() {
   )
 }
 
-/** Follows the payments of a merchant: reads everything that is shown again when the service announces a change. */
-function useLiveActivity(merchantId: string): Connection {
-  const client = useQueryClient()
-  const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
-  const path = `/api/merchants/${encodeURIComponent(merchantId)}/activity/stream`
-  return useStream(path, 'activity', { onNews: readAgain, onGap: readAgain })
-}
-
 function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
   const refunded = refunds.count > 0 ? shortUsd(refunds.usd) : undefined
   return all.figures.revenueIs(refunded, selfPayments.count, exactCount(selfPayments.count))
 }
 
-/** Shows the totals of a range, net of refunds, and how far the first of them are from those of the period before. */
-function ActivityFigures({
-  summary,
-  comparison,
-}: {
-  summary: ActivitySummary
-  comparison: Comparison | undefined
-}) {
+/** Shows the totals of a range, net of refunds. */
+function ActivityFigures({ summary }: { summary: ActivitySummary }) {
   const { verify, settle, revenue, refunds, payers, gasUsd } = summary
   const named = all.figures
-  const { before, name = '' } = comparison ?? {}
-  const compared = (now: number, then: number | undefined) =>
-    then === undefined ? undefined : changeText(now, then, name)
   return (
     <Card className="p-5">
       <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
-        <Compared
+        <Stat
           name={named.revenue}
           value={<Usd usd={revenue.usd} />}
           title={named.revenueNote(
@@ -279,27 +242,23 @@ function ActivityFigures({
             exactCount(refunds.count),
             exactUsdc(refunds.usd),
           )}
-          change={compared(Number(revenue.usd), before && Number(before.revenue.usd))}
           note={revenueNote(summary)}
         />
-        <Compared
+        <Stat
           name={named.payments}
           value={shortCount(settle.settled)}
           title={named.paymentsNote(exactCount(settle.settled), exactCount(settle.count))}
-          change={compared(settle.settled, before?.settled)}
           note={named.failed(exactCount(settle.failed))}
         />
-        <Compared
+        <Stat
           name={named.payers}
           value={shortCount(payers.unique)}
           title={named.payersNote(exactCount(payers.unique), exactCount(payers.repeat))}
-          change={compared(payers.unique, before?.payers)}
           note={named.cameBack(exactCount(payers.repeat))}
         />
-        <Compared
+        <Stat
           name={named.success}
           value={percent(settle.successRate)}
-          change={before && pointsText(settle.successRate, before.successRate, name)}
           note={named.ofValid}
           title={named.successNote}
         />
@@ -324,21 +283,6 @@ function ActivityFigures({
       </dl>
     </Card>
   )
-}
-
-/** A figure with how far it is from that of the period before. */
-function Compared({
-  change,
-  note,
-  ...stat
-}: ComponentProps<typeof Stat> & { change: string | undefined }) {
-  const both = (
-    <>
-      {change !== undefined && <span className="block text-muted">{change}</span>}
-      {note}
-    </>
-  )
-  return <Stat {...stat} note={both} />
 }
 
 const SHOWN = 6

@@ -106,6 +106,7 @@ function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string |
   )
   const remove = useWrite((client, hookId: string) => client.deleteHook(id, hookId), words.removed)
   const isBusy = replay.isPending || remove.isPending
+  const isUnconfirmed = hook.state === 'unconfirmed'
   return (
     <Card className="space-y-3 px-5 py-4 text-sm">
       <p className="font-mono break-all">
@@ -119,6 +120,7 @@ function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string |
           <When text={words.delivered} at={hook.deliveredAt} />
         )}
       </p>
+      {isUnconfirmed && <p>{hook.nextAt === null ? words.unanswered : words.challenge}</p>}
       {hook.lastError !== null && (
         <Notice
           tone={hook.state === 'parked' ? 'bad' : 'warn'}
@@ -131,17 +133,19 @@ function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string |
       <div className="flex flex-wrap gap-2">
         {hook.state !== 'active' && (
           <Button isBusy={isBusy} why={why} onClick={() => replay.mutate(null)}>
-            {words.resume}
+            {isUnconfirmed ? words.ask : words.resume}
           </Button>
         )}
-        <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => replay.mutate(0)}>
-          {words.replay}
-        </Button>
+        {!isUnconfirmed && (
+          <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => replay.mutate(0)}>
+            {words.replay}
+          </Button>
+        )}
         <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => remove.mutate(hook.id)}>
           {words.remove}
         </Button>
       </div>
-      <WriteOutcome write={replay} done={words.replayed} />
+      <WriteOutcome write={replay} done={isUnconfirmed ? words.asked : words.replayed} />
       <WriteOutcome write={remove} />
     </Card>
   )

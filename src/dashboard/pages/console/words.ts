@@ -106,10 +106,6 @@ export const words = {
     sign: 'Sign in with the wallet',
     onlyOwner: (wallet: string) => `Only the wallet ${wallet} can sign in here.`,
     notSignedIn: 'Not signed in',
-
-    connecting: 'Connecting',
-    live: 'Live',
-    lost: 'Reconnecting',
   },
 
   figures: {
@@ -155,29 +151,6 @@ export const words = {
     gas: 'Gas',
     gasNote: (usdc: string) => `${usdc} for all payments`,
     paidByArcus: 'paid by Arcus',
-  },
-
-  /** Compares a figure with that of the period before, which `hoursBefore` or `daysBefore` names. */
-  change: {
-    hoursBefore: (hours: number) => `the ${hours} hours before`,
-    daysBefore: (days: number) =>
-      plural(days, { one: 'the day before', other: `the ${days} days before` }),
-    none: (before: string) => `none in ${before}`,
-    alsoNone: (before: string) => `none in ${before} either`,
-    same: (before: string) => `the same as in ${before}`,
-    aboutSame: (before: string) => `about the same as in ${before}`,
-    more: (part: string, before: string) => `${part}% more than in ${before}`,
-    less: (part: string, before: string) => `${part}% less than in ${before}`,
-    pointsMore: (points: number, before: string) =>
-      plural(points, {
-        one: `1 point higher than in ${before}`,
-        other: `${points} points higher than in ${before}`,
-      }),
-    pointsLess: (points: number, before: string) =>
-      plural(points, {
-        one: `1 point lower than in ${before}`,
-        other: `${points} points lower than in ${before}`,
-      }),
   },
 
   range: {
@@ -365,7 +338,7 @@ export const words = {
 
   webhooks: {
     title: 'Webhooks',
-    note: 'Arcus calls a URL of yours when something happens. Each call is signed with a secret that is shown to you once.',
+    note: 'Arcus calls a URL of yours when something happens, once its receiver has answered a challenge. Each call is signed with a secret that is shown to you once. All events can be sent again once in ten minutes.',
     signIn: 'Sign in to see them',
     url: 'URL to call',
     urlFirst: 'Give the URL to call first.',
@@ -380,8 +353,19 @@ export const words = {
     },
     add: 'Sign and add',
     added: 'Added.',
+    challenge:
+      'Arcus has sent this URL a challenge. Once the receiver answers with its text, deliveries begin. Nothing else is sent before.',
+    unanswered:
+      'The receiver did not answer the challenge, and Arcus asks it no more. Correct the receiver, and send the challenge again.',
+    ask: 'Send the challenge again',
+    asked: 'Signed. The challenge is on its way.',
     secret: 'Keep this secret now. It is not shown again.',
-    states: { active: 'Active', retrying: 'Trying again', parked: 'Stopped' },
+    states: {
+      unconfirmed: 'Not confirmed',
+      active: 'Active',
+      retrying: 'Trying again',
+      parked: 'Stopped',
+    },
     undelivered: 'nothing delivered yet',
     delivered: 'last delivered {when}',
     stopped: 'Nothing is delivered any more',

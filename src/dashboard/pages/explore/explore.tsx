@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { ExploreAnswer, Settlement } from '../../../api/explore.js'
 import { exploreQuery, newestQuery, totalsQuery } from '../../api/queries.js'
 import { useStream } from '../../api/use-stream.js'
-import { Dot } from '../../components/badge.js'
+import { Dot, WarningBadges } from '../../components/badge.js'
 import { type Bar, Bars } from '../../components/bars.js'
 import { ButtonLink, TextLink } from '../../components/button.js'
 import { Card } from '../../components/card.js'
@@ -302,7 +302,8 @@ function JustListed() {
                   <Sentence
                     text={words.latest.by}
                     parts={{ merchant: <UntrustedText text={endpoint.merchant.name} max={60} /> }}
-                  />
+                  />{' '}
+                  <WarningBadges warnings={endpoint.merchant.warnings} />
                 </span>
               </span>
               <span className="shrink-0 font-medium">

@@ -58,6 +58,7 @@ const asset = '${asset.address}'
 const client = x402Client.fromConfig({
   schemes: [{ network, client: new ExactEvmScheme(privateKeyToAccount(process.env.PAYER_KEY)) }],
   // The cap: a 402 that asks for more than one cent is refused before anything is signed.
+  // By itself the client pays up to one dollar in USDC from 2.28.0 on, and nothing on Arc before.
   spendControls: { allowedAssets: [{ network, asset, maxAmountPerPayment: '${ONE_CENT}' }] },
 })
 const pay = wrapFetchWithPayment(fetch, client)
@@ -78,7 +79,7 @@ export function mcpConfigSnippet(facilitator: string): string {
 /** Returns the commands that run a facilitator of one's own. */
 export function operatorSnippet(isTestnet: boolean): string {
   const [prefix, rpc] = isTestnet
-    ? ['TESTNET', 'https://rpc.testnet.arc.network']
+    ? ['TESTNET', 'https://rpc.testnet.arc.io']
     : ['MAINNET', 'https://rpc.mainnet.arc.io']
   return `npm ci && npm run build
 export ${prefix}_RPC_URLS=${rpc}

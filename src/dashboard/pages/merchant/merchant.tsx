@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { Range } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { merchantQuery, merchantTotalsQuery, settingsQuery } from '../../api/queries.js'
-import { MerchantBadges } from '../../components/badge.js'
+import { isPublicWarning, MerchantBadges } from '../../components/badge.js'
 import { ButtonLink, quietLink } from '../../components/button.js'
 import { Card, Empty, Notice, Section } from '../../components/card.js'
 import { ranges, Segmented } from '../../components/field.js'
@@ -46,7 +46,7 @@ export function MerchantPage({ id }: { id: string }) {
 }
 
 function Merchant({ merchant }: { merchant: MerchantView }) {
-  const { id, name, description, flags, identity, endpoints } = merchant
+  const { id, name, description, flags, identity, endpoints, warnings } = merchant
   const { data: settings } = useQuery(settingsQuery)
   useTitle(oneLine(name, 60))
   return (
@@ -65,6 +65,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
               <span className="font-mono text-xs break-all text-muted">{id}</span>
               <MerchantBadges
                 {...flags}
+                warnings={warnings}
                 checks={identity === null ? undefined : passedOf(identity.checks)}
               />
             </div>
@@ -76,6 +77,11 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           </div>
         )}
       </header>
+      {warnings
+        .filter(({ code }) => isPublicWarning(code))
+        .map(({ code, message }) => (
+          <Notice key={code} tone="warn" title={message} />
+        ))}
       {flags.hidden && (
         <Notice tone="warn" title={words.hidden}>
           {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}

@@ -50,6 +50,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 const account = privateKeyToAccount(process.env.PAYER_KEY)
 const client = x402Client.fromConfig({
   schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
+  // By itself the client pays up to one dollar from 2.28.0 on, in tokens that it knows, and nothing on Arc before.
   spendControls: {
     allowedAssets: [
       {

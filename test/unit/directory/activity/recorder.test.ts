@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { PaymentStatus } from '../../../../src/api/payments.js'
 import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
 import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
 import type { NewActivity } from '../../../../src/store/activity.js'
@@ -46,13 +47,12 @@ const disk = { isLow: false }
 
 interface Over {
   append?: (rows: readonly NewActivity[]) => Promise<void>
-  isShared?: boolean
-  now?: () => number
-  endpointId?: number | null
+  /** The amount and the recipient of the confirmed payment that another one gives back. */
+  sale?: { amount: string; payTo: Address; state?: string }
 }
 
 function aRecorder(over: Over = {}) {
-  const { endpointId = 7 } = over
+  const { sale } = over
   const kept: NewActivity[] = []
   const asked: (string | undefined)[] = []
   const recorder = createActivityRecorder({
@@ -63,7 +63,7 @@ function aRecorder(over: Over = {}) {
     attributor: {
       async find(_payTo, url, toolName) {
         asked.push(toolName === undefined ? url?.href : `${url?.href} ${toolName}`)
-        return { merchantId: 'weather', endpointId, owner }
+        return { merchantId: 'weather', endpointId: url?.search === '' ? 8 : 7, owner }
       },
       refresh: async () => {},
     },
@@ -71,9 +71,17 @@ function aRecorder(over: Over = {}) {
     isRelayer: (address) => address.startsWith('0x77'),
     isDiskLow: () => disk.isLow,
     refundWallets: new Map([[wallet, payTo]]),
+    findPayment: async (_network, buyer) => {
+      if (sale === undefined) return undefined
+      const status = { settlementId: 'a', state: 'confirmed', payer: buyer, ...sale }
+      const named = {
+        ...{ scheme: 'exact' as const, toolName: undefined },
+        resourceUrl: 'https://api.example.com/weather',
+      }
+      return { status: status as PaymentStatus, ...named }
+    },
     retentionDays: 90,
-    isShared: over.isShared ?? false,
-    now: over.now ?? (() => 1),
+    now: () => 1,
     log: { warn() {} },
   })
   return { recorder, kept, asked }
@@ -138,34 +146,51 @@ describe('the recorder of activity', () => {
     expect(kept.map(({ isSelf }) => isSelf)).toEqual([true, true, true, false])
   })
 
-  it('takes a payment for a listed endpoint as a purchase, and any other as a possible refund', async () => {
-    const listed = aRecorder()
-    listed.recorder.record(anAnswer())
-    await listed.recorder.stop()
-    expect(listed.kept[0]?.givesBackOf).toBeNull()
-    const unlisted = aRecorder({ endpointId: null })
-    for (const from of [payer, wallet]) unlisted.recorder.record(anAnswer({ from }))
-    await unlisted.recorder.stop()
-    expect(unlisted.kept.map(({ givesBackOf }) => givesBackOf)).toEqual([payer, payTo])
-  })
+  describe('of a payment that names another one', () => {
+    const back = (from: Address, refunded = true) => {
+      const { payment, ...rest } = anAnswer({ settlementId: 'b' })
+      const { resourceUrl: _, ...unnamed } = payment
+      const named = refunded ? { refunded: { nonce: '0x01', method: 'eip3009' } as const } : {}
+      return { ...rest, payment: { ...unnamed, ...named, payer: from, payTo: payer, asset: payTo } }
+    }
+    const keep = async (over: Over, ...answers: PaymentAnswer[]) => {
+      const { recorder, kept } = aRecorder(over)
+      for (const answer of answers) recorder.record(answer)
+      await recorder.stop()
+      return kept
+    }
 
-  it('keeps a sale of another process before its possible refund', async () => {
-    stopTimers()
-    let clock = 10_000
-    const { recorder, kept } = aRecorder({ isShared: true, now: () => clock })
-    const { payment, ...rest } = anAnswer({ at: clock })
-    const { resourceUrl: _, ...unnamed } = payment
-    recorder.record({ ...rest, payment: unnamed })
-    recorder.record(anAnswer({ at: clock, settlementId: 'sale' }))
-    await passASecond()
-    expect(kept.map(({ settlementId }) => settlementId)).toEqual(['sale'])
-    clock += 3_000
-    expect(kept).toHaveLength(1)
-    await passASecond()
-    expect(kept).toHaveLength(2)
-    recorder.record({ ...rest, at: clock, payment: unnamed })
-    await recorder.stop()
-    expect(kept).toHaveLength(3)
+    it('takes it off the endpoint that was bought, from the paid address or its wallet', async () => {
+      for (const from of [payTo, wallet]) {
+        const sale = { amount: '10', payTo }
+        const [, refund] = await keep({ sale }, anAnswer(), back(from))
+        expect(refund).toMatchObject({
+          ...{ state: 'refunded', merchantId: 'weather', endpointId: 7, isSelf: false },
+          refund: { amount: 10n, payments: 1 },
+        })
+        // After a restart the kept URL has lost its query, and names another endpoint of this test.
+        expect((await keep({ sale }, back(from)))[0]).toMatchObject({ endpointId: 8 })
+      }
+    })
+
+    it('takes no more off than was paid, and a part as no whole payment', async () => {
+      const [refund] = await keep({ sale: { amount: '7', payTo } }, back(payTo))
+      expect(refund).toMatchObject({ amount: 10n, refund: { amount: 7n, payments: 1 } })
+      const [part] = await keep({ sale: { amount: '11', payTo } }, back(payTo))
+      expect(part).toMatchObject({ refund: { amount: 10n, payments: 0 } })
+    })
+
+    it('counts the money of anybody else, and what names nothing, as a payment', async () => {
+      const sale = { amount: '10', payTo }
+      const rows = [
+        ...(await keep({ sale }, back(owner), back(payTo, false))),
+        ...(await keep({}, back(payTo))),
+        ...(await keep({ sale: { ...sale, state: 'failed' } }, back(payTo))),
+      ]
+      expect(rows.map(({ state, refund }) => [state, refund])).toEqual(
+        Array.from({ length: 4 }, () => ['settled', undefined]),
+      )
+    })
   })
 
   it('keeps all waiting answers when it stops', async () => {

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type AutoCatalog,
   type AutoCatalogOptions,
@@ -7,7 +7,6 @@ import {
 } from '../../../../src/directory/found/auto-catalog.js'
 import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
 import { unclaimedLimits } from '../../../../src/directory/found/place.js'
-import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
 import { circleTokens } from '../../../../src/x402/currencies.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
@@ -26,7 +25,6 @@ const other: Address = '0x2222222222222222222222222222222222222222'
 
 let listings: ReturnType<typeof openListings>
 let store: ListingStore
-let schemaCheck: ReturnType<typeof createSchemaCheck>
 let catalog: AutoCatalog
 let clock = 1_000_000_000
 const probes: number[] = []
@@ -36,7 +34,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   catalog = createAutoCatalog({
     store,
     networks: new Map([[network, circleTokens[network]]]),
-    infoCheck: createInfoCheck(schemaCheck, () => clock),
+    infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
@@ -47,12 +45,6 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   })
   return catalog
 }
-
-beforeAll(() => {
-  schemaCheck = createSchemaCheck()
-})
-
-afterAll(() => schemaCheck.close())
 
 beforeEach(() => {
   clock = 1_000_000_000
@@ -181,7 +173,7 @@ describe('a settled payment with a bazaar extension', () => {
     expect((await theEntry()).endpoint).toMatchObject({
       url: 'https://api.example.com/v1/:city',
       method: 'POST',
-      example: { body: { city: 'Lisbon' } },
+      example: { body: { city: 'Lisbon' }, pathParams: { city: 'weather' } },
       inputSchema: null,
     })
   })
@@ -218,13 +210,26 @@ describe('what is no entry', () => {
     ],
     ['another asset accepted', { accepted: { asset: other } }, /must agree/],
     ['another network accepted', { accepted: { network: 'eip155:1' } }, /must agree/],
+    [
+      'the same accepted through Circle Gateway',
+      {
+        accepted: {
+          extra: {
+            name: 'GatewayWalletBatched',
+            version: '1',
+            verifyingContract: '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE',
+          },
+        },
+      },
+      /must agree/,
+    ],
     ['nothing accepted', { accepted: { payTo: null } }, /must agree/],
     ['requirements of another payment', { settled: { amount: 9n } }, /must agree/],
     ['a payTo the operator blocks', { requirement: { payTo: other } }, /payTo is not listed here/],
     [
       'a network not listed',
       { requirement: { network: 'eip155:5042002' } },
-      /eip155:5042002 are not/,
+      /^payments on eip155:5042002 are not listed here: .* lists endpoints on eip155:5042 alone\. Offer the endpoint on eip155:5042 too, or settle its payments at a service that serves eip155:5042002 alone\.$/,
     ],
   ])('%s', async (_, wish, reason) => {
     const status = await catalog.offer(aSettledPayment(wish))
@@ -257,8 +262,6 @@ describe('what is no entry', () => {
     ],
     ['an asynchronous schema', { schema: { $async: true } }, /\$async/],
   ])('%s: the very first payment hears why', async (_, bazaar, reason) => {
-    // The thread starts with the first question it is asked, which may take longer than an answer waits.
-    await schemaCheck.check({}, {})
     const { first, later } = await offer(aSettledPayment({ bazaar }))
     const rejectedReason = expect.stringMatching(reason)
     expect([first, later]).toMatchObject(Array(2).fill({ status: 'rejected', rejectedReason }))
@@ -266,23 +269,11 @@ describe('what is no entry', () => {
     expect(logged).toHaveLength(1)
   })
 
-  it('starts a thread while the payment settles, if there is something to check', () => {
-    let starts = 0
-    const check = async () => ({ ok: true }) as const
-    open({ infoCheck: { start: () => starts++, check } })
-    catalog.expect({ x402Version: 2, extensions: { other: {} } })
-    catalog.expect(undefined)
-    expect(starts).toBe(0)
-    catalog.expect(aSettledPayment().payload)
-    expect(starts).toBe(1)
-  })
-
   it('that cannot be checked now is checked in its turn', async () => {
     let calls = 0
-    const real = createInfoCheck(schemaCheck, () => clock)
+    const real = createInfoCheck(() => clock)
     open({
       infoCheck: {
-        start: () => {},
         check: (described) =>
           ++calls === 1 ? Promise.reject(new Error('busy')) : real.check(described),
       },
@@ -291,26 +282,23 @@ describe('what is no entry', () => {
     expect(await entries()).toHaveLength(1)
   })
 
-  it('is a schema made to take for ever, which delays nobody', async () => {
-    const evil = {
-      properties: { input: { properties: { method: { pattern: '^(([a-zA-Z])+)+$' } } } },
+  it('is a schema whose references double without end: it is refused, and honest ones beside it are listed', async () => {
+    const doubling: Record<string, unknown> = { d60: { type: 'string' } }
+    for (let level = 0; level < 60; level++) {
+      const next = { $ref: `#/$defs/d${level + 1}` }
+      doubling[`d${level}`] = { anyOf: [next, next] }
     }
-    const input = { type: 'http', method: 'GET', queryParams: { a: 1 } }
-    const slow = {
-      info: { input, note: `${'a'.repeat(60)}!` },
-      schema: { ...evil, propertyNames: {}, additionalProperties: { pattern: '^(([a-zA-Z])+)+$' } },
+    const infoAs = (n: number) => ({ ...getInfo, note: n })
+    const evil = { ...getSchema, $defs: doubling, $ref: '#/$defs/d0' }
+    expect(await reasonOf(aSettledPayment({ bazaar: { info: infoAs(0), schema: evil } }))).toMatch(
+      /takes too much work/,
+    )
+    // Others of its kind use up what may be spent on such schemas; that of an honest payment needs none of it.
+    for (let n = 1; n < 30; n++) {
+      void catalog.offer(aSettledPayment({ bazaar: { info: infoAs(n), schema: evil } }))
     }
-    // The thread starts with the first question it is asked.
-    await schemaCheck.check({}, {})
-    let longestMs = 0
-    let last = performance.now()
-    const timer = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last)
-      last = performance.now()
-    }, 5)
-    expect(await reasonOf(aSettledPayment({ bazaar: slow }))).toMatch(/too long/)
-    clearInterval(timer)
-    expect(longestMs).toBeLessThan(250)
+    expect((await offer()).first).toEqual({ status: 'processing' })
+    expect(await entries()).toHaveLength(1)
   })
 })
 
@@ -359,6 +347,23 @@ describe('the result of its probe', () => {
       /names another payTo/,
     )
     expect(await entries()).toHaveLength(1)
+  })
+
+  it('is wrong for one path: a payment for another path of the route renews it at once', async () => {
+    const bought = (path: string) => {
+      const resource = { url: `https://api.example.com/v1/${path}` }
+      return aSettledPayment({ resource, bazaar: { routeTemplate: '/v1/:id' } })
+    }
+    await offer(bought('nothing'))
+    const { endpoint } = await theEntry()
+    await probedAs(endpoint.id, { status: 'failing' })
+    expect(await reasonOf(bought('nothing'))).toBe('a probe of it found: Seen.')
+    expect(await reasonOf(bought('5'))).toBe('processing')
+    const renewed = (await theEntry()).endpoint
+    expect(renewed).toMatchObject({ status: 'unverified', example: { pathParams: { id: '5' } } })
+    await probedAs(renewed.id, {})
+    expect(await reasonOf(bought('6'))).toBe('success')
+    expect((await theEntry()).endpoint.example).toMatchObject({ pathParams: { id: '5' } })
   })
 
   it('is wrong: the next payment gets the reason, and a later one causes a new probe', async () => {
@@ -462,7 +467,15 @@ describe('hostile text', () => {
 
 describe("an owner's listing", () => {
   it('stays as it is when the same URL and method are paid', async () => {
-    await listings.list('weather')
+    await listings.write(
+      'weather',
+      {
+        kind: 'save',
+        merchant: { name: 'Weather', description: '', network, asset, payTo },
+        endpoints: [anEndpoint()],
+      },
+      payTo,
+    )
     const before = await entries()
     expect(await offer()).toEqual({ first: { status: 'success' }, later: { status: 'success' } })
     expect(await entries()).toEqual(before)

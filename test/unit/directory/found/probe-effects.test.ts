@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { InfoVerdict } from '../../../../src/directory/found/info-check.js'
 import { createProbeEffects } from '../../../../src/directory/found/probe-effects.js'
 import { parsePaymentRequired } from '../../../../src/directory/probe/payment-required.js'
@@ -23,13 +23,21 @@ const found: Partial<Endpoint> = {
 
 function probed(
   result: ProbeResult,
-  { merchant = unclaimed, verdict = { ok: true } as InfoVerdict } = {},
+  {
+    merchant = unclaimed,
+    verdict = { ok: true } as InfoVerdict,
+    over = {} as Partial<Endpoint>,
+  } = {},
 ) {
   const effectOf = createProbeEffects({
     infoCheck: { check: async () => verdict },
     random: () => 0.5,
   })
-  return effectOf({ endpoint: anEndpoint(found), merchant, usage: null, rating: null }, result, now)
+  return effectOf(
+    { endpoint: anEndpoint({ ...found, ...over }), merchant, usage: null, rating: null },
+    result,
+    now,
+  )
 }
 
 /** What a look at an endpoint with this 402 found. */
@@ -119,4 +127,36 @@ it("leaves an owner's listing its words, and three failures", async () => {
   expect((await probed(seen(), { merchant })).described).toBeUndefined()
   const live = anEndpoint({ status: 'live' })
   expect((await probed(wrong(true), { merchant })).after(live).status).toBe('live')
+})
+
+describe('an entry under a template', () => {
+  const over = {
+    url: 'https://api.example.com/v1/:place',
+    example: { queryParams: {}, pathParams: { place: 'weather' } },
+  }
+  const bazaar = { info: getInfo, schema: getSchema }
+
+  it.each([
+    ['names the same', { extensions: { bazaar: { ...bazaar, routeTemplate: '/v1/:place' } } }],
+    ['describes nothing', {}],
+  ])('is live where its 402 %s, and keeps the path that was bought', async (_, said) => {
+    const { after, described } = await probed(seen(said), { over })
+    expect(after(anEndpoint(over))).toMatchObject({ status: 'live' })
+    expect(described?.example).toMatchObject({ pathParams: { place: 'weather' } })
+    const extensions = { bazaar: { routeTemplate: '/v1/:place' } }
+    if ('extensions' in said) expect(described?.extras).toMatchObject({ extensions })
+  })
+
+  it.each([
+    ['another one', '/v1/:city', 'the route template /v1/:city'],
+    ['none', undefined, 'no route template'],
+    ['one that climbs', '/../:place', 'no route template'],
+  ])('fails where its 402 describes itself with %s', async (_, routeTemplate, words) => {
+    const said = { extensions: { bazaar: { ...bazaar, routeTemplate } } }
+    const effect = await probed(seen(said), { over })
+    expect(effect.described).toBeUndefined()
+    const { status, probe } = effect.after(anEndpoint(over))
+    expect([status, probe?.verdict]).toEqual(['failing', 'other_template'])
+    expect(probe?.message).toBe(`Its 402 names ${words}, and the payment named /v1/:place.`)
+  })
 })

@@ -163,7 +163,14 @@ describe('the catalog', () => {
   })
 })
 
-const standing = { evidence: NO_EVIDENCE, since: 0, price: 0, asset: '', currency: null }
+const standing = {
+  isLast: false,
+  evidence: NO_EVIDENCE,
+  since: 0,
+  price: 0,
+  asset: '',
+  currency: null,
+}
 const aPiece = (id: string, bytes = 1_000): Piece => ({
   id,
   bytes: Buffer.alloc(bytes, `,${id}`),

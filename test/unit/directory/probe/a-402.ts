@@ -18,6 +18,17 @@ export const aRequirement = (over: Record<string, unknown> = {}) => ({
   ...over,
 })
 
+/** What Circle Gateway signs for, in place of the token. */
+export const gatewayExtra = {
+  name: 'GatewayWalletBatched',
+  version: '1',
+  verifyingContract: '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE',
+}
+
+/** The same token, recipient and amount, paid through Circle Gateway. */
+export const aGatewayRequirement = (over: Record<string, unknown> = {}) =>
+  aRequirement({ maxTimeoutSeconds: 604_900, extra: gatewayExtra, ...over })
+
 export const bazaar = {
   info: { input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } } },
   schema: {

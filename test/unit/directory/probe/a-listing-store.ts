@@ -24,6 +24,7 @@ export function aMerchant(over: Partial<Merchant> = {}): Merchant {
     identity: null,
     offer: null,
     confirmation: null,
+    nameLike: null,
     createdAt: 0,
     updatedAt: 0,
     deletedAt: null,

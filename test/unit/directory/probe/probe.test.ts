@@ -3,11 +3,13 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createProbe, type ProbedEndpoint } from '../../../../src/directory/probe/probe.js'
 import {
+  aGatewayRequirement,
   aPaymentRequired,
   aRequirement,
   ask,
   asset,
   bazaar,
+  gatewayExtra,
   network,
   payTo,
   toHeader,
@@ -103,6 +105,56 @@ describe('an endpoint is live', () => {
       message: `The endpoint answered 402 as it should. It also asks for payment on ${network} to ${thief}: such requirements are not published, only those that pay ${payTo}.`,
     })
     expect(result.accepts).toEqual([elsewhere, aRequirement()])
+  })
+
+  it.each([
+    ['first', [aGatewayRequirement(), aRequirement()]],
+    ['last', [aRequirement(), aGatewayRequirement()]],
+    ['at the listed price', [aGatewayRequirement(), aRequirement({ amount: '20000' })]],
+  ])('with Circle Gateway %s, which is published whole and never chosen', async (_, accepts) => {
+    const {
+      record,
+      quote,
+      accepts: published,
+    } = await look((__, response) => ask(response, { accepts }))
+    expect(record).toMatchObject({ verdict: 'live' })
+    expect(record.warnings).toContain('other_rail')
+    expect(record.warnings).not.toContain('wrong_domain')
+    expect(record.message).toContain(
+      'Another of its offers is paid through Circle Gateway, not settled here.',
+    )
+    expect(published).toEqual(accepts)
+    expect(quote?.chosen.extra).toEqual({ name: 'USDC', version: '2' })
+  })
+
+  it('with a Gateway of another price, which is no drift of its own', async () => {
+    const accepts = [aGatewayRequirement({ amount: '90000' }), aRequirement()]
+    const { record } = await look((_, response) => ask(response, { accepts }))
+    expect(record.warnings).toEqual(['other_rail'])
+  })
+
+  it('with a Gateway that pays somebody else, which is not published', async () => {
+    const accepts = [aGatewayRequirement({ payTo: `0x${'4'.repeat(40)}` }), aRequirement()]
+    const result = await look((_, response) => ask(response, { accepts }))
+    expect(result.record.warnings).toEqual(['foreign_pay_to'])
+    expect(result.accepts).toEqual([aRequirement()])
+  })
+
+  it('with a contract that is the asset itself, in any case', async () => {
+    const verifyingContract = asset.address.toUpperCase().replace('0X', '0x')
+    const extra = { name: 'USDC', version: '2', verifyingContract }
+    expect((await look(quoting({ extra }))).record).toMatchObject({ verdict: 'live', warnings: [] })
+  })
+
+  it('with all members of another rail, and with none of one that is too long', async () => {
+    const nested = { ...gatewayExtra, minValiditySeconds: 604_800, chains: [{ domain: 26 }] }
+    const endless = { ...gatewayExtra, more: Array.from({ length: 99 }, () => 0) }
+    const accepts = [nested, endless].map((extra) => aGatewayRequirement({ extra }))
+    const result = await look((_, response) =>
+      ask(response, { accepts: [...accepts, aRequirement()] }),
+    )
+    expect(result.accepts).toEqual([accepts[0], aRequirement()])
+    expect(result.record.warnings).toEqual(['requirements_unusable', 'other_rail'])
   })
 
   it('with another scheme than exact alone', async () => {
@@ -271,6 +323,44 @@ describe('a save is refused when the endpoint', () => {
     expect(record.verdict).toBe(state)
     expect(record.message).toContain(named)
     expect(JSON.stringify(record.seen)).toContain(named)
+  })
+
+  it('has a place in its path that the example does not fill in', async () => {
+    const url = (target: string) => `${target}/users/:id`
+    const byId: RequestListener = ({ url: path }, response) =>
+      path === '/users/5' ? ask(response) : response.writeHead(404).end()
+    const target = await aTarget(byId)
+    targets.push(target)
+    const wish = { url: url(target.url) }
+    const record = await refused(byId, wish)
+    expect(record.message).toMatch(/ 404 .*place :id: give a value in example\.pathParams\.$/)
+    const example = { queryParams: {}, pathParams: { id: '5' } }
+    expect((await look(byId, { ...wish, example })).record.verdict).toBe('live')
+  })
+
+  it.each([
+    ['Circle Gateway', gatewayExtra],
+    [
+      'Circle Gateway',
+      { ...gatewayExtra, verifyingContract: '0x0077777D7EBA4688BDEF3E311B846F25870A19B9' },
+    ],
+    [
+      'the contract 0xabABaBABabababababaBaBabaBABaBaBAbABABAb',
+      {
+        name: 'USDC',
+        version: '2',
+        verifyingContract: '0xabABaBABabababababaBaBabaBABaBaBAbABABAb',
+      },
+    ],
+  ])('takes payments only through %s', async (rail, extra) => {
+    const record = await refused(quoting({ extra }))
+    expect(record).toMatchObject({
+      verdict: 'other_rail',
+      warnings: [],
+      seen: { network, asset: asset.address, verifyingContract: extra.verifyingContract },
+    })
+    expect(record.message).toContain(`is paid through ${rail}, not settled here`)
+    expect(record.message).not.toContain('must be "USDC"')
   })
 
   it('has no single requirement that is right in all of network, asset and payTo', async () => {

@@ -13,7 +13,7 @@ const domain = 'directory.example'
 /** A directory with one nonce given out; `signIn` signs the usual message with these changes. */
 async function aDirectory() {
   const clock = { now: 1_800_000_000_000 }
-  const sessions = createSessions(createMemorySessions(), () => clock.now)
+  const sessions = createSessions(createMemorySessions(), () => clock.now, 'http://localhost')
   const check = createSignIn({
     sessions,
     domain,

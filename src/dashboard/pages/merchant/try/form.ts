@@ -46,7 +46,9 @@ export function fieldsOf({ url, method, example, inputSchema }: Endpoint): FormF
   const isWhole =
     main === 'body' && (example.bodyType === 'text' || (given !== undefined && !isObject(given)))
   const fields: FormField[] = [
-    ...placesIn(url).map((name) => aField('pathParams', name, '', { isRequired: true })),
+    ...placesIn(url).map((name) =>
+      aField('pathParams', name, example.pathParams?.[name] ?? '', { isRequired: true }),
+    ),
     ...(isWhole
       ? [aField('body', '', given, { kind: example.bodyType === 'text' ? 'text' : 'json' })]
       : parametersOf(main, isObject(given) ? given : {}, inputSchema)),

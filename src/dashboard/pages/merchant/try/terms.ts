@@ -1,6 +1,7 @@
 import type { SupportedAnswer } from '../../../../api/payments.js'
 import { parseJson } from '../../../../x402/calls.js'
 import { isObject, memberOf } from '../../../../x402/json.js'
+import { otherRailOf, paidThrough } from '../../../../x402/rails.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 import { words } from './words.js'
@@ -70,7 +71,12 @@ export function choose(required: unknown, shown: ShownTerms, service?: Permit2Se
     ({ network, asset }) => network === shown.network && isSame(asset, shown.asset.address),
   )
   if (here.length === 0) return refuse(words.otherMoney(shown.asset.symbol, shown.network))
-  const payable = here.flatMap((offer): Way[] => {
+  const plain = here.filter(({ asset, extra }) => otherRailOf(asset, extra) === undefined)
+  const [other] = here
+  if (plain.length === 0 && other !== undefined) {
+    return refuse(words.otherRail(paidThrough(otherRailOf(other.asset, other.extra) ?? '')))
+  }
+  const payable = plain.flatMap((offer): Way[] => {
     const by = isPayable(offer, shown) ? methodOf(offer) : undefined
     return by === undefined ? [] : [{ offer: offer as Offer, by }]
   })

@@ -37,6 +37,8 @@ export const words = {
   version1: 'The endpoint asks for a payment by x402 version 1, which is not settled here.',
   otherMoney: (symbol: string, network: string) =>
     `The endpoint does not take ${symbol} on ${network}, though it is listed with it.`,
+  otherRail: (paid: string) =>
+    `What the endpoint asks for is ${paid}. Paying it needs a program made for that.`,
   needsAgent:
     'The endpoint takes only payments that a wallet cannot make here, such as those through a channel. That way of paying needs an agent or a program.',
   notByPermit2:

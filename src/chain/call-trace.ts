@@ -1,0 +1,83 @@
+import { LRUCache } from 'lru-cache'
+import type { Address, Hex } from 'viem'
+import type { Call } from './abi.js'
+import type { Transaction } from './receipts.js'
+import type { Rpc } from './rpc.js'
+
+/** A transaction can make its trace as long as it likes: a hundred settlements take less than half of this. */
+const MAX_TRACE_BYTES = 2 * 1024 * 1024
+const TRACE_TIMEOUT_MS = 4_000
+/** A node that did not trace a transaction is asked again after this, milliseconds. */
+const ASK_AGAIN_MS = 20_000
+/** Some megabytes at most: only the calls that a reader wants are kept. */
+const MAX_REMEMBERED = 200
+
+/** A call within a transaction, as the `callTracer` of geth writes it; every node has the same form. */
+interface Frame {
+  type?: unknown
+  to?: unknown
+  input?: unknown
+  error?: unknown
+  calls?: unknown
+}
+
+/**
+ * Reads the calls that a transaction made to a contract and that took effect, in the order in which they ran; `undefined`
+ * where no node gives a usable trace. Never rejects.
+ */
+export type ReadEffectiveCalls = (
+  transaction: Transaction,
+  to: Address,
+) => Promise<readonly Hex[] | undefined>
+
+/** Makes the reader of traced calls. Its answers are kept, because a trace costs a node much. */
+export function createCallTraces(rpc: Rpc): ReadEffectiveCalls {
+  const known = new LRUCache<string, Promise<readonly Hex[] | undefined>>({ max: MAX_REMEMBERED })
+
+  async function read({ hash, to: target, input }: Transaction, to: Address) {
+    const tracer = { tracer: 'callTracer', timeout: `${TRACE_TIMEOUT_MS}ms` }
+    const answers = await rpc.everywhere('debug_traceTransaction', [hash, tracer], {
+      timeoutMs: TRACE_TIMEOUT_MS,
+      maxBytes: MAX_TRACE_BYTES,
+    })
+    for (const answer of answers) {
+      if (!answer.ok) continue
+      const root = readCall(answer.value as Frame | null)
+      // Of another transaction, or none.
+      if (root?.to !== target || root.data !== input) continue
+      return effectiveCalls(answer.value as Frame, to)
+    }
+    return undefined
+  }
+
+  return (transaction, to) => {
+    const key = `${transaction.hash}/${to}`
+    const made = known.get(key)
+    if (made !== undefined) return made
+    const reading = read(transaction, to).then((calls) => {
+      if (calls === undefined) known.set(key, reading, { ttl: ASK_AGAIN_MS })
+      return calls
+    })
+    known.set(key, reading)
+    return reading
+  }
+}
+
+/** Returns the data of the calls to a contract that neither failed themselves nor ran within one that failed. */
+function effectiveCalls(root: Frame, to: Address): Hex[] {
+  const found: Hex[] = []
+  const open: Frame[] = [root]
+  for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
+    if (frame.error != null) continue
+    const call = readCall(frame)
+    // Code that another contract borrows (`DELEGATECALL`) does not run as the contract.
+    if (call?.to === to && frame.type === 'CALL') found.push(call.data)
+    if (Array.isArray(frame.calls)) open.push(...(frame.calls as Frame[]).slice().reverse())
+  }
+  return found
+}
+
+function readCall(frame: Frame | null): Call | undefined {
+  if (typeof frame?.to !== 'string' || typeof frame.input !== 'string') return undefined
+  return { to: frame.to.toLowerCase() as Address, data: frame.input.toLowerCase() as Hex }
+}

@@ -1,0 +1,327 @@
+import { isObject, memberOf } from '../../x402/json.js'
+import type { Schema } from './schema-shape.js'
+
+export interface Problem {
+  /** JSON pointer to the value; empty for the whole. */
+  at: string
+  message: string
+}
+
+/** Members and elements of one value that a keyword has looked at; `undefined` when no `unevaluated…` asks for them. */
+export type Seen = Set<string | number> | undefined
+
+/** Checks a value by one keyword. */
+export type Rule = (value: unknown, at: string, seen: Seen) => Problem | undefined
+
+/** What rules need of the check that they are part of. */
+export interface Check {
+  /** Counts work; throws a `SchemaFault` when it is too much. */
+  spend(units: number): void
+  /** Applies a schema to a value that no other schema has looked at. */
+  apply(schema: Schema, value: unknown, at: string): Problem | undefined
+  /** Applies a further schema to the same value. What it looked at counts if it accepts the value. */
+  applyToo(schema: Schema, value: unknown, at: string, seen: Seen): Problem | undefined
+  target(reference: string): Schema
+  isMatch(pattern: string, text: string): boolean
+  /** Returns a text that is the same for equal values only. */
+  keyOf(value: unknown): string
+}
+
+type MakeRule = (keyword: string, schema: Record<string, unknown>, check: Check) => Rule | undefined
+
+const quoted = (name: string) => JSON.stringify(name)
+
+/** Returns the JSON pointer to a member or an element. */
+const below = (at: string, name: string | number) =>
+  `${at}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+/** Makes the rule of a keyword of 2020-12, whose value has its shape; `undefined` for one that decides nothing. */
+export const makeRule: MakeRule = (keyword, schema, check) =>
+  makeValueRule(keyword, schema, check) ??
+  makeTextRule(keyword, schema, check) ??
+  makeLogicRule(keyword, schema, check) ??
+  makeListRule(keyword, schema, check) ??
+  makeObjectRule(keyword, schema, check) ??
+  makeUnevaluatedRule(keyword, schema, check)
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value
+}
+
+const isMultiple = (value: number, of: number) => Number.isInteger(value / of)
+
+const makeValueRule: MakeRule = (keyword, schema, { keyOf }) => {
+  const argument = schema[keyword]
+  const simply = (message: string, fits: (value: unknown) => boolean): Rule => {
+    return (value, at) => (fits(value) ? undefined : { at, message })
+  }
+  const ofNumber = (message: string, fits: (value: number) => boolean) =>
+    simply(`must be ${message}`, (value) => typeof value !== 'number' || fits(value))
+  const limit = argument as number
+  switch (keyword) {
+    case 'type': {
+      const names = [argument].flat() as string[]
+      return simply(`must be ${names.join(' or ')}`, (value) => {
+        const type = typeOf(value)
+        return names.includes(type) || (names.includes('integer') && Number.isInteger(value))
+      })
+    }
+    case 'const': {
+      const key = keyOf(argument)
+      return simply('must be the constant of the schema', (value) => keyOf(value) === key)
+    }
+    case 'enum': {
+      const keys = new Set((argument as unknown[]).map(keyOf))
+      return simply('must be one of the allowed values', (value) => keys.has(keyOf(value)))
+    }
+    case 'maximum':
+      return ofNumber(`at most ${limit}`, (value) => value <= limit)
+    case 'minimum':
+      return ofNumber(`at least ${limit}`, (value) => value >= limit)
+    case 'exclusiveMaximum':
+      return ofNumber(`less than ${limit}`, (value) => value < limit)
+    case 'exclusiveMinimum':
+      return ofNumber(`more than ${limit}`, (value) => value > limit)
+    case 'multipleOf':
+      return ofNumber(`a multiple of ${limit}`, (value) => isMultiple(value, limit))
+    default:
+      return undefined
+  }
+}
+
+/** Characters, elements or members of a value, counted by one of the six keywords; `undefined` for values of other types. */
+const counted: Record<string, { of: string; count: (value: unknown) => number | undefined }> = {
+  Length: {
+    of: 'characters',
+    count: (value) => (typeof value === 'string' ? [...value].length : undefined),
+  },
+  Items: {
+    of: 'items',
+    count: (value) => (Array.isArray(value) ? value.length : undefined),
+  },
+  Properties: {
+    of: 'members',
+    count: (value) => (isObject(value) ? Object.keys(value).length : undefined),
+  },
+}
+
+const makeTextRule: MakeRule = (keyword, schema, { spend, isMatch }) => {
+  if (keyword === 'pattern') {
+    const pattern = schema.pattern as string
+    const message = `must match the pattern ${quoted(pattern)}`
+    return (value, at) =>
+      typeof value !== 'string' || isMatch(pattern, value) ? undefined : { at, message }
+  }
+  const kind = counted[keyword.slice(3)]
+  if (kind === undefined) return undefined
+  const isMost = keyword.startsWith('max')
+  const limit = schema[keyword] as number
+  const message = `must have at ${isMost ? 'most' : 'least'} ${limit} ${kind.of}`
+  return (value, at) => {
+    if (typeof value === 'string') spend(value.length / CHARS_AT_ONCE)
+    const count = kind.count(value)
+    if (count === undefined || (isMost ? count <= limit : count >= limit)) return undefined
+    return { at, message }
+  }
+}
+
+/** Characters that are counted or compared in the time of one unit of work. */
+export const CHARS_AT_ONCE = 8
+
+const makeLogicRule: MakeRule = (keyword, schema, { applyToo, target }) => {
+  const argument = schema[keyword]
+  const one = argument as Schema
+  const several = argument as readonly Schema[]
+  switch (keyword) {
+    case '$ref':
+    case '$dynamicRef':
+      return (value, at, seen) => applyToo(target(argument as string), value, at, seen)
+    case 'allOf':
+      return (value, at, seen) => firstProblem(several, (it) => applyToo(it, value, at, seen))
+    case 'anyOf':
+      return (value, at, seen) => {
+        const accepts = (it: Schema) => applyToo(it, value, at, seen) === undefined
+        // Each one that accepts it may look at further members.
+        const isAccepted =
+          seen === undefined ? several.some(accepts) : several.filter(accepts)[0] !== undefined
+        return isAccepted ? undefined : { at, message: 'must match one of anyOf' }
+      }
+    case 'oneOf':
+      return (value, at, seen) => {
+        const accepting = several.filter((it) => applyToo(it, value, at, seen) === undefined)
+        return accepting.length === 1
+          ? undefined
+          : { at, message: 'must match exactly one of oneOf' }
+      }
+    case 'not':
+      return (value, at) =>
+        applyToo(one, value, at, undefined) ? undefined : { at, message: 'must not match "not"' }
+    case 'if':
+      return (value, at, seen) => {
+        const next = applyToo(one, value, at, seen) === undefined ? schema.then : schema.else
+        return next === undefined ? undefined : applyToo(next as Schema, value, at, seen)
+      }
+    default:
+      return undefined
+  }
+}
+
+/** Returns the first problem that is found, so that nothing further is checked. */
+function firstProblem<Item>(
+  items: Iterable<Item>,
+  find: (item: Item) => Problem | undefined,
+): Problem | undefined {
+  for (const item of items) {
+    const problem = find(item)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+const makeListRule: MakeRule = (keyword, schema, check) => {
+  const argument = schema[keyword]
+  /** Applies schemas to the elements from an index on. */
+  const eachFrom = (first: number, schemaAt: (index: number) => Schema | undefined): Rule => {
+    return (value, at, seen) => {
+      if (!Array.isArray(value)) return undefined
+      for (let index = first; index < value.length; index++) {
+        const schema = schemaAt(index)
+        if (schema === undefined) return undefined
+        const problem = check.apply(schema, value[index], below(at, index))
+        if (problem !== undefined) return problem
+        seen?.add(index)
+      }
+      return undefined
+    }
+  }
+  switch (keyword) {
+    case 'prefixItems':
+      return eachFrom(0, (index) => (argument as Schema[])[index])
+    case 'items': {
+      const { prefixItems = [] } = schema as { prefixItems?: Schema[] }
+      return eachFrom(prefixItems.length, () => argument as Schema)
+    }
+    case 'contains':
+      return makeContainsRule(schema, check)
+    case 'uniqueItems':
+      return (value, at) => {
+        if (argument !== true || !Array.isArray(value)) return undefined
+        const isUnique = new Set(value.map(check.keyOf)).size === value.length
+        return isUnique ? undefined : { at, message: 'must not have an item twice' }
+      }
+    default:
+      return undefined
+  }
+}
+
+function makeContainsRule(schema: Record<string, unknown>, { apply }: Check): Rule {
+  const {
+    contains,
+    minContains = 1,
+    maxContains = Number.POSITIVE_INFINITY,
+  } = schema as {
+    contains: Schema
+    minContains?: number
+    maxContains?: number
+  }
+  return (value, at, seen) => {
+    if (!Array.isArray(value)) return undefined
+    let count = 0
+    for (const [index, item] of value.entries()) {
+      if (apply(contains, item, at) !== undefined) continue
+      count++
+      seen?.add(index)
+    }
+    const isEnough = count >= minContains && count <= maxContains
+    return isEnough ? undefined : { at, message: 'must contain as many items of a kind as asked' }
+  }
+}
+
+const makeObjectRule: MakeRule = (keyword, schema, check) => {
+  const argument = schema[keyword]
+  const one = argument as Schema
+  const byName = argument as Record<string, Schema>
+  /** Checks values that are objects. */
+  const ofObject = (
+    find: (value: Record<string, unknown>, at: string, seen: Seen) => Problem | undefined,
+  ): Rule => {
+    return (value, at, seen) => (isObject(value) ? find(value, at, seen) : undefined)
+  }
+  const lacks = (names: readonly string[], value: Record<string, unknown>, at: string) => {
+    check.spend(names.length)
+    const name = names.find((name) => !Object.hasOwn(value, name))
+    return name === undefined ? undefined : { at, message: `must have the member ${quoted(name)}` }
+  }
+  switch (keyword) {
+    case 'properties':
+    case 'patternProperties':
+    case 'additionalProperties':
+      return ofObject(makeMembersRule(keyword, schema, check))
+    case 'propertyNames':
+      return ofObject((value, at) =>
+        firstProblem(Object.keys(value), (name) => {
+          const problem = check.apply(one, name, '')
+          return problem && { at, message: `must not have the name ${quoted(name)}` }
+        }),
+      )
+    case 'required':
+      return ofObject((value, at) => lacks(argument as string[], value, at))
+    case 'dependentRequired':
+      return ofObject((value, at) =>
+        firstProblem(Object.entries(argument as Record<string, string[]>), ([name, names]) => {
+          check.spend(1)
+          return Object.hasOwn(value, name) ? lacks(names, value, at) : undefined
+        }),
+      )
+    case 'dependentSchemas':
+      return ofObject((value, at, seen) =>
+        firstProblem(Object.entries(byName), ([name, schema]) => {
+          check.spend(1)
+          return Object.hasOwn(value, name) ? check.applyToo(schema, value, at, seen) : undefined
+        }),
+      )
+    default:
+      return undefined
+  }
+}
+
+/** Makes the rule of one of the three keywords that give members their schemas. */
+function makeMembersRule(keyword: string, schema: Record<string, unknown>, check: Check) {
+  const named = isObject(schema.properties) ? schema.properties : {}
+  const patterns = Object.keys(memberOf(schema, 'patternProperties') ?? {})
+  const isOther = (name: string) =>
+    !Object.hasOwn(named, name) && !patterns.some((pattern) => check.isMatch(pattern, name))
+  const schemasFor = (name: string): Schema[] => {
+    if (keyword === 'properties') return Object.hasOwn(named, name) ? [named[name] as Schema] : []
+    if (keyword === 'additionalProperties') return isOther(name) ? [schema[keyword] as Schema] : []
+    const ofPatterns = schema[keyword] as Record<string, Schema>
+    const matching = patterns.filter((pattern) => check.isMatch(pattern, name))
+    return matching.map((pattern) => ofPatterns[pattern] as Schema)
+  }
+  return (value: Record<string, unknown>, at: string, seen: Seen) =>
+    firstProblem(Object.keys(value), (name) => {
+      check.spend(1)
+      return firstProblem(schemasFor(name), (schema) => {
+        seen?.add(name)
+        if (schema === false) return { at, message: `must not have the member ${quoted(name)}` }
+        return check.apply(schema, value[name], below(at, name))
+      })
+    })
+}
+
+const makeUnevaluatedRule: MakeRule = (keyword, schema, { spend, apply }) => {
+  if (keyword !== 'unevaluatedProperties' && keyword !== 'unevaluatedItems') return undefined
+  const isOfItems = keyword === 'unevaluatedItems'
+  return (value, at, seen) => {
+    if (isOfItems ? !Array.isArray(value) : !isObject(value)) return undefined
+    return firstProblem(Object.entries(value as object), ([name, part]) => {
+      spend(1)
+      const key = isOfItems ? Number(name) : name
+      if (seen?.has(key)) return undefined
+      seen?.add(key)
+      return apply(schema[keyword] as Schema, part, below(at, name))
+    })
+  }
+}

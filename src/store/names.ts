@@ -1,0 +1,99 @@
+import unhomoglyph from 'unhomoglyph'
+
+/** Words that only the operator's own merchants have in their names. */
+const reservedWords = ['official', 'verified', 'operator', 'facilitator']
+/** These also count inside of a word, as in `arcusofficial`; "unofficial" and "unverified" say the opposite. */
+const reservedParts = ['official', 'verified', 'facilitator']
+
+/** Check marks, and signs that look like one. */
+const tick = /[\u2705\u2611\u2713\u2714\u221a\u237b\u2bbd\u{10102}\u{1f5f8}\u{1f5f9}\u{1fbb1}]/u
+
+/** Small capitals: UTS 39 has them for letters of their own, but people read them as the letters they are. */
+const smallCapitals = 'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ'
+const plainLetters = 'abcdefghijklmnopqrstuvwyz'
+const allSmallCapitals = new RegExp(`[${smallCapitals}]`, 'gu')
+
+/** Scripts that honest names mix with Latin letters in one word. */
+const isLatin = /\p{Script=Latin}/u
+const isForeign =
+  /(?=\p{L})[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
+
+/** Signs beside a name that are no letters of it. */
+const marksOfTrade = /[\u2122\u2120\u00ae\u00a9]/g
+const boundaries = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
+
+/** Returns the words of a name as they look. */
+function wordsOf(name: string): string[] {
+  return skeleton(name.replace(marksOfTrade, ' ').replace(boundaries, ' '))
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}
+
+const ascii = Array.from({ length: 128 }, (_, code) => unhomoglyph(String.fromCharCode(code)))
+
+/** Returns the skeleton of a text by UTS 39, the same for both cases of a letter. */
+function skeleton(text: string): string {
+  // Most names are plain, and the library takes long.
+  if (/^[\0-\x7f]*$/.test(text)) {
+    const letters = Array.from(text, (char) => ascii[char.charCodeAt(0)]).join('')
+    return lowered(Array.from(letters.toLowerCase(), (char) => ascii[char.charCodeAt(0)]).join(''))
+  }
+  const letters = unhomoglyph(text)
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replace(allSmallCapitals, (letter) => plainLetters[[...smallCapitals].indexOf(letter)] ?? '')
+  return lowered(unhomoglyph(unhomoglyph(letters).toLowerCase()))
+}
+
+/** Only capital I looks like l; where case does not count, both do. */
+function lowered(text: string): string {
+  return text.toLowerCase().replace(/i/g, 'l')
+}
+
+/** Returns what a name looks like as a whole, however it is spaced: "A.r.c.u.s" looks like "Arcus". */
+export function lookOf(name: string): string {
+  return wordsOf(name).join('')
+}
+
+/** Returns what each run of neighbouring words of a name looks like: "The Arcus Shop" has "arcus" and "arcusshop". */
+export function looksWithin(name: string): Set<string> {
+  // A sign may stand for a letter, or between two words.
+  const readings = [wordsOf(name), wordsOf(name.replace(/[\p{P}\p{S}]/gu, ' '))]
+  const looks = readings.flatMap((words) =>
+    words.flatMap((_, from) =>
+      words.slice(from).map((_, i) => words.slice(from, from + i + 1).join('')),
+    ),
+  )
+  return new Set(looks)
+}
+
+const reserved = new Map(
+  reservedWords.flatMap((word) => [word, `${word}s`].map((it) => [lookOf(it), word])),
+)
+const reservedWithin = reservedParts.map((word) => ({
+  word,
+  pattern: new RegExp(`(?<!^un)${lookOf(word)}`),
+}))
+
+/** Finds the word or the sign in a name that only the operator's merchants may have. */
+export function findReserved(name: string): string | undefined {
+  const sign = findTick(name)
+  if (sign !== undefined) return sign
+  for (const look of looksWithin(name)) {
+    const word = reserved.get(look)
+    if (word !== undefined) return word
+  }
+  return wordsOf(name).flatMap(
+    (look) => reservedWithin.find(({ pattern }) => pattern.test(look))?.word ?? [],
+  )[0]
+}
+
+/** Finds a check mark. */
+export function findTick(text: string): string | undefined {
+  return tick.exec(text)?.[0]
+}
+
+/** Tells whether one word of a name has letters of alphabets that are not written together. */
+export function mixesAlphabets(name: string): boolean {
+  return name.split(/\s+/u).some((word) => isLatin.test(word) && isForeign.test(word))
+}

@@ -1,0 +1,358 @@
+import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { swallowed, unsupported } from '../faults/support/behaviours.js'
+import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import { anAccount } from '../support/a-channel.js'
+import {
+  aPermit2Payment,
+  approvePermit2,
+  type Permit2Body,
+  sendAs,
+} from '../support/a-permit2-payment.js'
+import { nowSeconds } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+const { permit2, exactPermit2Proxy, multicall, usdc } = devnetContracts
+const CENT = 10_000n
+const invalidNonce = reasons.permit2InvalidNonce.code
+const pending = reasons.settlementPending.code
+const multicallAbi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) payable returns (Result[])',
+])
+const erc20 = parseAbi([
+  'function approve(address spender, uint256 value) returns (bool)',
+  'function transferFrom(address from, address to, uint256 value) returns (bool)',
+])
+
+let world: World
+let proxy: RpcProxy
+beforeAll(async () => {
+  world = await startWorld({
+    env: {
+      RATE_LIMIT_MAX: '0',
+      SETTLE_WAIT_SECONDS: '8',
+      ATTESTATION_PRIVATE_KEY: `0x${'11'.repeat(32)}`,
+    },
+    async between(chainUrl) {
+      proxy = await startRpcProxy(chainUrl)
+      return proxy.url
+    },
+  })
+})
+afterAll(async () => {
+  await world.stop()
+  await proxy.close()
+})
+
+const settle = (payment: Permit2Body) => world.post('/settle', payment)
+const signedBy = ({ paymentPayload }: Permit2Body) => paymentPayload.payload.permit2Authorization
+const lookUp = (payment: Permit2Body) => {
+  const { from, nonce } = signedBy(payment)
+  return world.get(`/payments/eip155:5042/${from}/${nonce}`)
+}
+
+/** A payer who holds one cent, of which Permit2 may take all, and an address that was never paid. */
+async function aPair() {
+  const signer = anAccount()
+  await mintUsdc(world.chainUrl, signer.address, CENT)
+  await approvePermit2(world.chainUrl, signer.address, 10n ** 12n)
+  const parties = {
+    scheme: 'exact',
+    from: signer.address,
+    signer,
+    to: anAccount().address,
+  } as const
+  const paid = () => usdcBalance(world.chainUrl, parties.to)
+  const pay = (wish = {}) => aPermit2Payment({ ...parties, ...wish })
+  return { ...parties, paid, pay }
+}
+
+function settleCall({ paymentPayload }: Permit2Body, signature?: Hex): Hex {
+  const { permit2Authorization: signed, signature: own } = paymentPayload.payload
+  const { abi } = readArtifact('ExactPermit2Proxy')
+  const permit = { permitted: signed.permitted, nonce: signed.nonce, deadline: signed.deadline }
+  const args = [permit, signed.from, signed.witness, signature ?? own]
+  return encodeFunctionData({ abi, functionName: 'settle', args })
+}
+
+function invalidation(payment: Permit2Body): Hex {
+  const nonce = BigInt(signedBy(payment).nonce)
+  const args = [nonce >> 8n, 1n << (nonce & 255n)]
+  const { abi } = readArtifact('Permit2')
+  return encodeFunctionData({ abi, functionName: 'invalidateUnorderedNonces', args })
+}
+
+const cancel = (payment: Permit2Body) =>
+  sendAs(world.chainUrl, signedBy(payment).from, permit2, invalidation(payment))
+
+/** Has a stranger make these calls in one transaction, of which each may fail. */
+function sendTogether(calls: readonly (readonly [Address, Hex])[]): Promise<Hex> {
+  const members = calls.map(([target, callData]) => ({ target, allowFailure: true, callData }))
+  const args = [members] as const
+  const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args })
+  return sendAs(world.chainUrl, anAccount().address, multicall, data)
+}
+
+/** Has the service claim the payment, which it cannot send; gives the answer to come. */
+async function claimed(payment: Permit2Body) {
+  const answer = settle(payment)
+  await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200), {
+    timeout: 10_000,
+  })
+  return answer.then(({ body }) => body)
+}
+
+/** The start of `claimed`, for what must happen before its answer comes. */
+async function claimedMeanwhile(payment: Permit2Body, next: () => Promise<unknown>) {
+  const answer = settle(payment)
+  await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200), {
+    timeout: 10_000,
+  })
+  await next()
+  return (await answer).body
+}
+
+/** Signs that the payer themselves may take the amount by Permit2, and has them do so with the nonce of the payment. */
+async function burning(payment: Permit2Body, signer: ReturnType<typeof anAccount>): Promise<Hex> {
+  const permit = {
+    permitted: { token: usdc, amount: 1n },
+    nonce: BigInt(signedBy(payment).nonce),
+    deadline: nowSeconds() + 600n,
+  }
+  const signature = await signer.signTypedData({
+    domain: { name: 'Permit2', chainId: 5042, verifyingContract: permit2 },
+    types: {
+      TokenPermissions: [
+        { name: 'token', type: 'address' },
+        { name: 'amount', type: 'uint256' },
+      ],
+      PermitTransferFrom: [
+        { name: 'permitted', type: 'TokenPermissions' },
+        { name: 'spender', type: 'address' },
+        { name: 'nonce', type: 'uint256' },
+        { name: 'deadline', type: 'uint256' },
+      ],
+    },
+    primaryType: 'PermitTransferFrom',
+    message: { ...permit, spender: signer.address },
+  })
+  const details = { to: signer.address, requestedAmount: 1n }
+  const args = [permit, details, signer.address, signature]
+  const { abi } = readArtifact('Permit2')
+  return encodeFunctionData({ abi, functionName: 'permitTransferFrom', args })
+}
+
+/** A contract that inverts its calldata and calls the proxy of `exact` with it. */
+async function aCodedForwarder(): Promise<Address> {
+  const address = anAccount().address
+  const loop = '5b8051198152602001803611600857'
+  const callProxy = `60006000366000600073${exactPermit2Proxy.slice(2).toLowerCase()}5af1`
+  const code = `0x3660006000376000${loop}${callProxy}603f5760006000fd5b00`
+  await call(world.chainUrl, 'anvil_setCode', [address, code])
+  return address
+}
+
+const coded = (data: Hex): Hex =>
+  `0x${Buffer.from(Buffer.from(data.slice(2), 'hex').map((byte) => 255 - byte)).toString('hex')}`
+
+describe.each([
+  ['where the node traces', true],
+  ['where no node traces', false],
+])('a payment by Permit2 that we cannot send, %s', (_, hasTraces) => {
+  beforeEach(() => {
+    proxy.fault('eth_sendRawTransaction', swallowed)
+    if (!hasTraces) proxy.fault('debug_traceTransaction', unsupported)
+  })
+  afterEach(() => proxy.mend())
+
+  it('and that is cancelled is not paid by its twin, whose transaction has its words', async () => {
+    const { pay, paid } = await aPair()
+    const [twin, ghost] = [await pay(), await pay()]
+    let cancelledIn: Hex = '0x'
+    const body = await claimedMeanwhile(ghost, async () => {
+      cancelledIn = await cancel(ghost)
+      await sendTogether([
+        [exactPermit2Proxy, settleCall(twin)],
+        [exactPermit2Proxy, settleCall(ghost)],
+      ])
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body).toMatchObject({ success: false, errorReason: invalidNonce })
+    expect(body.transaction).toBe(cancelledIn)
+    expect(body.errorMessage).toMatch(/cancelled/)
+    expect((await lookUp(ghost)).body).toMatchObject({ state: 'failed' })
+  })
+
+  it('whose words stand in the signature of a contract wallet is not paid', async () => {
+    const { pay, from, paid } = await aPair()
+    // It takes any signature: it returns 0x1626ba7e.
+    await call(world.chainUrl, 'anvil_setCode', [from, '0x631626ba7e60e01b60005260206000f3'])
+    const [twin, ghost] = [await pay(), await pay()]
+    const own = twin.paymentPayload.payload.signature
+    const smuggled = `${own}${settleCall(ghost).slice(10)}` as Hex
+    const body = await claimedMeanwhile(ghost, async () => {
+      await cancel(ghost)
+      await sendAs(
+        world.chainUrl,
+        anAccount().address,
+        exactPermit2Proxy,
+        settleCall(twin, smuggled),
+      )
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body).toMatchObject({ success: false, errorReason: invalidNonce })
+  })
+
+  it('is not paid by an equal transfer before the settlement of a worthless token', async () => {
+    const { pay, from, to, paid } = await aPair()
+    const ghost = await pay()
+    const worthless = anAccount().address
+    // It answers every call with true.
+    await call(world.chainUrl, 'anvil_setCode', [worthless, '0x600160005260206000f3'])
+    const nonce = BigInt(signedBy(ghost).nonce)
+    const decoy = await pay({ token: worthless, nonce })
+    const approval = encodeFunctionData({
+      abi: erc20,
+      functionName: 'approve',
+      args: [multicall, CENT],
+    })
+    await sendAs(world.chainUrl, from, usdc, approval)
+    const transfer = encodeFunctionData({
+      abi: erc20,
+      functionName: 'transferFrom',
+      args: [from, to, CENT],
+    })
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(ghost, async () => {
+      hash = await sendTogether([
+        [usdc, transfer],
+        [exactPermit2Proxy, settleCall(decoy)],
+        [exactPermit2Proxy, settleCall(ghost)],
+      ])
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body.success).toBe(false)
+    // Without a trace nobody can tell which of the two settlements ran.
+    expect(body.errorReason).toBe(hasTraces ? invalidNonce : pending)
+    expect(body.transaction).toBe(hash)
+  })
+
+  it('is paid once where its twin failed in the same transaction', async () => {
+    const { pay, paid } = await aPair()
+    const [ghost, twin] = [await pay(), await pay()]
+    await cancel(ghost)
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(twin, async () => {
+      hash = await sendTogether([
+        [exactPermit2Proxy, settleCall(ghost)],
+        [exactPermit2Proxy, settleCall(twin)],
+      ])
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body.transaction).toBe(hash)
+    expect(body).toMatchObject(hasTraces ? { success: true } : { errorReason: pending })
+  })
+
+  it('that lands by coded calldata is paid, or pending with that hash, and never failed', async () => {
+    const { pay, paid } = await aPair()
+    const payment = await pay()
+    const forwarder = await aCodedForwarder()
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(payment, async () => {
+      const data = coded(settleCall(payment))
+      hash = await sendAs(world.chainUrl, anAccount().address, forwarder, data)
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body.transaction).toBe(hash)
+    if (hasTraces) {
+      expect(body.success).toBe(true)
+      expect(body.extensions).toBeDefined()
+      return
+    }
+    expect(body).toMatchObject({ success: false, errorReason: pending })
+    expect(body.errorMessage).toMatch(/trace/)
+    expect((await lookUp(payment)).body).toMatchObject({ state: 'submitted', transaction: hash })
+    // As soon as a node traces, it is found out.
+    proxy.mend()
+    proxy.fault('eth_sendRawTransaction', swallowed)
+    await vi.waitFor(async () => expect((await lookUp(payment)).body.state).toBe('confirmed'), {
+      timeout: 60_000,
+      interval: 500,
+    })
+    expect((await settle(payment)).body).toMatchObject({ success: true, transaction: hash })
+  }, 90_000)
+
+  it('that was paid and is cancelled afterwards is paid', async () => {
+    const { pay } = await aPair()
+    const payment = await pay()
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(payment, async () => {
+      const stranger = anAccount().address
+      hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+      await cancel(payment)
+    })
+    expect(body).toMatchObject({ success: true, transaction: hash })
+  })
+
+  it('of nodes without the state of old blocks is found all the same', async () => {
+    proxy.fault('eth_call', async (asked) => {
+      const [, at] = asked.params
+      if (at === 'latest') return asked.forward()
+      return { error: { code: -32000, message: 'missing trie node: state is not available' } }
+    })
+    const { pay } = await aPair()
+    const [payment, ghost] = [await pay(), await pay()]
+    const [paidBody, cancelledBody] = await Promise.all([
+      claimed(payment),
+      claimed(ghost),
+      (async () => {
+        await vi.waitFor(async () => expect((await lookUp(ghost)).status).toBe(200))
+        await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200))
+        await cancel(ghost)
+        const stranger = anAccount().address
+        await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+      })(),
+    ])
+    expect(paidBody.success).toBe(true)
+    expect(cancelledBody.errorMessage).toMatch(/cancelled/)
+  })
+})
+
+describe('a payer who burns the nonce in front of our transaction', () => {
+  it('is told so at once, with the transaction of ours that failed for it', async () => {
+    const { pay, signer, from } = await aPair()
+    const payment = await pay()
+    const data = await burning(payment, signer)
+    await call(world.chainUrl, 'anvil_impersonateAccount', [from])
+    await call(world.chainUrl, 'anvil_setBalance', [from, '0xffffffffffffffff'])
+    await call(world.chainUrl, 'evm_setAutomine', [false])
+    const answer = settle(payment)
+    await expect.poll(async () => (await lookUp(payment)).body.state).toBe('submitted')
+    const own = (await lookUp(payment)).body.transaction
+    const price = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
+    const transaction = { from, to: permit2, gas: '0x7a120', data, ...price }
+    await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
+    const minedAt = Date.now()
+    await call(world.chainUrl, 'evm_setAutomine', [true])
+    await call(world.chainUrl, 'evm_mine')
+    const { body } = await answer
+    expect(body).toMatchObject({ success: false, errorReason: invalidNonce, transaction: own })
+    expect(body.errorMessage).toMatch(/used the nonce in block \d+/)
+    // It is not the patience with nodes that lag, which is a minute.
+    expect(Date.now() - minedAt).toBeLessThan(8_000)
+    await vi.waitFor(async () => {
+      const params = [own]
+      const receipt = await call<{ status: Hex } | null>(
+        world.chainUrl,
+        'eth_getTransactionReceipt',
+        params,
+      )
+      expect(receipt?.status).toBe('0x0')
+    })
+  })
+})

@@ -1,0 +1,235 @@
+import Sqlite from 'better-sqlite3'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { anAccount } from '../support/a-channel.js'
+import { aPermit2Payment, approvePermit2 } from '../support/a-permit2-payment.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
+import { DOLLAR, type GasWorld, saysYes, startGasWorld } from '../support/gas-world.js'
+
+const { usdc } = devnetContracts
+const usdcAbi = readArtifact('MockUsdc').abi
+const GWEI = 10n ** 9n
+
+let world: GasWorld
+const settle = (body: unknown) => world.settle(body)
+
+/** An account with so many units, which can also send transactions. */
+async function aPayer(units: bigint): Promise<PrivateKeyAccount> {
+  const payer = anAccount()
+  await mintUsdc(world.chainUrl, payer.address, units)
+  await fundNative(world.chainUrl, payer.address, DOLLAR)
+  return payer
+}
+
+const aUnit = (payer: PrivateKeyAccount, to: Address) =>
+  aSignedPayment({ from: payer.address, signer: payer, to, value: 1n })
+const aPermit2Unit = (payer: PrivateKeyAccount, to: Address) =>
+  aPermit2Payment({ scheme: 'exact', from: payer.address, signer: payer, to, permitted: 1n })
+
+/** Sends a call to the token before everything that the service has sent. */
+async function sendFirst(sender: PrivateKeyAccount, functionName: string, args: unknown[]) {
+  const nonce = Number(
+    await call<Hex>(world.chainUrl, 'eth_getTransactionCount', [sender.address, 'latest']),
+  )
+  const raw = await sender.signTransaction({
+    type: 'eip1559',
+    chainId: 5042,
+    nonce,
+    to: usdc,
+    data: encodeFunctionData({ abi: usdcAbi, functionName, args } as never),
+    gas: 200_000n,
+    maxFeePerGas: 1_000n * GWEI,
+    maxPriorityFeePerGas: 100n * GWEI,
+  })
+  await call(world.chainUrl, 'eth_sendRawTransaction', [raw])
+}
+
+const pending = async () =>
+  Number((await call<{ pending: Hex }>(world.chainUrl, 'txpool_status')).pending)
+
+/** Settles these payments, and runs `act` once as much of them as may be under way is in the pool. */
+async function kill(payments: readonly unknown[], act: () => Promise<void>) {
+  let answers: Promise<{ success: boolean; errorReason?: string }>[] = []
+  await world.betweenBlocks(async () => {
+    answers = payments.map(settle)
+    let isOver = false
+    void Promise.all(answers).then(() => {
+      isOver = true
+    })
+    for (let seen = 0; !isOver; ) {
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      const count = await pending()
+      if (count > 0 && count === seen) break
+      seen = count
+    }
+    await act()
+  })
+  return Promise.all(answers)
+}
+
+/** Reads the gas that is booked by account or sum, without the total. */
+function booked(): Record<string, bigint> {
+  const database = new Sqlite(world.databasePath, { readonly: true })
+  try {
+    const rows = database.prepare("SELECT payer, amount FROM gas_spending WHERE payer <> ''").all()
+    const sums: Record<string, bigint> = {}
+    for (const { payer, amount } of rows as { payer: string; amount: string }[]) {
+      sums[payer] = (sums[payer] ?? 0n) + BigInt(amount)
+    }
+    return sums
+  } finally {
+    database.close()
+  }
+}
+
+const nameOf = ({ address }: PrivateKeyAccount) => address.toLowerCase()
+
+describe('a plain account that empties itself in front of its payments', () => {
+  const BUDGET = DOLLAR / 50n
+  /** One payment alone, or what a price that rises adds. */
+  const SLACK = DOLLAR / 500n
+
+  beforeAll(async () => {
+    world = await startGasWorld({ FAILED_GAS_BUDGET_USD: '0.02' })
+  })
+  afterAll(() => world.stop())
+
+  it('burns about its budget, whatever it has sent, and is refused then', async () => {
+    const [payer, next] = [await aPayer(300n), await aPayer(0n)]
+    const payments = await Promise.all(
+      Array.from({ length: 300 }, () => aUnit(payer, next.address)),
+    )
+    let gas = 0n
+    for (let round = 0; round < 3; round++) {
+      const part = payments.slice(round * 100, round * 100 + 100)
+      gas += await world.gasOf(async () => {
+        await kill(part, () => sendFirst(payer, 'transfer', [next.address, 300n]))
+      })
+      await sendFirst(next, 'transfer', [payer.address, 300n])
+      await world.gasOf(async () => {})
+    }
+    expect(gas).toBeGreaterThan(BUDGET / 2n)
+    expect(gas).toBeLessThanOrEqual(BUDGET + SLACK)
+    expect(booked()).toMatchObject({ [nameOf(payer)]: gas, 'wasted:plain': gas })
+    const told = { isValid: false, invalidReason: 'gas_budget_exceeded' }
+    if ((booked()[nameOf(payer)] ?? 0n) >= BUDGET) {
+      expect(await world.verify(await aUnit(payer, next.address))).toMatchObject(told)
+    }
+  })
+
+  it('burns about its budget by Permit2 as well', async () => {
+    const [payer, to] = [await aPayer(100n), anAccount().address]
+    await approvePermit2(world.chainUrl, payer.address, 1_000n)
+    const payments = await Promise.all(Array.from({ length: 60 }, () => aPermit2Unit(payer, to)))
+    const gas = await world.gasOf(async () => {
+      await kill(payments, () => sendFirst(payer, 'transfer', [to, 100n]))
+    })
+    expect(gas).toBeGreaterThan(BUDGET / 2n)
+    expect(gas).toBeLessThanOrEqual(BUDGET + SLACK)
+  })
+
+  it('waits its turn with what its budget has no room for, and everything settles', async () => {
+    const payer = await aPayer(100n)
+    const payments = Array.from({ length: 60 }, () => aUnit(payer, anAccount().address))
+    const answers = await Promise.all((await Promise.all(payments)).map(settle))
+    expect(answers.filter(({ success }) => !success)).toEqual([])
+  })
+
+  it('is charged as well where somebody else brought its payment on chain first', async () => {
+    const [payer, stranger, to] = [await aPayer(1n), await aPayer(0n), anAccount().address]
+    const payment = await aUnit(payer, to)
+    const { authorization: it, signature } = payment.paymentPayload.payload
+    const args = [it.from, it.to, it.value, it.validAfter, it.validBefore, it.nonce, signature]
+    const before = booked()['wasted:plain'] ?? 0n
+    const gas = await world.gasOf(async () => {
+      const [answer] = await kill([payment], () =>
+        sendFirst(stranger, 'transferWithAuthorization', args),
+      )
+      expect(answer).toMatchObject({ success: true })
+    })
+    expect(gas).toBeGreaterThan(0n)
+    expect(booked()[nameOf(payer)]).toBe(gas)
+    expect((booked()['wasted:plain'] ?? 0n) - before).toBe(gas)
+  })
+})
+
+describe('on the default budget', () => {
+  beforeAll(async () => {
+    world = await startGasWorld()
+  })
+  afterAll(() => world.stop())
+
+  it('fifty payments of one account are under way at once', async () => {
+    const payer = await aPayer(50n)
+    const to = anAccount().address
+    const payments = await Promise.all(Array.from({ length: 50 }, () => aUnit(payer, to)))
+    const answers = await kill(payments, async () => {})
+    expect(answers.filter(({ success }) => !success)).toEqual([])
+    const hashes = new Set(
+      (answers as unknown as { transaction: Hex }[]).map((it) => it.transaction),
+    )
+    const blocks = await Promise.all(
+      [...hashes].map(async (hash) =>
+        Number(
+          (await call<{ blockNumber: Hex }>(world.chainUrl, 'eth_getTransactionReceipt', [hash]))
+            .blockNumber,
+        ),
+      ),
+    )
+    expect(new Set(blocks).size).toBe(1)
+  })
+})
+
+describe('many plain accounts that empty themselves', () => {
+  beforeAll(async () => {
+    world = await startGasWorld({ WASTED_GAS_LIMIT_USD: '0.02', FAILED_GAS_BUDGET_USD: '0.02' })
+  })
+  afterAll(() => world.stop())
+
+  const LIMIT = DOLLAR / 50n
+  /** What is reserved for one payment alone, at the base fee and the tip. */
+  const ONE = 66_000n * 20_001_000_000n
+
+  /** A fresh account that burns what it may. */
+  async function drain(payments = 30): Promise<bigint> {
+    const [payer, to] = [await aPayer(100n), anAccount().address]
+    const signed = await Promise.all(Array.from({ length: payments }, () => aUnit(payer, to)))
+    return world.gasOf(async () => {
+      await kill(signed, () => sendFirst(payer, 'transfer', [to, 100n]))
+    })
+  }
+
+  it('burn one payment at a time once their sum is spent', async () => {
+    let total = 0n
+    while (total < LIMIT) total += await drain()
+    expect(booked()['wasted:plain']).toBe(total)
+    for (let i = 0; i < 2; i++) expect(await drain()).toBeLessThanOrEqual(ONE)
+    // Several accounts at once burn no more than one.
+    const payers = [await aPayer(1n), await aPayer(1n), await aPayer(1n)]
+    const to = anAccount().address
+    const payments = await Promise.all(payers.map((payer) => aUnit(payer, to)))
+    const gas = await world.gasOf(async () => {
+      await kill(payments, async () => {
+        for (const payer of payers) await sendFirst(payer, 'transfer', [to, 1n])
+      })
+    })
+    expect(gas).toBeLessThanOrEqual(ONE)
+  })
+
+  it('shut out neither smart wallets nor new payers', async () => {
+    const wallet = await world.aWallet(saysYes)
+    expect(await world.verify(await aSignedPayment({ from: wallet }))).toMatchObject({
+      isValid: true,
+    })
+    expect(await settle(await aSignedPayment({ from: wallet }))).toMatchObject({ success: true })
+    const honest = await aPayer(10n)
+    const payments = await Promise.all(
+      Array.from({ length: 10 }, () => aUnit(honest, anAccount().address)),
+    )
+    const answers = await Promise.all(payments.map(settle))
+    expect(answers.filter(({ success }) => !success)).toEqual([])
+  })
+})

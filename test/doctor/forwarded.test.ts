@@ -1,0 +1,44 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { checkPublicAddress } from '../../src/doctor/examine.js'
+import { anEdgesServer } from '../http/edges-server.js'
+
+const open: (() => unknown)[] = []
+afterEach(() => Promise.all(open.splice(0).map((close) => close())))
+
+/** Starts the service behind a proxy that writes this into `X-Forwarded-For`, and returns the address of the proxy. */
+async function behindProxy(forwardedFor: string | undefined): Promise<string> {
+  const { app } = await anEdgesServer()
+  const service = await app.listen({ host: '127.0.0.1', port: 0 })
+  const proxy = createServer((from, to) => {
+    const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
+    request(`${service}${from.url}`, { headers, agent: false }, (answer) => {
+      to.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(to)
+    }).end()
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  open.push(
+    () => app.close(),
+    () => proxy.close(),
+  )
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+}
+
+it.each([
+  ['198.51.100.7', 1, 'ok X-Forwarded-For: addresses'],
+  ['[2001:db8::7]:4711', 1, 'ok X-Forwarded-For: addresses'],
+  ['198.51.100.7', false, 'warn X-Forwarded-For: a proxy sets it, and TRUST_PROXY is unset'],
+  ['unknown', 1, 'warn X-Forwarded-For: the proxy writes no address into it'],
+  [undefined, 1, 'warn X-Forwarded-For: TRUST_PROXY is set, and no proxy sets it'],
+  [undefined, false, 'ok X-Forwarded-For: none'],
+])(
+  'the doctor says what the proxy in front writes: %s with TRUST_PROXY %s',
+  async (written, trustProxy, says) => {
+    const baseUrl = await behindProxy(written)
+    const findings = await checkPublicAddress({ baseUrl, trustProxy })
+    const said = findings.map(({ state, name, detail }) => `${state} ${name}: ${detail}`)
+    expect(said).toEqual([`ok reachable: ${baseUrl}/health says ok`, expect.stringContaining(says)])
+  },
+)

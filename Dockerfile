@@ -52,4 +52,4 @@ USER node
 VOLUME /arcus/data
 EXPOSE 4021
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 4021) + '/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "dist/cli/serve.js"]
+CMD ["node", "dist/cli/arcus.js", "serve"]

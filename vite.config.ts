@@ -4,7 +4,7 @@ import { defineConfig } from 'vite'
 import { firstLoadBudget } from './scripts/first-load-budget.js'
 import { precompress } from './scripts/precompress.js'
 
-/** The console, as `npm run build:dashboard` makes it and the service serves it. */
+/** The console, as `npm run build` makes it and the service serves it. */
 export default defineConfig({
   root: 'src/dashboard',
   // The packages of this repository are built in from their sources.

@@ -1,7 +1,7 @@
 /**
  * The cost of attestations: two processes on chains of their own, one without a key and one with, get the same load by
  * turns in many short slices. Neighbours share the machine's mood, so the median of their ratios tells more than two long
- * runs. `npm run build && npm run bench:attestation [-- PAIRS]`.
+ * runs. `npm run build && npm run bench -- attestation [PAIRS]`.
  */
 import { toHex } from 'viem'
 import { auditChain } from './audit.js'

@@ -11,7 +11,7 @@ import { countMatches } from './like-count.js'
 import type { LoopTurns } from './loop-turns.js'
 
 /**
- * Discovery over made-up catalogs: `npm run bench:discovery -- 1000 10000`, up to a million unless said. A turn is
+ * Discovery over made-up catalogs: `npm run bench -- discovery 1000 10000`, up to a million unless said. A turn is
  * how long the event loop of the main thread did nothing else; beside stands what a process saw meanwhile that does
  * nothing, for on a shared machine the clock runs on while nobody works. CPU is that of all threads. Given all sizes it
  * draws `docs/bench-discovery.svg`.

@@ -7,10 +7,12 @@ import { aSignedPayment } from '../test/support/a-signed-payment.js'
 import { line, median, quantile, short } from './figures.js'
 import { startSide } from './sides.js'
 
-/** Payments that one payer has in flight all the time, each of one unit to themselves. */
-const FLOOD = 400
-/** Signed ahead: the flood lasts as long as the honest settles beside it. */
-const FLOOD_PAYMENTS = 4_000
+/** Payments of one unit that one payer sends at once, to an account of their own. */
+const BURST = 400
+/** Those that follow in each second: what one address may post. */
+const PER_SECOND = 100
+/** Signed ahead: the flood lasts longer than the honest settles beside it. */
+const FLOOD_PAYMENTS = 2_400
 const HONEST = 30
 /** Arc makes a block every half second. */
 const BLOCK_SECONDS = 0.5
@@ -29,7 +31,7 @@ export async function measureFlood(rounds: number): Promise<[]> {
     for (let round = 0; round < rounds; round++) runs.push(await measure(kind))
     const of = (pick: (run: (typeof runs)[number]) => number) => short(median(runs.map(pick)))
     line(
-      `honest settle p50 beside ${FLOOD} of ${kind} of one payer: ${of((run) => run.beside)} ms,` +
+      `honest settle p50 beside ${BURST} of ${kind} of one payer and ${PER_SECOND} a second after them: ${of((run) => run.beside)} ms,` +
         ` alone ${of((run) => run.alone)} ms, x${of((run) => run.beside / run.alone)}` +
         ` (flood ${of((run) => run.flooded)} settles/s, ${of((run) => run.failed)} honest failed)`,
     )
@@ -43,7 +45,7 @@ async function measure(kind: Kind) {
     blockSeconds: BLOCK_SECONDS,
     env: { RELAYER_PRIVATE_KEYS: keys },
   })
-  const pool = new Pool(side.url, { connections: FLOOD + 10, headersTimeout: 120_000 })
+  const pool = new Pool(side.url, { connections: 2 * BURST, headersTimeout: 120_000 })
   const settle = async (body: unknown): Promise<{ isPaid: boolean; ms: number }> => {
     const askedAt = performance.now()
     const headers = { 'content-type': 'application/json' }
@@ -76,19 +78,25 @@ async function measure(kind: Kind) {
     }
     await honestSettles(settle)
     const alone = await honestSettles(settle)
-    let isOver = false
     let settled = 0
     const startedAt = performance.now()
-    const flood = Array.from({ length: FLOOD }, async () => {
-      for (let it = crowd.pop(); it !== undefined && !isOver; it = crowd.pop()) {
-        if ((await settle(it)).isPaid) settled++
+    const flood: Promise<void>[] = []
+    const post = (count: number) => {
+      for (const it of crowd.splice(0, count)) {
+        flood.push(
+          settle(it).then(({ isPaid }) => {
+            if (isPaid) settled++
+          }),
+        )
       }
-    })
+    }
+    post(BURST)
+    const stream = setInterval(post, 1_000 / 10, PER_SECOND / 10)
     await pause(1_000)
     const beside = await honestSettles(settle)
     const flooded = settled / ((performance.now() - startedAt) / 1_000)
     if (crowd.length === 0) line('  the flood was over before the honest settles were')
-    isOver = true
+    clearInterval(stream)
     await Promise.all(flood)
     return { alone: alone.p50, beside: beside.p50, failed: beside.failed, flooded }
   } finally {

@@ -12,7 +12,7 @@ import { startSide } from './sides.js'
 
 /**
  * SQLite and PostgreSQL by turns, each beside a fresh chain where every transaction is a block, and what a payment costs
- * PostgreSQL: `npm run build && npm run bench:postgres`. `--quick` takes one round instead of five.
+ * PostgreSQL: `npm run build && npm run bench -- postgres`. `--quick` takes one round instead of five.
  */
 const ROUNDS = process.argv.includes('--quick') ? 1 : 5
 const CONNECTIONS = 50

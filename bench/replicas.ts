@@ -12,7 +12,7 @@ import { signPayments } from './payments.js'
 
 /**
  * Settles a second of one, two and three replicas on one PostgreSQL that waits for its disk, three wallets among them,
- * each transaction a block: `npm run build && npm run bench:replicas`. 2,000 payments each, a minute or two in all.
+ * each transaction a block: `npm run build && npm run bench -- replicas`. 2,000 payments each, a minute or two in all.
  */
 const REPLICAS = [1, 2, 3]
 const WALLETS = 3

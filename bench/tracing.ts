@@ -1,6 +1,6 @@
 /**
  * The cost of traces: the same load on Arcus without a collector, with one, and with one that gets every trace, in turn,
- * on a fresh chain and a fresh process each time. `npm run build && npm run bench:tracing [-- ROUNDS]`.
+ * on a fresh chain and a fresh process each time. `npm run build && npm run bench -- tracing [ROUNDS]`.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'vite'
+import { verbs } from '../src/cli/verbs.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = `${root}src/`
@@ -9,26 +9,20 @@ const sources = `${root}src/`
 export const external = ['better-sqlite3', 'pg', 'secp256k1']
 /** Scripts that the service runs as threads. */
 const threads = ['app/discovery-thread', 'store/sqlite/checkpoint-thread']
-/** Commands of a developer, which need the local chain. */
-const developer = ['dev', 'pay']
 
 /**
- * Bundles the service, its threads and the operator's commands with the packages that they use. A process that loads a
+ * Bundles the service, its threads and the command `arcus` with the packages that they use. A process that loads a
  * few files starts twice as fast as one that loads two thousand. `licenses.md` beside them names what is bundled. The
- * developer's commands are bundled for tests alone.
+ * verbs of developers are bundled for tests alone.
  */
 export async function bundleService(outDir: string, { forDevelopers = false } = {}): Promise<void> {
-  const commands = readdirSync(`${sources}cli`)
-    .map((file) => file.replace(/\.ts$/, ''))
-    .filter((name) => !name.includes('.') && (forDevelopers || !developer.includes(name)))
-    .map((name) => `cli/${name}`)
-  const entries = ['main', ...commands, ...threads]
+  const entries = ['main', 'cli/arcus', ...threads]
   await build({
     configFile: false,
     root,
     logLevel: 'warn',
     resolve: { tsconfigPaths: true },
-    plugins: [keepModuleUrls()],
+    plugins: [keepModuleUrls(), ...(forDevelopers ? [] : [leaveOutDevelopers()])],
     ssr: { noExternal: true, external },
     build: {
       ssr: true,
@@ -44,6 +38,17 @@ export async function bundleService(outDir: string, { forDevelopers = false } = 
       },
     },
   })
+}
+
+/** Leaves the verbs of developers empty: they need the local chain and packages of development. */
+function leaveOutDevelopers(): Plugin {
+  const files = Object.entries(verbs)
+    .filter(([, { isForDevelopers }]) => isForDevelopers)
+    .map(([name]) => `${sources}cli/${name}.ts`)
+  return {
+    name: 'leave-out-developers',
+    load: (id) => (files.includes(id) ? 'export const command = undefined' : undefined),
+  }
 }
 
 const MODULE_URL = /__moduleUrl\("([^"]+)"\)/g

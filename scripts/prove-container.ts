@@ -203,7 +203,10 @@ async function checkService(image: Contained): Promise<void> {
       expect('it describes itself', (await fetch(`${url}/openapi.json`)).ok ? [] : ['no answer'])
       expect('the health check of Compose passes', fault(service, health, env))
       const elsewhere = { ...env, DATABASE_URL: 'sqlite:/tmp/a.db' }
-      expect('the doctor runs in it', fault(service, ['node', 'dist/cli/doctor.js'], elsewhere))
+      expect(
+        'the doctor runs in it',
+        fault(service, ['node', 'dist/cli/arcus.js', 'doctor'], elsewhere),
+      )
       await checkSettling(url, chain.url)
     } finally {
       running.stop()

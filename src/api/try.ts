@@ -26,7 +26,6 @@ export const tryBody = z.strictObject({
         .describe('For the places of the path, such as `:id`.'),
       queryParams: anyObject.refine(isFew, few).optional(),
       body: z.unknown().optional().describe('Sent in the `bodyType` of the listing.'),
-      arguments: anyObject.optional().describe('Of a tool.'),
       headers: z
         .record(
           z.string(),
@@ -56,7 +55,7 @@ export const tryAnswer = z
       headers: z
         .record(z.string(), z.string())
         .describe('Lower-case: the type of the body, the terms and the outcome of a payment.'),
-      body: z.string().describe('Base64. Of a tool the JSON-RPC message.'),
+      body: z.string().describe('Base64.'),
     }),
     z.object({
       outcome: z.literal('unanswered'),

@@ -53,6 +53,8 @@ export interface Arcus {
 
 /** Interval at which old Idempotency-Keys are deleted. */
 const SWEEP_MS = 600_000
+/** The largest body is a listing with all its endpoints; a payment takes some 2 kB. */
+const BODY_LIMIT_BYTES = 262_144
 /** After this time nobody repeats a request with its key. The key of a delivered success stays with the payment. */
 const KEYS_KEPT_MS = 7 * 86_400_000
 /** Keys that one commit deletes. */
@@ -225,7 +227,7 @@ function describeApp(
   return {
     server: {
       logger: log,
-      bodyLimitBytes: config.bodyLimitBytes,
+      bodyLimitBytes: BODY_LIMIT_BYTES,
       settleWaitSeconds: config.settleWaitSeconds,
       trustProxy: config.trustProxy,
     },
@@ -356,14 +358,11 @@ async function composeTracing(
   log: Logger,
 ): Promise<Tracing | undefined> {
   if (tracing === undefined) return undefined
-  const { endpoint, headers, serviceName, sampleRatio } = tracing
   const instance = `${hostname()}-${process.pid}`
   const { close, ...options } = await openSdk({
-    endpoint,
-    headers,
-    sampleRatio,
+    endpoint: tracing.endpoint,
     resource: {
-      'service.name': serviceName,
+      'service.name': 'arcus',
       'service.version': version,
       'service.instance.id': instance,
     },

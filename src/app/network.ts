@@ -46,6 +46,8 @@ import { networks } from '../x402/networks.js'
 import type { Teardown } from './lifecycle.js'
 import type { ReadyNetwork } from './readiness.js'
 
+/** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
+const MAX_BATCH = 50
 /** The contracts that each scheme or method needs; it is offered while they have code. */
 const contractsOf = {
   'batch-settlement': [...Object.values(batchContracts), multicall3Address],
@@ -190,7 +192,7 @@ async function composeSettling({
   )
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
-  const { dailyGasLimit, maxBatch, maxFeePerGasWei: maxFeePerGas } = config
+  const { dailyGasLimit, maxFeePerGasWei: maxFeePerGas } = config
   const gasLimits: GasLimits = {
     perAccount: config.failedGasBudget,
     wasted: config.wastedGasLimit,
@@ -210,7 +212,7 @@ async function composeSettling({
   const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
   const relayer = createRelayer({
     ...{ network, chainId, rpc, feed, journal, signers, gas, gasLimits, readCoded },
-    ...{ hasMulticall3, maxBatch, maxFeePerGas, now, log },
+    ...{ hasMulticall3, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
     sharing: shared.sharing,
     leases: shared.leases,
     kinds: {

@@ -1,7 +1,8 @@
 import { backUp } from '../store/copy/snapshot.js'
-import { printSnapshot, readDatabase, readSnapshot, runCommand } from './operator-command.js'
+import { defineCommand } from './command-line.js'
+import { printSnapshot, readDatabase, readSnapshot } from './operator-command.js'
 
-const help = `npm run backup -- FILE [--from sqlite:PATH]
+const help = `arcus backup FILE [--from sqlite:PATH]
 
 Copies the SQLite database of the settings into FILE while the service runs, as it is at one moment, and checks the copy.
 
@@ -12,7 +13,7 @@ PostgreSQL has its own tools: pg_dump --format=custom --file=FILE "$DATABASE_URL
 
 const config = { allowPositionals: true, options: { from: { type: 'string' } } } as const
 
-process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
+export const command = defineCommand(help, config, async ({ values, positionals }) => {
   const { file, path } = readSnapshot(positionals, readDatabase(values.from, '--from'))
   printSnapshot(`Backed up to ${file}`, await backUp(path, file))
 })

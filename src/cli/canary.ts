@@ -3,10 +3,17 @@ import { readConfig } from '../config/config.js'
 import { readCanaryKeys } from '../config/secrets.js'
 import { type CanaryMetrics, createCanaryMetrics } from './canary/canary-metrics.js'
 import { type Canary, openCanary } from './canary/canary-payment.js'
-import { type Arguments, parseHttpUrl, parsePort, print, UsageError } from './command-line.js'
-import { CommandError, runCommand } from './operator-command.js'
+import {
+  type Arguments,
+  CommandError,
+  defineCommand,
+  parseHttpUrl,
+  parsePort,
+  print,
+  UsageError,
+} from './command-line.js'
 
-const help = `npm run canary [-- OPTIONS]
+const help = `arcus canary [OPTIONS]
 
 Pays a real cent from one wallet of yours to another, through /verify and /settle, and says whether it settled. The richer
 of the two wallets pays, so that the same cents go back and forth. Only gas is spent, by the relayers.
@@ -20,8 +27,7 @@ of the two wallets pays, so that the same cents go back and forth. Only gas is s
   --textfile FILE  write the figures into a file for node_exporter
   --help           this text
 
-CANARY_PRIVATE_KEYS names the keys of both wallets, separated by a comma. No relayer may be among them. The other settings
-are read as the service reads them, from .env too.
+CANARY_PRIVATE_KEYS names the keys of both wallets, separated by a comma. No relayer may be among them.
 
 Exit code of a single payment: 0 when it settled, 1 when it did not, 2 when the command was not understood.`
 
@@ -37,7 +43,7 @@ const config = {
   },
 } as const
 
-process.exitCode = await runCommand(help, config, async ({ values }) => {
+export const command = defineCommand(help, config, async ({ values }) => {
   const options = readOptions(values)
   const { canary, metrics } = await prepare(options)
   const server = options.port && (await metrics.serve(options.host, options.port))

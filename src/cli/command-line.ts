@@ -7,6 +7,31 @@ export class UsageError extends Error {
   override name = 'UsageError'
 }
 
+/** A command that cannot be carried out, in one sentence with the reason and the remedy. */
+export class CommandError extends Error {
+  override name = 'CommandError'
+}
+
+/** What a verb of `arcus` does with its arguments. It may resolve to an exit code other than 0. */
+export type Command = (args: string[]) => Promise<unknown>
+
+/** The arguments that a command gets, by what `parseArgs` is given. */
+export type Arguments<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>
+
+/** Makes a command that prints its help for `--help`, and else runs with the arguments that it declares. */
+export function defineCommand<const Config extends ParseArgsConfig>(
+  help: string,
+  config: Config,
+  run: (given: Arguments<Config>) => Promise<unknown>,
+): Command {
+  return async (args) => {
+    const options = { ...config.options, help: { type: 'boolean' } } as const
+    const given = parseArguments({ ...config, args, options })
+    const { help: isAsked } = given.values as { help?: boolean }
+    return isAsked ? print(help) : run(given as Arguments<Config>)
+  }
+}
+
 /** Like `parseArgs`, strict, but throws a `UsageError` that names the wrong argument in one sentence. */
 export function parseArguments<T extends ParseArgsConfig>(config: T) {
   try {
@@ -14,41 +39,6 @@ export function parseArguments<T extends ParseArgsConfig>(config: T) {
   } catch (error) {
     const [sentence = 'unknown argument'] = (error as Error).message.split('. ')
     throw new UsageError(`${sentence.replace(/\.$/, '')}; try --help.`)
-  }
-}
-
-/** The arguments that a command gets, by what `parseArgs` is told. */
-export type Arguments<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>
-
-/**
- * Runs a command with the arguments of this process, or prints its help for `--help`. Resolves to the exit code: that of
- * the command, or 0 when it is done, 1 when it cannot be done, 2 when it is not understood.
- */
-export function runTool<const Config extends ParseArgsConfig>(
-  help: string,
-  config: Config,
-  run: (given: Arguments<Config>) => Promise<unknown>,
-  explain?: (error: unknown) => string,
-): Promise<number> {
-  return exitCodeOf(async () => {
-    const options = { ...config.options, help: { type: 'boolean' } } as const
-    const given = parseArguments({ ...config, options })
-    const { help: isAsked } = given.values as { help?: boolean }
-    return isAsked ? print(help) : run(given as Arguments<Config>)
-  }, explain)
-}
-
-/** Resolves to the exit code of a command, after its error is explained. */
-export async function exitCodeOf(
-  run: () => Promise<unknown>,
-  explain = (error: unknown) => (error instanceof Error ? error.message : String(error)),
-): Promise<number> {
-  try {
-    const code = await run()
-    return typeof code === 'number' ? code : 0
-  } catch (error) {
-    printError(explain(error))
-    return error instanceof UsageError ? 2 : 1
   }
 }
 
@@ -83,9 +73,9 @@ export function printError(sentence: string): void {
 
 const NPM_CHECK_MS = 500
 
-/** Tells whether npm itself runs this script. Other programs pass npm's environment on to what they start. */
-export function isRunByNpm(script: string): boolean {
-  return process.env.npm_lifecycle_script?.includes(script) ?? false
+/** Returns whether npm itself runs `arcus`. Other programs pass npm's environment on to what they start. */
+export function isRunByNpm(): boolean {
+  return process.env.npm_lifecycle_script?.includes('cli/arcus.') ?? false
 }
 
 /**

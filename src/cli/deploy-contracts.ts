@@ -8,7 +8,7 @@ import { readKeyOf, readSecrets } from '../config/secrets.js'
 import { createLocalSigner, type Signer, SignerError } from '../relayer/signer.js'
 import { type OpenSigners, openSigners } from '../relayer/signers.js'
 import { createKeccak256 } from '../x402/keccak.js'
-import { type Arguments, print, UsageError } from './command-line.js'
+import { type Arguments, CommandError, defineCommand, print, UsageError } from './command-line.js'
 import { type FoundCode, findCode } from './deploy-contracts/creation-code.js'
 import {
   carryOut,
@@ -18,9 +18,8 @@ import {
   readMissing,
   requireChain,
 } from './deploy-contracts/deployment.js'
-import { CommandError, runCommand } from './operator-command.js'
 
-const help = `npm run deploy-contracts -- --network mainnet|testnet --code PLACE [OPTIONS]
+const help = `arcus deploy-contracts --network mainnet|testnet --code PLACE [OPTIONS]
 
 Puts contracts that Arc is still without at their addresses, through the CREATE2 deployer: those of x402, which are the
 settlement contract of batch-settlement, its two collectors and the two proxies for payments by Permit2 (Arc has that of
@@ -45,7 +44,7 @@ const parameters = {
   },
 } as const
 
-process.exitCode = await runCommand(help, parameters, async ({ values }) => {
+export const command = defineCommand(help, parameters, async ({ values }) => {
   const options = readOptions(values)
   const config = readConfig(process.env)
   const place = config.networks.find(({ network }) => network === options.network)

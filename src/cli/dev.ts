@@ -2,15 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { formatUnits } from 'viem'
 import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
+import { DevnetError } from '../devnet/process.js'
 import { type Stack, startStack } from '../devnet/stack.js'
 import {
   type Arguments,
+  CommandError,
+  defineCommand,
   isRunByNpm,
   parseHttpUrl,
   parsePort,
   print,
   printError,
-  runTool,
   UsageError,
   watchNpm,
 } from './command-line.js'
@@ -43,9 +45,7 @@ const config = {
   },
 } as const
 
-process.exitCode = await runTool(help, config, ({ values }) => run(readOptions(values)))
-// A library may still hold something open, which must not keep the terminal busy.
-process.exit()
+export const command = defineCommand(help, config, ({ values }) => run(readOptions(values)))
 
 type Options = ReturnType<typeof readOptions>
 
@@ -84,14 +84,15 @@ function untilSignal(): Promise<void> {
     const end = () => resolve()
     // Later signals are ignored: Ctrl-C reaches this process directly and again through npm.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
-    if (isRunByNpm('cli/dev')) watchNpm(end)
+    if (isRunByNpm()) watchNpm(end)
     else setInterval(() => process.ppid === launcher || end(), launcherCheckMs).unref()
   })
 }
 
 async function unlessSignalled(signalled: Promise<void>, error: unknown): Promise<void> {
   const early = await Promise.race([signalled.then(() => true), pause(signalLeadMs)])
-  if (early !== true) throw error
+  if (early === true) return
+  throw error instanceof DevnetError ? new CommandError(error.message) : error
 }
 
 async function describe(
@@ -127,7 +128,7 @@ ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${addres
 Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
 The operator's commands about merchants (docs/directory.md) run in another terminal:
 
-  ${settings.join(' ')} npm run merchants -- list
+  ${settings.join(' ')} npm run arcus -- merchants list
 
 All keys are public test keys of anvil: never send them money on a real chain.
 Ctrl-C stops everything. Now pay for a call, in a second terminal:

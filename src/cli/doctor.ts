@@ -3,20 +3,19 @@ import { ConfigError } from '../config/env.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail, writeReport } from '../doctor/finding.js'
 import { inspectDatabase } from '../store/open-stores.js'
-import { print } from './command-line.js'
-import { runCommand } from './operator-command.js'
+import { defineCommand, print } from './command-line.js'
 
-const help = `npm run doctor [-- --json]
+const help = `arcus doctor [--json]
 
-Checks everything a payment depends on and says how to mend each problem: settings, keys, nodes, chain id, token,
+Checks everything a payment depends on and says how to fix each problem: settings, keys, nodes, chain id, token,
 Multicall3, relayer wallets, database, disk, clock, public addresses. It changes nothing and shows no secret. Run it before
-the first start or beside a running service. Settings are read as the service reads them, from .env too.
+the first start or beside a running service.
 
 Exit code: 0 when payments can be settled, even with warnings; 1 when not; 2 when the command was not understood.`
 
 const config = { options: { json: { type: 'boolean', default: false } } } as const
 
-process.exitCode = await runCommand(help, config, async ({ values }) => {
+export const command = defineCommand(help, config, async ({ values }) => {
   const findings = await checkEverything()
   const isWell = findings.every(({ state }) => state !== 'fail')
   print(values.json ? JSON.stringify({ ok: isWell, findings }, null, 2) : writeReport(findings))

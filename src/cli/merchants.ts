@@ -1,11 +1,9 @@
-import { exitCodeOf, loadEnvFile, print } from './command-line.js'
-import { readCommand } from './merchants/commands.js'
-import { withStores } from './merchants/operator-stores.js'
-import { explain } from './operator-command.js'
+import { merchantCommands } from './merchants/commands.js'
+import { defineSubcommands } from './merchants/subcommands.js'
 
-const help = `npm run merchants -- COMMAND
+const help = `arcus merchants COMMAND
 
-Decisions about merchants that only the operator makes. It works while the service runs, which follows within two seconds.
+Decisions that only the operator makes. It works while the service runs, which follows within two seconds.
 
   list                              every merchant, hidden and deleted ones too
   show ID                           everything that is stored about one merchant
@@ -14,22 +12,13 @@ Decisions about merchants that only the operator makes. It works while the servi
   hosted ID URL [METHOD] on|off     an endpoint that the operator hosts
   hide ID --reason "why"            removes it from every public list; the reason is public
   unhide ID
-  block payer|payTo ADDRESS --reason "why"
-  unblock payer|payTo ADDRESS       the same as npm run blocks, which also lists them
+  block payer|payTo ADDRESS [--reason "why"]
+  unblock payer|payTo ADDRESS
+  blocks                            every blocked address
+  log [--limit N] [--json]          who decided what and when, the newest last; default 50
   --help                            this text
 
-Settings are read as the service reads them: DATABASE_URL, BUYBACK_ADDRESS and so on, from .env too.`
+The log has every decision of these commands, of "arcus ratings", "restore" and "reconcile", and each change of the relayer
+keys. It names the user and the machine of the command, or ARCUS_OPERATOR if that is set. No entry can be changed.`
 
-process.exitCode = await exitCodeOf(async () => {
-  const command = readCommand(process.argv.slice(2))
-  if (command === 'help') return print(help)
-  loadEnvFile()
-  await withStores((stores) => command(stores, writeOut))
-}, explain)
-
-/** Resolves once the terminal, or the program that reads the output, has taken the piece. */
-function writeOut(piece: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(piece, (error) => (error == null ? resolve() : reject(error)))
-  })
-}
+export const command = defineSubcommands(help, merchantCommands)

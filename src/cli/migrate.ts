@@ -1,8 +1,8 @@
 import { copyToPostgres } from '../store/copy/copy-to-postgres.js'
-import { print, UsageError } from './command-line.js'
-import { DEFAULT_DATABASE, readDatabase, runCommand } from './operator-command.js'
+import { defineCommand, print, UsageError } from './command-line.js'
+import { DEFAULT_DATABASE, readDatabase } from './operator-command.js'
 
-const help = `npm run migrate -- [sqlite-to-postgres] --from sqlite:PATH --to postgres://USER:PASSWORD@HOST:PORT/NAME
+const help = `arcus migrate --from sqlite:PATH --to postgres://USER:PASSWORD@HOST:PORT/NAME
 
 Copies a SQLite database into an empty PostgreSQL, and compares rows and digest of every table before it keeps the copy.
 The source may be in use. Writes to it after the start of the copy are not copied, so stop the service for the last copy.
@@ -11,19 +11,9 @@ The source may be in use. Writes to it after the start of the copy are not copie
   --to             default DATABASE_URL if it names PostgreSQL
   --help           this text`
 
-/** Accepted spellings of the one direction. */
-const directions = ['sqlite-to-postgres', 'sqlite→postgres', 'sqlite->postgres']
+const config = { options: { from: { type: 'string' }, to: { type: 'string' } } } as const
 
-const config = {
-  allowPositionals: true,
-  options: { from: { type: 'string' }, to: { type: 'string' } },
-} as const
-
-process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
-  const [direction, ...more] = positionals
-  if (more.length > 0 || (direction !== undefined && !directions.includes(direction))) {
-    throw new UsageError(`The only direction is ${directions[0]}; try --help.`)
-  }
+export const command = defineCommand(help, config, async ({ values }) => {
   const isPostgres = /^\s*postgres(ql)?:/i.test(process.env.DATABASE_URL ?? '')
   if (values.to === undefined && !isPostgres) {
     throw new UsageError('Name the target with --to postgres://…; try --help.')

@@ -1,28 +1,7 @@
 import { hostname, userInfo } from 'node:os'
-import type { ParseArgsConfig } from 'node:util'
-import { ConfigError } from '../config/env.js'
 import { type DatabaseUrl, parseDatabaseUrl } from '../config/setting-types.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
-import { ArchiveError, CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
-import { type Arguments, loadEnvFile, print, runTool, UsageError } from './command-line.js'
-
-/** A command that cannot be carried out, in one sentence with the reason and the remedy. */
-export class CommandError extends Error {
-  override name = 'CommandError'
-}
-
-/** Runs a command of the operator as `runTool` does, with the settings that the service reads, from `.env` too. */
-export function runCommand<const Config extends ParseArgsConfig>(
-  help: string,
-  config: Config,
-  run: (given: Arguments<Config>) => Promise<unknown>,
-): Promise<number> {
-  const runWithSettings = (given: Arguments<Config>) => {
-    loadEnvFile()
-    return run(given)
-  }
-  return runTool(help, config, runWithSettings, explain)
-}
+import { print, UsageError } from './command-line.js'
 
 /** Returns the name under which the audit trail keeps what a command does: `ARCUS_OPERATOR`, or user and machine. */
 export function operatorName(): string {
@@ -37,23 +16,6 @@ function userName(): string {
   } catch {
     return String(process.getuid?.() ?? 'unknown')
   }
-}
-
-/** Returns one sentence for a problem that the operator can mend, and the whole error for a bug. */
-export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const written = [UsageError, CommandError, ConfigError, CopyError, ArchiveError]
-  if (written.some((type) => error instanceof type)) return error.message
-  const code = 'code' in error ? String(error.code) : ''
-  if (
-    error instanceof MigrationError ||
-    error instanceof StoreUnavailableError ||
-    code.startsWith('SQLITE_')
-  ) {
-    return `The database cannot be used: ${error.message}.`
-  }
-  if (/^E[A-Z]+$/.test(code)) return `${error.message}.`
-  return error.stack ?? error.message
 }
 
 /** The database of settings that name none. */

@@ -10,7 +10,7 @@ import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch'
 import { type Address, formatUnits } from 'viem'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, nativeBalance, usdcBalance } from '../devnet/fixtures.js'
-import { parseHttpUrl, print, printError, runTool } from './command-line.js'
+import { CommandError, defineCommand, parseHttpUrl, print, printError } from './command-line.js'
 
 const help = `npm run pay [-- [URL] [OPTIONS]]
 
@@ -36,17 +36,15 @@ const config = {
   },
 } as const
 
-process.exitCode = await runTool(help, config, async ({ values, positionals }) => {
+export const command = defineCommand(help, config, async ({ values, positionals }) => {
   const url = parseHttpUrl('The URL', positionals[0] ?? 'http://localhost:4022/quote')
   const rpcUrl = parseHttpUrl('--rpc', values.rpc)
   return values.print ? print(await signRequest(url)) : pay(url, rpcUrl)
 })
-// Connections that are kept alive must not keep the terminal busy.
-process.exit()
 
 async function pay(url: string, rpcUrl: string): Promise<number> {
   const before = await readBalances(rpcUrl).catch(() => {
-    throw new Error(
+    throw new CommandError(
       `No devnet answers at ${rpcUrl}: start it with \`npm run dev\` in another terminal.`,
     )
   })
@@ -72,7 +70,7 @@ async function signRequest(url: string): Promise<string> {
   const response = await fetch(url).catch(cannotBePaid(url))
   const header = response.headers.get('payment-required')
   if (header === null) {
-    throw new Error(`${url} asks for no payment: it answers ${response.status}.`)
+    throw new CommandError(`${url} asks for no payment: it answers ${response.status}.`)
   }
   const paymentPayload = await officialClient()
     .createPaymentPayload(decodePaymentRequiredHeader(header))
@@ -83,7 +81,7 @@ async function signRequest(url: string): Promise<string> {
 
 function cannotBePaid(url: string): (error: unknown) => never {
   return (error) => {
-    throw new Error(`${url} could not be paid: ${reasonOf(error)}.`)
+    throw new CommandError(`${url} could not be paid: ${reasonOf(error)}.`)
   }
 }
 

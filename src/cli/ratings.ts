@@ -1,60 +1,45 @@
 import { cleanText } from 'arcus-client/text'
 import type { KeptRating } from '../store/ratings.js'
-import { print, UsageError } from './command-line.js'
+import { CommandError } from './command-line.js'
 import { parseReason } from './merchants/commands.js'
-import {
-  getMerchant,
-  type OperatorStores,
-  record,
-  withStores,
-} from './merchants/operator-stores.js'
-import { CommandError, runCommand } from './operator-command.js'
+import { getMerchant, type OperatorStores, record } from './merchants/operator-stores.js'
+import { answering, defineSubcommands } from './merchants/subcommands.js'
 
 /** Ratings of one endpoint that are listed. */
 const LISTED = 100
 
-const help = `Hides ratings that are an insult, an advertisement or worse. The reason is public. A running service shows it at once.
+const help = `arcus ratings COMMAND
 
-  npm run ratings -- list MERCHANT             the newest 100 of each of its endpoints
-  npm run ratings -- show ID
-  npm run ratings -- hide ID --reason "why"
-  npm run ratings -- unhide ID
+Hides ratings that are an insult, an advertisement or worse. The reason is public. A running service shows it at once.
 
-Settings are read as the service reads them, from .env too. npm run audit shows who hid what. A blocked payer
-(npm run blocks) rates nothing more.`
+  list MERCHANT             the newest 100 of each of its endpoints
+  show ID
+  hide ID --reason "why"
+  unhide ID
+  --help                    this text
 
-const config = { allowPositionals: true, options: { reason: { type: 'string' } } } as const
+A blocked payer ("arcus merchants block") rates nothing more.`
 
-process.exitCode = await runCommand(help, config, async ({ positionals, values }) => {
-  const [verb, id, ...more] = positionals
-  if (verb === undefined) return print(help)
-  if (id === undefined || more.length > 0) throw new UsageError(`Name one ID.\n\n${help}`)
-  print(await withStores((stores) => run(stores, verb, id, values.reason)))
+export const command = defineSubcommands(help, {
+  list: answering(1, (stores, [merchant = '']) => list(stores, merchant)),
+  show: answering(1, async (stores, [id = '']) => describe(await getRating(stores, id))),
+  hide: answering(1, (stores, [id = ''], { reason }) => hide(stores, id, reason), ['reason']),
+  unhide: answering(1, (stores, [id = '']) => unhide(stores, id)),
 })
 
-async function run(
-  stores: OperatorStores,
-  verb: string,
-  id: string,
-  reason: string | undefined,
-): Promise<string> {
-  const { ratings } = stores
-  if (verb === 'list') return list(stores, id)
-  if (verb === 'show') return describe(await getRating(stores, id))
-  if (verb === 'hide') {
-    const hiddenReason = parseReason(reason)
-    await getRating(stores, id)
-    await record(stores, 'hide rating', id, hiddenReason)
-    await ratings.setHidden(id, hiddenReason)
-    return `${id} is hidden`
-  }
-  if (verb === 'unhide') {
-    await getRating(stores, id)
-    await record(stores, 'unhide rating', id)
-    await ratings.setHidden(id, null)
-    return `${id} is shown again`
-  }
-  throw new UsageError(`There is no command ${JSON.stringify(verb)}.\n\n${help}`)
+async function hide(stores: OperatorStores, id: string, reason: string | undefined) {
+  const hiddenReason = parseReason(reason)
+  await getRating(stores, id)
+  await record(stores, 'hide rating', id, hiddenReason)
+  await stores.ratings.setHidden(id, hiddenReason)
+  return `${id} is hidden`
+}
+
+async function unhide(stores: OperatorStores, id: string): Promise<string> {
+  await getRating(stores, id)
+  await record(stores, 'unhide rating', id)
+  await stores.ratings.setHidden(id, null)
+  return `${id} is shown again`
 }
 
 async function list(stores: OperatorStores, merchantId: string): Promise<string> {

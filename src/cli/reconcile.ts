@@ -18,12 +18,18 @@ import { openSigners } from '../relayer/signers.js'
 import { openStores } from '../store/open-stores.js'
 import type { Stores } from '../store/stores.js'
 import { createKeccak256 } from '../x402/keccak.js'
-import { type Arguments, print, printError, UsageError } from './command-line.js'
+import {
+  type Arguments,
+  CommandError,
+  defineCommand,
+  print,
+  printError,
+  UsageError,
+} from './command-line.js'
 import { record, requireDatabase } from './merchants/operator-stores.js'
-import { CommandError, runCommand } from './operator-command.js'
 
-const help = `npm run reconcile -- --since TIME [--write]
-npm run reconcile -- --from-block N [--to-block N] [--network eip155:5042] [--write]
+const help = `arcus reconcile --since TIME [--write]
+arcus reconcile --from-block N [--to-block N] [--network eip155:5042] [--write]
 
 Compares the journal with the payments that the relayer wallets brought on chain, and prints every payment whose row is
 missing, says "failed", is open, or differs. Without --write it changes no payment.
@@ -50,7 +56,7 @@ const parameters = {
   },
 } as const
 
-process.exitCode = await runCommand(help, parameters, async ({ values }) => {
+export const command = defineCommand(help, parameters, async ({ values }) => {
   const options = readOptions(values)
   const { config, secrets } = readSettings(process.env)
   const places = config.networks.filter(

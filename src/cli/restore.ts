@@ -1,16 +1,10 @@
 import { restore } from '../store/copy/snapshot.js'
 import { markRestored } from '../store/postgres/deliveries.js'
-import { print } from './command-line.js'
-import {
-  operatorName,
-  printSnapshot,
-  readDatabase,
-  readSnapshot,
-  runCommand,
-} from './operator-command.js'
+import { defineCommand, print } from './command-line.js'
+import { operatorName, printSnapshot, readDatabase, readSnapshot } from './operator-command.js'
 
-const help = `npm run restore -- FILE [--to sqlite:PATH]
-npm run restore -- [--to postgres://USER:PASSWORD@HOST:PORT/NAME]
+const help = `arcus restore FILE [--to sqlite:PATH]
+arcus restore [--to postgres://USER:PASSWORD@HOST:PORT/NAME]
 
 With SQLite: checks a backup and copies it to the place of the database. It never writes over an existing database. With
 PostgreSQL: run it without FILE, once, after pg_restore and before the first start. Either way, payments whose success had
@@ -23,7 +17,7 @@ PostgreSQL has its own tools: pg_restore --dbname="$DATABASE_URL" FILE, into an 
 
 const config = { allowPositionals: true, options: { to: { type: 'string' } } } as const
 
-process.exitCode = await runCommand(help, config, async ({ values, positionals }) => {
+export const command = defineCommand(help, config, async ({ values, positionals }) => {
   const database = readDatabase(values.to, '--to')
   if (database.kind === 'postgres' && positionals.length === 0) {
     const marked = await markRestored(database.url, operatorName())

@@ -1,12 +1,17 @@
 import type { EventEmitter } from 'node:events'
-import { isRunByNpm, loadEnvFile, watchNpm } from './command-line.js'
+import { defineCommand, isRunByNpm, watchNpm } from './command-line.js'
 
-if (isRunByNpm('cli/serve')) {
-  watchNpm(() => {
-    // While nothing listens for it, nothing is open that must be closed in order.
-    const isHeard = (process as EventEmitter).emit('orphaned')
-    if (!isHeard) process.kill(process.pid, 'SIGTERM')
-  })
+const help = `arcus serve
+
+Runs the service with the settings of the environment, and of .env if there is one. .env.example explains each of them.`
+
+export const command = defineCommand(help, {}, async () => {
+  if (isRunByNpm()) watchNpm(endOrphan)
+  await import('../main.js')
+})
+
+function endOrphan(): void {
+  // While nothing listens for it, nothing is open that must be closed in order.
+  const isHeard = (process as EventEmitter).emit('orphaned')
+  if (!isHeard) process.kill(process.pid, 'SIGTERM')
 }
-loadEnvFile()
-await import('../main.js')

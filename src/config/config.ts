@@ -3,10 +3,16 @@ import type { Address } from 'viem'
 import type { NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { concealing } from './concealed.js'
-import { ConfigError, type Env, findMisspellings, isHosting, readEnv } from './env.js'
+import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
 import type { DatabaseUrl, MinAmount, TrustProxy } from './setting-types.js'
-import { DEFAULT_ASSET, type Settings, settings } from './settings.js'
+import {
+  DEFAULT_ASSET,
+  IDENTITY_REGISTRY,
+  REPUTATION_REGISTRY,
+  type Settings,
+  settings,
+} from './settings.js'
 
 export type LogLevel = Settings['LOG_LEVEL']
 
@@ -47,13 +53,12 @@ export interface Config {
   readonly failedGasBudget: NativeAmount
   /** Gas all accounts together may burn a day in transactions that settle nothing. */
   readonly wastedGasLimit: NativeAmount
-  readonly maxBatch: number
   /** The wallets that may call the multicall of `upto`; `undefined` for the relayers. */
   readonly multicallWallets: readonly Address[] | undefined
   readonly settleWaitSeconds: number
   /** Seconds of serving between SIGTERM, when `/ready` turns to 503, and the end of listening. */
   readonly drainDelaySeconds: number
-  /** A `max` of 0 turns the limit off. */
+  /** Requests of an address within a window; a `max` of 0 turns the limit off. */
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
@@ -68,13 +73,10 @@ export interface Config {
   readonly archive: ArchiveConfig | undefined
   /** New owners accepted from one block of addresses; 0 is no limit. */
   readonly newOwnersPerHour: number
-  /** With less free disk only payments are stored; 0 turns this off. */
-  readonly minFreeDiskBytes: number
-  readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
-  /** `undefined` when no traces are sent. */
-  readonly tracing: TracingConfig | undefined
+  /** The collector of traces; `undefined` when none are sent. It may hold a key: never logged, never answered. */
+  readonly tracing: { readonly endpoint: string } | undefined
   /** Whether the chain is a local one that only poses as the network. */
   readonly devnet: boolean
   /** Remarks for the operator that do not keep the service from starting. */
@@ -93,13 +95,12 @@ export function readConfig(source: NodeJS.ProcessEnv): Config {
   if (problems.length > 0) throw new ConfigError(problems)
   const warnings = [
     ...findMisspellings(source),
-    ...aliasRemarks(env),
     ...settingWarnings(parsed.data.MAX_FEE_PER_GAS_GWEI, parsed.data.TRUST_PROXY),
   ]
-  return toConfig(parsed.data, warnings)
+  return toConfig(parsed.data, env, warnings)
 }
 
-function toConfig(set: Settings, warnings: string[]): Config {
+function toConfig(set: Settings, env: Env, warnings: string[]): Config {
   const localUrl = `http://localhost:${set.PORT}`
   return Object.freeze({
     host: set.HOST,
@@ -112,31 +113,28 @@ function toConfig(set: Settings, warnings: string[]): Config {
       ...networkConfig('eip155:5042002', set, 'TESTNET'),
     ]),
     buybackAddress: set.BUYBACK_ADDRESS,
-    hosted: hostedConfig(set),
+    hosted: hostedConfig(set, env),
     minAmount: set.MIN_AMOUNT,
     maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
     dailyGasLimit: set.DAILY_GAS_LIMIT_USD,
     failedGasBudget: set.FAILED_GAS_BUDGET_USD,
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
-    maxBatch: set.MAX_BATCH,
     multicallWallets: set.RELAYER_MULTICALL_WALLETS,
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
     rateLimit: Object.freeze({
       max: set.RATE_LIMIT_MAX,
-      windowSeconds: set.RATE_LIMIT_WINDOW_SECONDS,
+      windowSeconds: RATE_LIMIT_WINDOW_SECONDS,
     }),
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     tryIt: set.TRY_IT,
-    identityRegistry: set.IDENTITY_REGISTRY,
-    reputationRegistry: set.REPUTATION_REGISTRY,
+    identityRegistry: IDENTITY_REGISTRY,
+    reputationRegistry: REPUTATION_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     archive: archiveConfig(set),
     newOwnersPerHour: set.NEW_OWNERS_PER_HOUR,
-    minFreeDiskBytes: set.MIN_FREE_DISK_MB * 2 ** 20,
-    bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
     tracing: tracingConfig(set),
@@ -145,22 +143,8 @@ function toConfig(set: Settings, warnings: string[]): Config {
   })
 }
 
-/** The collector of traces, to which OTLP/HTTP is spoken. */
-export interface TracingConfig {
-  /** Endpoint and headers may hold keys: never logged, never answered. */
-  readonly endpoint: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly serviceName: string
-  /** The share of the traces that begin here, 0 to 1. */
-  readonly sampleRatio: number
-}
-
-function tracingConfig(set: Settings): TracingConfig | undefined {
-  const endpoint = set.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (endpoint === undefined) return undefined
-  const hidden = { endpoint, headers: set.OTEL_EXPORTER_OTLP_HEADERS }
-  const shown = { serviceName: set.OTEL_SERVICE_NAME, sampleRatio: set.OTEL_TRACES_SAMPLER_ARG }
-  return concealing(shown, hidden)
+function tracingConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Settings): Config['tracing'] {
+  return endpoint === undefined ? undefined : concealing({}, { endpoint })
 }
 
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
@@ -208,10 +192,10 @@ function networkConfig(
   if (rpcUrls === undefined) return []
   const { chainId, explorerUrl, publicRpcUrl } = networks[network]
   const assets = Object.freeze([
-    ...(set[`${group}_ASSETS`] ?? [set[`${group}_ASSET`] ?? DEFAULT_ASSET]),
+    ...(set[`${group}_ASSETS`] ?? [DEFAULT_ASSET]),
   ]) as NetworkConfig['assets']
-  // A copy that is not concealed: wallets are given this list.
-  const publicRpcUrls = Object.freeze([...(set[`${group}_PUBLIC_RPC_URLS`] ?? [publicRpcUrl])])
+  // Wallets are given this list, so it holds no node of the settings but that of the local chain.
+  const publicRpcUrls = Object.freeze(set.DEVNET ? [...rpcUrls] : [publicRpcUrl])
   const explorer = set.DEVNET ? undefined : explorerUrl
   return [
     Object.freeze({ network, chainId, rpcUrls, assets, publicRpcUrls, explorerUrl: explorer }),
@@ -228,11 +212,8 @@ function groupProblems(env: Env): string[] {
     )
   }
   for (const group of ['MAINNET', 'TESTNET'] as const) {
-    problems.push(...assetProblems(env, group))
-    for (const name of [`${group}_ASSETS`, `${group}_ASSET`, `${group}_PUBLIC_RPC_URLS`] as const) {
-      if (env[name] === undefined || env[`${group}_RPC_URLS`] !== undefined) continue
-      problems.push(`${name} is set but ${group}_RPC_URLS is not: set both, or neither.`)
-    }
+    if (env[`${group}_ASSETS`] === undefined || env[`${group}_RPC_URLS`] !== undefined) continue
+    problems.push(`${group}_ASSETS is set but ${group}_RPC_URLS is not: set both, or neither.`)
   }
   if (
     env.NODE_ENV === 'production' &&
@@ -249,21 +230,6 @@ function groupProblems(env: Env): string[] {
   return problems
 }
 
-/** Finds an old single name that says something else than the list. */
-function assetProblems(env: Env, group: 'MAINNET' | 'TESTNET'): string[] {
-  const [list, single] = [env[`${group}_ASSETS`], env[`${group}_ASSET`]]
-  if (list === undefined || single === undefined) return []
-  if (list.toLowerCase() === single.toLowerCase()) return []
-  return [`${group}_ASSETS and ${group}_ASSET are both set and differ: keep ${group}_ASSETS.`]
-}
-
-/** Says which old names are read. */
-function aliasRemarks(env: Env): string[] {
-  return (['MAINNET', 'TESTNET'] as const)
-    .filter((group) => env[`${group}_ASSET`] !== undefined)
-    .map((group) => `${group}_ASSET is the old name of ${group}_ASSETS and still works: rename it.`)
-}
-
 /** The endpoints that the operator sells in the same process. */
 export interface HostedConfig {
   /** The recipient: the buyback wallet. */
@@ -272,41 +238,22 @@ export interface HostedConfig {
   readonly claimSeconds: number
 }
 
-function hostedConfig(set: Settings): HostedConfig | undefined {
+function hostedConfig(set: Settings, { HOSTED_PRIVATE_KEY }: Env): HostedConfig | undefined {
   const payTo = set.BUYBACK_ADDRESS
-  if (!set.HOSTED_ENDPOINTS || payTo === undefined) return undefined
+  if (HOSTED_PRIVATE_KEY === undefined || payTo === undefined) return undefined
   return Object.freeze({ payTo, claimSeconds: set.HOSTED_CLAIM_SECONDS })
 }
 
-/** Finds settings of hosted endpoints that must be set together. `readSecrets` reads the key itself. */
+/** Finds hosted endpoints that nobody is paid for. `readSecrets` reads the key itself. */
 function hostedProblems(env: Env): string[] {
-  if (!isHosting(env)) return forgottenSwitch(env)
-  const problems: string[] = []
-  if (env.BUYBACK_ADDRESS === undefined) {
-    problems.push(
-      'HOSTED_ENDPOINTS is true but BUYBACK_ADDRESS is not set: hosted endpoints are paid at the buyback wallet.',
-    )
-  }
-  if (env.HOSTED_PRIVATE_KEY === undefined) {
-    problems.push(
-      'HOSTED_ENDPOINTS is true but HOSTED_PRIVATE_KEY is not set: the key that signs claims and pays back what ' +
-        'metered calls did not use.',
-    )
-  }
-  return problems
+  if (env.HOSTED_PRIVATE_KEY === undefined || env.BUYBACK_ADDRESS !== undefined) return []
+  return [
+    'HOSTED_PRIVATE_KEY is set but BUYBACK_ADDRESS is not: hosted endpoints are paid at the buyback wallet.',
+  ]
 }
 
-/** Finds settings that have no effect because the switch is unset. With `false` the endpoints are off on purpose. */
-function forgottenSwitch(env: Env): string[] {
-  if (env.HOSTED_ENDPOINTS !== undefined) return []
-  return (['HOSTED_PRIVATE_KEY', 'HOSTED_CLAIM_SECONDS'] as const)
-    .filter((name) => env[name] !== undefined)
-    .map(
-      (name) =>
-        `${name} is set but HOSTED_ENDPOINTS is not: set it to true, or to false to leave them off.`,
-    )
-}
-
+/** A minute: long enough that a burst of a page is no fault, short enough that nobody waits long. */
+const RATE_LIMIT_WINDOW_SECONDS = 60
 const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
 
 /** Warns of settings that are valid and will not do what the operator wants. */

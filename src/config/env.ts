@@ -33,11 +33,6 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   return env
 }
 
-/** Tells whether endpoints are hosted. */
-export function isHosting(env: Env): boolean {
-  return ['true', '1'].includes(env.HOSTED_ENDPOINTS ?? '')
-}
-
 /** Lists every problem of the settings, each a sentence that names the variable and says how to mend it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

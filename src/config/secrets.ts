@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem'
 import { addressProblem } from '../x402/address.js'
 import { parseUrl } from '../x402/parse-url.js'
 import { concealed, concealing } from './concealed.js'
-import { ConfigError, type Env, isHosting, readEnv } from './env.js'
+import { ConfigError, type Env, readEnv } from './env.js'
 
 /** Order of the secp256k1 group: a private key is at least 1 and below it (SEC 2, section 2.4.1). */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -113,9 +113,13 @@ function readHostedKey(
   relayers: ReadonlyMap<Hex, string>,
   problems: string[],
 ): Hex | undefined {
-  const text = isHosting(env) ? env.HOSTED_PRIVATE_KEY : undefined
   const rule = 'a relayer may not pay, so it could refund nobody'
-  return readLoneKey('HOSTED_PRIVATE_KEY', text, { others: relayers, rule }, problems)
+  return readLoneKey(
+    'HOSTED_PRIVATE_KEY',
+    env.HOSTED_PRIVATE_KEY,
+    { others: relayers, rule },
+    problems,
+  )
 }
 
 /** Reads the key of attestations, which no wallet may share: a leak of one must not be a leak of both. */
@@ -257,7 +261,7 @@ function isInRange(key: Hex): boolean {
   return value > 0n && value < CURVE_ORDER
 }
 
-/** Reads the keys of the two wallets of `npm run canary`. Throws one `ConfigError` that repeats no value. */
+/** Reads the keys of the two wallets of `arcus canary`. Throws one `ConfigError` that repeats no value. */
 export function readCanaryKeys(source: NodeJS.ProcessEnv): readonly [Hex, Hex] {
   const written = (readEnv(source).CANARY_PRIVATE_KEYS ?? '').split(',')
   const [first, second, ...more] = written.map((text) => parsePrivateKey(text.trim()))

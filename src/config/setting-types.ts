@@ -153,29 +153,6 @@ export const httpUrl = () =>
     return z.NEVER
   })
 
-/** Takes headers as OpenTelemetry writes them: `name=value,name=value`, percent-encoded. A complaint repeats nothing. */
-export const otlpHeaders = () =>
-  z.string().transform((text, context): Readonly<Record<string, string>> => {
-    const pairs = text.split(',').map((pair) => /^\s*([\w-]+)\s*=\s*(\S*)\s*$/.exec(pair))
-    try {
-      if (pairs.every((pair) => pair !== null)) {
-        return Object.fromEntries(
-          pairs.map(([, name = '', value = '']) => [name.toLowerCase(), decodeURIComponent(value)]),
-        )
-      }
-    } catch {
-      // A percent sign without two digits is a mistake like any other.
-    }
-    context.addIssue({ code: 'custom', message: 'must be written NAME=VALUE,NAME=VALUE' })
-    return z.NEVER
-  })
-
-/** Takes a share from 0 to 1. */
-export const share = () =>
-  setting('must be a number from 0 to 1, such as 0.1', (text) =>
-    /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(text) ? Number(text) : undefined,
-  )
-
 function setting<T>(expected: string, parse: (text: string) => T | undefined) {
   return z.string().transform((text, context): T => {
     const value = parse(text)

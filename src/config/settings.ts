@@ -12,18 +12,15 @@ import {
   oneOf,
   origin,
   originList,
-  otlpHeaders,
-  share,
   trustProxy,
   urlList,
 } from './setting-types.js'
 
 /** USDC at its genesis address on both Arc networks. */
 export const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
-/** The ERC-8004 identity registry, at the same address on all mainnets. */
-const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
-/** ERC-8004, at its address on all mainnets. */
-const DEFAULT_REPUTATION_REGISTRY: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
+/** The registries of ERC-8004, which are at the same addresses on all mainnets. */
+export const IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+export const REPUTATION_REGISTRY: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
 /** A dollar: twenty accounts with code can burn this much by deceiving the simulation. */
@@ -43,14 +40,9 @@ export const settings = z.object({
   DATABASE_POOL_SIZE: integer(2, 500).default(10),
   MAINNET_RPC_URLS: urlList().optional(),
   MAINNET_ASSETS: addressList().optional(),
-  MAINNET_ASSET: address().optional(),
-  MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
   TESTNET_RPC_URLS: urlList().optional(),
   TESTNET_ASSETS: addressList().optional(),
-  TESTNET_ASSET: address().optional(),
-  TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
   BUYBACK_ADDRESS: address().optional(),
-  HOSTED_ENDPOINTS: boolean().default(false),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
   RELAYER_MULTICALL_WALLETS: addressList().optional(),
   MIN_AMOUNT: minAmount().default({ least: 1n, bySymbol: {} }),
@@ -58,29 +50,20 @@ export const settings = z.object({
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
   FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
   WASTED_GAS_LIMIT_USD: decimal(18, '1').default(DEFAULT_WASTED_GAS_LIMIT),
-  MAX_BATCH: integer(1, 100).default(50),
   SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
   DRAIN_DELAY_SECONDS: integer(0, 300).default(0),
   RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),
-  RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60),
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
   TRY_IT: boolean().default(true),
-  IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
-  REPUTATION_REGISTRY: address().default(DEFAULT_REPUTATION_REGISTRY),
   MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   JOURNAL_RETENTION_DAYS: integer(1, 3_650).optional(),
   ARCHIVE_FOLDER: z.string().optional(),
   NEW_OWNERS_PER_HOUR: integer(0, 1_000_000).default(30),
-  MIN_FREE_DISK_MB: integer(0, 1_000_000).default(256),
-  BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders().default({}),
-  OTEL_SERVICE_NAME: z.string().max(64).default('arcus'),
-  OTEL_TRACES_SAMPLER_ARG: share().default(0.1),
   DEVNET: boolean().default(false),
 })
 

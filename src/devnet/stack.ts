@@ -207,13 +207,11 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     LOG_LEVEL: 'warn',
     // APIs on this machine may be listed, such as the sample API.
     PROBE_ALLOW_PRIVATE_HOSTS: 'true',
-    HOSTED_ENDPOINTS: 'true',
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
     HOSTED_CLAIM_SECONDS: '10',
     // A blank value hides the setting of a `.env` that is meant for production.
     TESTNET_RPC_URLS: '',
-    MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,
     DEVNET: 'true',
     MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
     ...options.env,
@@ -265,7 +263,8 @@ export type DashboardBuild =
 /** Builds the console when it was never built or its sources are newer, which takes some seconds. Never rejects. */
 export async function buildDashboard(): Promise<DashboardBuild> {
   if (isFresh()) return { state: 'fresh' }
-  const { code, output } = await run('npm', ['run', '--silent', 'build:dashboard'])
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+  const { code, output } = await run(process.execPath, [vite, 'build', '--logLevel', 'warn'])
   if (code === 0) return { state: 'built' }
   return { state: 'failed', complaint: output.trim().split('\n').slice(-5).join('\n') }
 }

@@ -122,7 +122,11 @@ export async function checkRegistry(
   const name = `identity registry ${network}`
   const version = await readRegistryVersion(rpc, registry).catch(() => undefined)
   return version === undefined
-    ? warn(name, 'there is none at its address', 'Correct IDENTITY_REGISTRY.')
+    ? warn(
+        name,
+        'there is none at its address',
+        'Listings have no identity until it is there; payments are not affected.',
+      )
     : ok(name, `ERC-8004, version ${version}`)
 }
 

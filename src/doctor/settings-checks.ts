@@ -248,7 +248,7 @@ function checkFile({ state, version, wantedVersion, problem }: DatabaseInspectio
     return warn(
       name,
       `its schema has version ${version}; the next start brings it to ${wantedVersion}`,
-      'Back it up first: npm run backup -- FILE, or pg_dump.',
+      'Back it up first: npm run arcus -- backup FILE, or pg_dump.',
     )
   }
   return ok(name, `writable, schema version ${version}`)

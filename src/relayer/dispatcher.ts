@@ -92,12 +92,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (free.length === 0) return undefined
     const isWithinBudget = budgets.mayGo()
     const hasRoom = shares()
+    const next = queue.next()
     for (const lane of free) {
       const isWithinShare = hasRoom(lane)
       // Every rule about which job may leave the queue is here.
       const mayGo: MayGo = (entry, taken) =>
         maySend(lane, entry) && isWithinShare(entry, taken) && isWithinBudget(entry, taken)
-      const ready = queue.entries().filter((entry) => mayGo(entry, []))
+      const ready = next.filter((entry) => mayGo(entry, []))
       if (ready.length === 0 || isGathering(lane, ready)) continue
       const mayLead = (entry: TrackedJob) => !(sentSingle.has(lane) && isAlone(entry))
       const batch = queue.take(maxMembers, mayGo, mayLead)

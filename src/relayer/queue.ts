@@ -28,6 +28,8 @@ export interface JobQueue {
   isInHand(entry: TrackedJob): boolean
   /** Returns whether the job waits, rests or is in hand. */
   has(entry: TrackedJob): boolean
+  /** Returns the jobs that may be taken next, in the order of the turns: the first ones of each payer. */
+  next(): readonly TrackedJob[]
   /** Returns the jobs that wait, in the order of the turns. */
   entries(): readonly TrackedJob[]
   length(): number
@@ -36,6 +38,9 @@ export interface JobQueue {
   /** Sets what `dispatch` runs: the dispatcher, which is made after everything that adds jobs. */
   onDispatch(run: () => void): void
 }
+
+/** The jobs of a payer that are looked at for one transaction: a crowd of thousands costs no more to pass by. */
+const LOOK_AHEAD = 200
 
 /** After trouble before the signature the next try waits this long. */
 export const RETRY_MS = 200
@@ -46,6 +51,13 @@ export type MayGo = (entry: TrackedJob, taken: readonly TrackedJob[]) => boolean
 /** Returns whether a job takes a transaction of its own. */
 export function isAlone(entry: Pick<TrackedJob, 'isAlone' | 'isSingle'>): boolean {
   return entry.isAlone || entry.isSingle === true
+}
+
+function firstOf(jobs: ReadonlySet<TrackedJob>, most: number): TrackedJob[] {
+  if (jobs.size <= most) return [...jobs]
+  const found: TrackedJob[] = []
+  for (const entry of jobs) if (found.push(entry) >= most) break
+  return found
 }
 
 export function createJobQueue(): JobQueue {
@@ -59,17 +71,18 @@ export function createJobQueue(): JobQueue {
   const isWaiting = (entry: TrackedJob) => waiting.get(entry.payer)?.has(entry) ?? false
   const has = (entry: TrackedJob) => inHand.has(entry) || resting.has(entry) || isWaiting(entry)
 
-  function entries(): TrackedJob[] {
-    const inTurn: TrackedJob[] = []
-    let left = [...waiting.values()].map((jobs) => jobs.values())
-    while (left.length > 0) {
-      left = left.filter((jobs) => {
-        const { value, done } = jobs.next()
-        if (!done) inTurn.push(value)
-        return !done
-      })
+  /** Returns the jobs in the order of the turns, at most so many of each payer. */
+  function inTurn(most: number): TrackedJob[] {
+    const lines = [...waiting.values()].map((jobs) => firstOf(jobs, most))
+    const rounds = lines.reduce((longest, line) => Math.max(longest, line.length), 0)
+    const found: TrackedJob[] = []
+    for (let i = 0; i < rounds; i++) {
+      for (const line of lines) {
+        const entry = line[i]
+        if (entry !== undefined) found.push(entry)
+      }
     }
-    return inTurn
+    return found
   }
 
   function takeOut(entry: TrackedJob): boolean {
@@ -115,13 +128,13 @@ export function createJobQueue(): JobQueue {
   return {
     add,
     take(maxMembers, mayGo = () => true, mayLead = () => true) {
-      const inTurn = entries()
-      const first = inTurn.find((entry) => mayLead(entry) && mayGo(entry, []))
-      const head = first ?? inTurn.find((entry) => mayGo(entry, []))
+      const next = inTurn(LOOK_AHEAD)
+      const first = next.find((entry) => mayLead(entry) && mayGo(entry, []))
+      const head = first ?? next.find((entry) => mayGo(entry, []))
       if (head === undefined) return []
       const taken = [head]
       const room = isAlone(head) ? 1 : maxMembers(head)
-      for (const entry of inTurn) {
+      for (const entry of next) {
         if (taken.length >= room) break
         const mayShare = !isAlone(entry) && entry.through === head.through
         if (entry !== head && mayShare && mayGo(entry, taken)) taken.push(entry)
@@ -138,7 +151,8 @@ export function createJobQueue(): JobQueue {
     letGo: (entry) => void inHand.delete(entry),
     isInHand: (entry) => inHand.has(entry),
     has,
-    entries,
+    next: () => inTurn(LOOK_AHEAD),
+    entries: () => inTurn(Number.POSITIVE_INFINITY),
     length: () => count,
     dispatch: () => dispatch(),
     onDispatch(run) {

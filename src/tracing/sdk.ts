@@ -5,11 +5,8 @@ import type { TracingOptions } from './tracing.js'
 interface SdkOptions {
   /** The collector, to which `/v1/traces` is added. */
   endpoint: string
-  headers: Readonly<Record<string, string>>
-  /** Attributes of the process that all its spans share. */
+  /** Attributes of the process that all its spans share, besides those that OpenTelemetry reads from the environment. */
   resource: Readonly<Record<string, string>>
-  /** The share of the traces that begin here, 0 to 1. */
-  sampleRatio: number
   /** Called with how many spans the collector took, or did not. */
   onOutcome?: (outcome: 'exported' | 'dropped', spans: number) => void
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
@@ -20,12 +17,18 @@ const MAX_WAITING = 8_192
 /** The serialization of one batch takes a millisecond or two, during which the event loop does nothing else. */
 const MAX_BATCH = 256
 const EVERY_MS = 1_000
+/** Following every trace costs a sixth of the speed. */
+const SAMPLED_SHARE = 0.1
 const TIMEOUT_MS = 5_000
 const CLOSE_MS = 2_000
 
-/** Loads OpenTelemetry's SDK, which is a chunk of its own in the bundle: a service without a collector never reads it. */
+/**
+ * Loads OpenTelemetry's SDK, which reads its own variables: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`,
+ * `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER_ARG`. It is a chunk of its own in the bundle: a service without a
+ * collector never reads it.
+ */
 export async function openSdk(options: SdkOptions) {
-  const { endpoint, headers, resource, sampleRatio } = options
+  const { endpoint, resource } = options
   const [sdk, otlp, resources, core] = await Promise.all([
     import('@opentelemetry/sdk-trace-base'),
     import('@opentelemetry/exporter-trace-otlp-http'),
@@ -33,11 +36,16 @@ export async function openSdk(options: SdkOptions) {
     import('@opentelemetry/core'),
   ])
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
-  const exporter = new otlp.OTLPTraceExporter({ url, headers, timeoutMillis: TIMEOUT_MS })
-  const ratio = new sdk.TraceIdRatioBasedSampler(sampleRatio)
+  const exporter = new otlp.OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS })
+  const ratio = new sdk.TraceIdRatioBasedSampler(
+    core.getNumberFromEnv('OTEL_TRACES_SAMPLER_ARG') ?? SAMPLED_SHARE,
+  )
   const ofRequests = new sdk.ParentBasedSampler({ root: ratio })
   const provider = new sdk.BasicTracerProvider({
-    resource: resources.resourceFromAttributes(resource),
+    // What the operator sets in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES takes precedence.
+    resource: resources
+      .resourceFromAttributes(resource)
+      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     sampler: {
       // Spans other than those of requests are only begun for requests that are sampled.
       shouldSample: (...about) =>

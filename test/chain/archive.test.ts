@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { listArchive } from '../../src/store/archive.js'
+import { listArchive, readArchive } from '../../src/store/archive.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { anAttestationKey } from '../support/an-attestation.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
 
 const used = reasons.nonceAlreadyUsed.code
 const TEN_DAYS_MS = 10 * 86_400_000
@@ -37,20 +34,7 @@ function age(database: Sqlite.Database): void {
   database.exec(`UPDATE attempts SET created_at = created_at - ${TEN_DAYS_MS}`)
 }
 
-/** Runs the command beside the service; resolves with its exit code and what it printed. */
-async function archive(...args: string[]): Promise<{ code: number; text: string }> {
-  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${world.databasePath}` }
-  const script = [compiled('src/cli/archive.ts'), ...args]
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, script, { env })
-    return { code: 0, text: stdout }
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
-    return { code, text: stdout + stderr }
-  }
-}
-
-it('an archived payment is looked up and refused as before, and its files are found and verified', async () => {
+it('an archived payment is looked up and refused as before, and its files have the rest', async () => {
   const key = 'merchant-order-0001'
   const payment = await aSignedPayment()
   const keyed = await aSignedPayment()
@@ -101,19 +85,12 @@ it('an archived payment is looked up and refused as before, and its files are fo
   expect(files.map(({ shelf }) => shelf)).toEqual(
     expect.arrayContaining(['payments', 'transactions']),
   )
-  expect(await archive()).toMatchObject({ code: 0, text: expect.stringContaining('2 rows') })
-  expect(await archive('verify')).toMatchObject({
-    code: 0,
-    text: expect.stringContaining('are whole'),
-  })
-  const found = await archive('find', transaction)
-  expect(found.code).toBe(0)
-  const rows = found.text.trim().split('\n')
-  const [row] = rows.map((line) => JSON.parse(line))
+  const details: unknown[] = []
+  for (const { path } of files) {
+    for await (const row of readArchive(path)) {
+      if (typeof row.details === 'string') details.push(JSON.parse(row.details))
+    }
+  }
   const { signature, authorization } = payment.paymentPayload.payload
-  expect(JSON.parse(row.details)).toMatchObject({ nonce: authorization.nonce, signature })
-  expect((await archive('find', String(authorization.nonce))).code).toBe(0)
-  expect(await archive('find', '0xnothing')).toMatchObject({ code: 1 })
-  expect(await archive('prune')).toMatchObject({ code: 2 })
-  expect((await archive('verify', '--folder', join(folder, 'none'))).text).toContain('0 files')
+  expect(details).toContainEqual(expect.objectContaining({ nonce: authorization.nonce, signature }))
 })

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 const keys = ['a1', 'b2'].map((byte): Hex => `0x${byte.repeat(32)}`)
 const [first, second] = keys.map((key) => privateKeyToAccount(key).address) as [Hex, Hex]
@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 function start(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [compiled('src/cli/canary.ts'), ...args], {
+  const child = spawn(process.execPath, arcus('canary', ...args), {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
@@ -52,7 +52,7 @@ const balances = () => Promise.all([first, second].map((it) => usdcBalance(world
 const figure = (page: string, name: string) =>
   Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(page)?.[1])
 
-describe('npm run canary', () => {
+describe('arcus canary', () => {
   it('moves a cent from the richer wallet, writes its figures, and says 0', async () => {
     const file = join(folder, 'canary.prom')
     const { code, text } = await start(['--textfile', file]).ended

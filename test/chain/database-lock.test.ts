@@ -10,7 +10,7 @@ import { freePort } from '../../src/devnet/process.js'
 import { type Service, startService } from '../faults/support/service.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus, compiled } from '../support/scripts.js'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'arcus-lock-'))
@@ -101,23 +101,21 @@ it('a service that was killed leaves no lock behind, and one that ended none eit
 
 it('the commands of an operator work beside the service', async () => {
   const env = await environment(path)
-  const arcus = (script: `src/${string}.ts`, ...args: string[]) =>
-    run(process.execPath, [compiled(script), ...args], { env })
+  const command = (verb: string, ...args: string[]) =>
+    run(process.execPath, arcus(verb, ...args), { env })
   const [doctor, , blocks] = await Promise.all([
-    arcus('src/cli/doctor.ts'),
-    arcus('src/cli/merchants.ts', 'list'),
-    arcus('src/cli/blocks.ts', 'list'),
+    command('doctor'),
+    command('merchants', 'list'),
+    command('merchants', 'blocks'),
   ])
   expect(doctor.stdout).toMatch(/database/i)
   expect(blocks.stdout).toContain('0 blocked')
   const copy = join(folder, 'copy.db')
-  expect((await arcus('src/cli/backup.ts', copy)).stdout).toContain('Backed up')
-  expect((await arcus('src/cli/restore.ts', copy, '--to', `sqlite:${copy}.2`)).stdout).toContain(
-    'Restored',
-  )
+  expect((await command('backup', copy)).stdout).toContain('Backed up')
+  expect((await command('restore', copy, '--to', `sqlite:${copy}.2`)).stdout).toContain('Restored')
   rmSync(path)
   rmSync(`${path}-wal`)
-  await expect(arcus('src/cli/restore.ts', copy)).rejects.toMatchObject({
+  await expect(command('restore', copy)).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^Stop the service first: process \d+ on .* works on /),
   })

@@ -38,7 +38,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { createLocalSigner, type Signer } from '../../src/relayer/signer.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
 import { anAccount } from '../support/a-channel.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 const chainId = 5042
 const maxFeePerGas = 1_000n * 10n ** 9n
@@ -208,13 +208,12 @@ describe('creation code', () => {
   })
 })
 
-describe('npm run deploy-contracts', () => {
+describe('arcus deploy-contracts', () => {
   const run = (...args: string[]) => runWith({}, ...args)
   const runWith = async (settings: Record<string, string>, ...args: string[]) => {
     const env = { PATH: process.env.PATH, MAINNET_RPC_URLS: anvil.url, ...settings }
-    const script = compiled('src/cli/deploy-contracts.ts')
     const options = { cwd: folder, env }
-    return promisify(execFile)(process.execPath, [script, ...args], options).then(
+    return promisify(execFile)(process.execPath, arcus('deploy-contracts', ...args), options).then(
       ({ stdout }) => ({ code: 0, text: stdout }),
       ({ code, stdout, stderr }) => ({ code: code as number, text: stdout + stderr }),
     )

@@ -11,7 +11,7 @@ import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 let chain: Anvil
 beforeAll(async () => {
@@ -44,7 +44,7 @@ it('the service says so and ends when its port is taken, with no relayer left at
   const env = await settings()
   const other = createServer().listen(Number(env.PORT), '127.0.0.1')
   try {
-    const child = spawn(process.execPath, [compiled('src/cli/serve.ts')], { env })
+    const child = spawn(process.execPath, arcus('serve'), { env })
     let said = ''
     child.stderr.on('data', (text) => {
       said += text
@@ -59,10 +59,10 @@ it('the service says so and ends when its port is taken, with no relayer left at
 })
 
 it('the service ends in order when npm, which started it, is killed', async () => {
-  const command = `"${process.execPath}" "${compiled('src/cli/serve.ts')}"`
+  const command = [process.execPath, ...arcus('serve')].map((word) => `"${word}"`).join(' ')
   // npm starts a shell, which starts the command. The `true` behind it keeps a shell from replacing itself.
   const child = spawn('sh', ['-c', `sh -c '${command}; true'; true`], {
-    env: { ...(await settings()), npm_lifecycle_script: 'node dist/cli/serve.js' },
+    env: { ...(await settings()), npm_lifecycle_script: 'node dist/cli/arcus.js serve' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const says = listenTo(child)
@@ -76,7 +76,7 @@ describe.runIf(process.platform === 'linux')('the service that npm starts', () =
   /** Starts it in a process group of its own, as a terminal or a supervisor does. */
   async function startByNpm() {
     const folder = mkdtempSync(join(tmpdir(), 'arcus-npm-'))
-    const start = `"${process.execPath}" "${compiled('src/cli/serve.ts')}" cli/serve`
+    const start = [process.execPath, ...arcus('serve')].map((word) => `"${word}"`).join(' ')
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { start } }))
     const env = { ...(await settings()), HOME: folder }
     const child = spawn('npm', ['start'], {

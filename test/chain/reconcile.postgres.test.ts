@@ -6,7 +6,7 @@ import { openStores } from '../../src/store/open-stores.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type PostgresServer, startPostgres } from '../support/postgres.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 let world: World
 let server: PostgresServer
@@ -32,9 +32,8 @@ it('rebuilds an empty PostgreSQL from the chain, once', async () => {
     RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
     DATABASE_URL: url,
   }
-  const script = compiled('src/cli/reconcile.ts')
   const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [script, '--from-block', '0', ...args], { env })
+    promisify(execFile)(process.execPath, arcus('reconcile', '--from-block', '0', ...args), { env })
   await expect(run()).rejects.toMatchObject({ code: 1 })
   expect((await run('--write')).stdout).toContain('8 missing, 0 failed, 0 open, 0 different; 8 wr')
   expect((await run('--write')).stdout).toContain(': 8 rows are as on chain, 0 missing')

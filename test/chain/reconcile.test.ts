@@ -14,7 +14,7 @@ import { ConnectionDropped, type RpcProxy, startRpcProxy } from '../faults/suppo
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 import { sendToToken } from '../support/token.js'
 
 const used = reasons.nonceAlreadyUsed.code
@@ -69,12 +69,15 @@ async function reconcile(...given: string[]) {
     RELAYER_PRIVATE_KEYS: keyInSettings.privateKey,
     DATABASE_URL: `sqlite:${world.databasePath}`,
   }
-  const script = compiled('src/cli/reconcile.ts')
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, ...args], {
-      cwd: folder,
-      env,
-    })
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      arcus('reconcile', ...args),
+      {
+        cwd: folder,
+        env,
+      },
+    )
     return { code: 0, text: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
@@ -155,8 +158,8 @@ it('a lost journal is rebuilt from the chain, and tells no success twice', async
   for (const [payment, { status }] of told) {
     const body = (await lookUp(payment)).body
     // The chain tells neither the id nor the times of the service.
-    const { settlementId, createdAt, sentAt, updatedAt, deliveredAt } = body
-    const own = { settlementId, createdAt, sentAt, updatedAt, deliveredAt }
+    const { settlementId, paymentId, createdAt, sentAt, updatedAt, deliveredAt } = body
+    const own = { settlementId, paymentId, createdAt, sentAt, updatedAt, deliveredAt }
     expect(body).toMatchObject({ ...status, ...own })
   }
   expect((await lookUp(foreign)).status).toBe(404)

@@ -9,7 +9,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment, type SignedPayment, waiting } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 const used = reasons.nonceAlreadyUsed.code
 const folder = mkdtempSync(join(tmpdir(), 'arcus-restore-'))
@@ -27,7 +27,7 @@ afterAll(async () => {
 const settle = (payment: SignedPayment) => world.post('/settle', payment)
 
 const run = (command: 'backup' | 'restore', args: string[]) =>
-  promisify(execFile)(process.execPath, [compiled(`src/cli/${command}.ts`), ...args], {
+  promisify(execFile)(process.execPath, arcus(command, ...args), {
     env: { PATH: process.env.PATH },
   })
 

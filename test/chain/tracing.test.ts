@@ -13,12 +13,13 @@ let collector: Collector
 let lines: Record<string, unknown>[] = []
 beforeAll(async () => {
   collector = await startCollector()
+  // Variables of OpenTelemetry are read by its SDK.
+  vi.stubEnv('OTEL_TRACES_SAMPLER_ARG', '1')
   world = await startWorld({
     env: {
       RATE_LIMIT_MAX: '0',
       LOG_LEVEL: 'debug',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER_ARG: '1',
       TRUST_PROXY: '1',
     },
     onLine: (line) => lines.push(line),

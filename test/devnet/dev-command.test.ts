@@ -10,7 +10,7 @@ import { startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 type Command = { child: ChildProcess; stdout(): string; stderr(): string; code: Promise<number> }
 
@@ -31,9 +31,10 @@ function run(
   args: string[],
   { env = {}, fromSources = false }: RunOptions = {},
 ): Command {
-  const source = `src/cli/${script}.ts` as const
-  const path = fromSources ? ['--import', 'tsx', source] : [compiled(source)]
-  const child = spawn(process.execPath, [...path, ...args], {
+  const path = fromSources
+    ? ['--import', 'tsx', 'src/cli/arcus.ts', script, ...args]
+    : arcus(script, ...args)
+  const child = spawn(process.execPath, path, {
     env: { ...withoutBaseUrl, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -114,7 +115,8 @@ async function expectSettles(url: string, print: Command): Promise<void> {
 
 /** Returns the settings in the line that dev prints for the operator. */
 function operatorEnv(printed: string): NodeJS.ProcessEnv {
-  const [, settings = ''] = /^ *(DATABASE_URL=.*) npm run merchants -- list$/m.exec(printed) ?? []
+  const [, settings = ''] =
+    /^ *(DATABASE_URL=.*) npm run arcus -- merchants list$/m.exec(printed) ?? []
   return Object.fromEntries(settings.split(' ').map((setting) => setting.split('=', 2)))
 }
 

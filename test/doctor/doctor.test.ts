@@ -17,7 +17,7 @@ import { inspectDatabase } from '../../src/store/open-stores.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { startChain } from '../support/arcus.js'
 import { startKeyService } from '../support/key-service.js'
-import { compiled } from '../support/scripts.js'
+import { arcus } from '../support/scripts.js'
 
 const run = promisify(execFile)
 const keys = devnetRelayers.map(({ privateKey }) => privateKey)
@@ -129,7 +129,7 @@ describe('the doctor', () => {
     ['a misspelt setting', () => ({ RATE_LIMT_MAX: '7' }), 'warn settings'],
     [
       'a token that is none',
-      () => ({ MAINNET_ASSET: `0x${'12'.repeat(20)}` }),
+      () => ({ MAINNET_ASSETS: `0x${'12'.repeat(20)}` }),
       'fail chain eip155:5042',
     ],
     [
@@ -182,7 +182,7 @@ describe('the doctor', () => {
 
 describe.concurrent('npm run doctor', () => {
   const doctor = (env: Record<string, string>, ...args: string[]) =>
-    run(process.execPath, [compiled('src/cli/doctor.ts'), ...args], {
+    run(process.execPath, arcus('doctor', ...args), {
       env: { PATH: process.env.PATH ?? '', ...env },
     }).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),

@@ -33,7 +33,6 @@ it('contracts that are deployed while the service runs are offered without a res
     databaseUrl: `sqlite:${join(folder, 'arcus.db')}`,
     env: {
       BASE_URL: url,
-      HOSTED_ENDPOINTS: 'true',
       HOSTED_PRIVATE_KEY: devnetHost.privateKey,
       HOSTED_CLAIM_SECONDS: '3600',
       BUYBACK_ADDRESS: devnetBuyback.address,

@@ -23,7 +23,6 @@ beforeAll(async () => {
     relayers: 2,
     env: {
       BASE_URL: 'http://arcus.example',
-      HOSTED_ENDPOINTS: 'true',
       HOSTED_PRIVATE_KEY: devnetHost.privateKey,
       HOSTED_CLAIM_SECONDS: '5',
       BUYBACK_ADDRESS: devnetBuyback.address,

@@ -13,7 +13,6 @@ const CALLS = 3n
 /** Ten calls, as the plugin asks for. */
 const DEPOSIT = 10n * FEES_PRICE
 const env = {
-  HOSTED_ENDPOINTS: 'true',
   HOSTED_PRIVATE_KEY: devnetHost.privateKey,
   // Long enough for the calls to be over when the first round begins; another begins at each start.
   HOSTED_CLAIM_SECONDS: '8',

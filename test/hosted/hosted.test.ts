@@ -40,7 +40,6 @@ function start(env: Record<string, string> = {}): Promise<Service> {
     databaseUrl: `sqlite:${join(folder, 'arcus.db')}`,
     env: {
       BASE_URL: `http://127.0.0.1:${port}`,
-      HOSTED_ENDPOINTS: 'true',
       HOSTED_PRIVATE_KEY: devnetHost.privateKey,
       HOSTED_CLAIM_SECONDS: '3600',
       BUYBACK_ADDRESS: devnetBuyback.address,
@@ -266,7 +265,7 @@ it('refuses a channel without a payerAuthorizer', async () => {
 
 it('leaves the catalog when it is switched off', async () => {
   await arcus.stop()
-  arcus = await start({ HOSTED_ENDPOINTS: 'false' })
+  arcus = await start({ HOSTED_PRIVATE_KEY: '' })
   expect((await fetch(urlOf('fees'))).status).toBe(404)
   await vi.waitUntil(async () => {
     const found = (await read('/discovery/resources?merchant=arcus')) as {

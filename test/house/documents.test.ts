@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { verbs } from '../../src/cli/verbs.js'
 import { readSources, root } from './source-files.js'
 
 const rooms = [...new Set(readSources().map(({ room }) => room))]
@@ -86,4 +87,25 @@ describe('docs/decisions.md', () => {
     const words = (text: string) => text.replace(/\*\w+:\*/g, '').match(/\S+/g)?.length ?? 0
     expect(entries.filter(({ text }) => words(text) > 80)).toEqual([])
   })
+})
+
+it('names only scripts of npm and verbs of arcus that there are', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const pages = ['.', 'docs', 'docs/quickstarts', 'bench', 'packages/client', 'packages/merchant']
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
+    .filter((path) => /\.md$|^\.env\.example$/.test(path))
+  const unknown = pages.flatMap((page) => {
+    const text = readFileSync(join(root, page), 'utf8')
+    const named = [...text.matchAll(/npm run (?:-s |--silent )?([a-z:-]+)/g)].map(([, it]) => it)
+    const called = [
+      ...text.matchAll(/(?:`arcus |npm run arcus -- |cli\/arcus\.js )([a-z][a-z-]+)/g),
+    ]
+    return [
+      ...named.filter((it = '') => !Object.hasOwn(scripts, it)),
+      ...called.map(([, it = '']) => it).filter((it) => !Object.hasOwn(verbs, it)),
+    ].map((it) => `${page}: ${it}`)
+  })
+  expect(pages).toContain('README.md')
+  expect(unknown).toEqual([])
+  expect(Object.keys(scripts).length).toBeLessThanOrEqual(25)
 })

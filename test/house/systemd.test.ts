@@ -18,7 +18,7 @@ it('the commands of the handbook put there what the unit names', () => {
   for (const folder of ['dist/cli', 'migrations', 'node_modules', 'deploy/systemd']) {
     mkdirSync(join(checkout, folder), { recursive: true })
   }
-  const files = ['relayer.keys', '.env', 'package.json', 'dist/cli/serve.js']
+  const files = ['relayer.keys', '.env', 'package.json', 'dist/cli/arcus.js']
   for (const file of files) writeFileSync(join(checkout, file), '')
   writeFileSync(join(checkout, 'deploy/systemd/arcus.service'), unit)
   for (const folder of ['opt', 'etc/systemd/system']) {

@@ -42,7 +42,6 @@ describe('two replicas on one PostgreSQL', () => {
       env: {
         TRUST_PROXY: '1',
         RATE_LIMIT_MAX: String(ALLOWANCE),
-        RATE_LIMIT_WINDOW_SECONDS: '600',
         // A first settlement spends less, a crowd of them more.
         DAILY_GAS_LIMIT_USD: '0.05',
       },
@@ -58,8 +57,8 @@ describe('two replicas on one PostgreSQL', () => {
     }, SLOW)
     expect(await refused.json()).toMatchObject({ error: 'rate_limited' })
     const retryAfter = Number(refused.headers.get('retry-after'))
-    expect(retryAfter).toBeGreaterThan(500)
-    expect(retryAfter).toBeLessThanOrEqual(600)
+    expect(retryAfter).toBeGreaterThan(0)
+    expect(retryAfter).toBeLessThanOrEqual(60)
     // Others are not meant.
     expect((await look(1, '192.0.2.2')).status).toBe(404)
   })

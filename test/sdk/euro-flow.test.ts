@@ -374,7 +374,6 @@ describe('a deployment of euros alone', () => {
   const env: Record<string, string> = {
     MAINNET_ASSETS: eurc,
     MIN_AMOUNT: '2,EURC:3',
-    HOSTED_ENDPOINTS: 'true',
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
   }

@@ -36,7 +36,7 @@ let cookie: string
 let rating: string
 const lines: string[] = []
 /** What the routes of payments are asked with. */
-const payments: Record<'payer' | 'nonce' | 'transaction', string>[] = []
+const payments: Record<'payer' | 'nonce' | 'transaction' | 'paymentId', string>[] = []
 let answers = ''
 /** What sellers were answered about the extension. */
 const extensionAnswers: string[] = []
@@ -54,13 +54,14 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
   shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
   collector = await startCollector()
+  // Variables of OpenTelemetry are read by its SDK.
+  vi.stubEnv('OTEL_TRACES_SAMPLER_ARG', '1')
   world = await startWorld({
     env: {
       RATE_LIMIT_MAX: '0',
       PROBE_ALLOW_PRIVATE_HOSTS: 'true',
       LOG_LEVEL: 'trace',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER_ARG: '1',
       ATTESTATION_PRIVATE_KEY: `0x${'a7'.repeat(32)}`,
     },
     onLine: (line) => lines.push(JSON.stringify(line)),
@@ -161,11 +162,14 @@ async function payForEverything(): Promise<void> {
   await world.post('/settle', { ...ofListed, x402Version: secretUrl('/') })
   const { transaction } = (await world.post('/settle', ofListed)).body
   const { from, nonce } = ofListed.paymentPayload.payload.authorization as Record<string, string>
-  payments.push({ payer: String(from), nonce: String(nonce), transaction })
+  const settled = await world.get(`/payments/eip155:5042/${from}/${nonce}`)
+  const { paymentId } = settled.body
+  payments.push({ payer: String(from), nonce: String(nonce), transaction, paymentId })
   const { from: buyer, nonce: number } = upto.paymentPayload.payload.permit2Authorization
   const spelled = `0x${BigInt(number).toString(16).padStart(64, '0')}`
   const status = await world.get(`/payments/eip155:5042/${buyer}/${spelled}`)
-  payments.push({ payer: buyer, nonce: spelled, transaction: status.body.transaction })
+  const { transaction: sent, paymentId: ofUpto } = status.body
+  payments.push({ payer: buyer, nonce: spelled, transaction: sent, paymentId: ofUpto })
 }
 
 /** Rates what was paid for, as the catalog names it. */

@@ -121,7 +121,6 @@ it('shows no secret however the settings are printed', () => {
   const { config, secrets: held } = readSettings({
     ...settings(4021),
     DATABASE_URL: `postgres://arcus:${password}@127.0.0.1:5432/arcus`,
-    HOSTED_ENDPOINTS: 'true',
     HOSTED_PRIVATE_KEY: `0x${hostedKey}`,
     BUYBACK_ADDRESS: devnetPayer.address,
   })

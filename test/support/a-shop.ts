@@ -9,10 +9,8 @@ export interface Shop {
   url: string
   /** Sets the amounts that its 402 asks for from now on: one requirement each, in this order. */
   ask(...amounts: string[]): void
-  /** Sets members over those of its one requirement from now on, and the extensions of its 402. */
-  demand(requirement: Record<string, unknown>, extensions?: Record<string, unknown>): void
-  /** The part of a ceiling (`upto`) that it takes, in atomic units. */
-  charge: string | undefined
+  /** Sets members over those of its one requirement from now on. */
+  demand(requirement: Record<string, unknown>): void
   /** Closed, it answers nobody. */
   isOpen: boolean
   /** Whether pages of other origins may call it and read its headers. */
@@ -34,7 +32,7 @@ export async function startShop(
   token = { asset: devnetContracts.usdc as string, name: 'USDC' },
 ): Promise<Shop> {
   let asked = ['10000']
-  let demanded: { requirement: object; extensions?: object | undefined } = { requirement: {} }
+  let demanded = {}
   let held: Promise<void> | undefined
   const presented: string[] = []
   const server = createServer(async (request, response) => {
@@ -45,11 +43,10 @@ export async function startShop(
       response.setHeader('access-control-expose-headers', 'payment-required, payment-response')
       if (request.method === 'OPTIONS') return void response.writeHead(204).end()
     }
-    const { requirement: members, extensions } = demanded
-    const accepts = asked.map((amount) => ({ ...requirement(amount, token), ...members }))
+    const accepts = asked.map((amount) => ({ ...requirement(amount, token), ...demanded }))
     const payment = request.headers['payment-signature']
     if (typeof payment !== 'string') {
-      const required = { x402Version: 2, resource: { url: 'x' }, accepts, extensions }
+      const required = { x402Version: 2, resource: { url: 'x' }, accepts }
       return void response
         .writeHead(402, { 'payment-required': base64(JSON.stringify(required)) })
         .end()
@@ -57,12 +54,11 @@ export async function startShop(
     presented.push(payment)
     const paymentPayload = JSON.parse(Buffer.from(payment, 'base64').toString())
     const { accepted } = paymentPayload
-    const charged = accepted.scheme === 'upto' ? (shop.charge ?? accepted.amount) : accepted.amount
-    const paymentRequirements = { ...accepted, amount: charged }
     const wait = held
     held = undefined
     await wait
-    const { body } = await post('/settle', { x402Version: 2, paymentPayload, paymentRequirements })
+    const settle = { x402Version: 2, paymentPayload, paymentRequirements: accepted }
+    const { body } = await post('/settle', settle)
     if (shop.hangsUp > 0) {
       shop.hangsUp--
       return void request.socket.destroy()
@@ -81,12 +77,11 @@ export async function startShop(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ask: (...amounts) => {
       asked = amounts
-      demanded = { requirement: {} }
+      demanded = {}
     },
-    demand: (requirement, extensions) => {
-      demanded = { requirement, extensions }
+    demand: (requirement) => {
+      demanded = requirement
     },
-    charge: undefined,
     holdNext() {
       let release = () => {}
       held = new Promise((resolve) => {

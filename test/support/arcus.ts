@@ -78,13 +78,14 @@ export async function startWorld(
     DATABASE_URL: `sqlite:${databasePath}`,
     LOG_LEVEL: 'silent',
     SETTLE_WAIT_SECONDS: '30',
-    ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
     ...options.env,
   })
   const url = `http://127.0.0.1:${port}`
   let stopService = async () => {}
   async function startService(): Promise<void> {
-    const { config, secrets } = readSettings(env())
+    const { config: read, secrets } = readSettings(env())
+    const named = read.networks.map((it) => ({ ...it, publicRpcUrls: [anvil.url] }))
+    const config = options.tellsWallets ? { ...read, networks: named } : read
     const { onLine } = options
     const destination = onLine && { write: (line: string) => onLine(JSON.parse(line)) }
     const log = createLogger({ level: config.logLevel, ...(destination && { destination }) })

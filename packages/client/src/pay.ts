@@ -2,21 +2,19 @@ import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { circleTokens } from '../../../src/x402/currencies.js'
-import { otherRailOf, paidThrough } from '../../../src/x402/rails.js'
 import { ArcusError } from './calls.js'
 import {
   createHttpSeller,
   type Item,
   type PaymentPayload,
-  type PaymentRequired,
   type Reply,
   type Seller,
   type SellerCall,
 } from './sellers.js'
+import { choose, isAddress, isAmount, type Limits, type PaymentRequired } from './terms.js'
 import { createToolSeller } from './tools.js'
 
 type Hex = `0x${string}`
-type Requirement = PaymentRequired['accepts'][number]
 
 /** A viem account fits as it is. It signs and needs no gas. */
 export interface PaymentSigner {
@@ -83,8 +81,6 @@ export interface Paid {
 export type Pay = (target: string | Item, options: PayOptions) => Promise<Paid>
 
 const ARC = 'eip155:5042'
-/** A seller could use an authorization until it ends, so one that is valid for longer is not signed. */
-const MAX_TIMEOUT_SECONDS = 3_600
 
 /** Creates `pay` over a `fetch`. */
 export function createPay(fetch: typeof globalThis.fetch): Pay {
@@ -104,41 +100,35 @@ export function createPay(fetch: typeof globalThis.fetch): Pay {
 async function payOnce(
   seller: Seller,
   target: string | Item,
-  options: PayOptions & Limits,
+  options: PayOptions & PayLimits,
 ): Promise<Paid> {
   const first = await seller.ask()
   if (!first.isAsking) return { response: first.response, amount: 0n }
   await first.response.body?.cancel()
-  if (first.required === undefined) {
-    const message = 'The seller asks for a payment and does not say how, in the form of x402 v2.'
-    throw new ArcusError('not_payable', message, 402)
-  }
-  const chosen = choose(first.required, options, target)
-  const { payload, payment } = await sign({ ...first.required, accepts: [chosen] }, options)
-  const { response, required, settlement } = await seller.ask(payload).catch((error) => {
+  const listed = typeof target === 'string' ? undefined : target.accepts
+  const chosen = choose(first.required, { ...options, listed })
+  const required = { ...(first.required as PaymentRequired), accepts: [chosen] }
+  const { payload, payment } = await sign(required, options)
+  const { response, settlement, ...last } = await seller.ask(payload).catch((error) => {
     const isOurs = error instanceof ArcusError
     const code = isOurs ? error.code : 'unreachable'
     const message = isOurs ? error.message : 'The call ended after it was paid.'
     throw new ArcusError(code, message, 0, payment)
   })
   const { network } = options
-  const isRefusal = !response.ok && typeof required?.error === 'string'
+  const refusal = response.ok ? undefined : last.required?.error
   return {
     response,
     amount: BigInt(chosen.amount),
     payment,
     ...(settlement?.network === network && { settlement }),
-    ...(isRefusal && { refusal: required.error as string }),
+    ...(typeof refusal === 'string' && { refusal }),
   }
 }
 
-interface Limits {
-  maxAmount: bigint
-  network: `${string}:${string}`
-  asset: Hex
-}
+type PayLimits = Limits & { network: `${string}:${string}`; asset: Hex }
 
-function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): Limits {
+function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): PayLimits {
   const amount = typeof maxAmount === 'bigint' || isAmount(maxAmount) ? BigInt(maxAmount) : 0n
   if (amount <= 0n) {
     const message = 'Give maxAmount, the most that the call may cost, in atomic units of the asset.'
@@ -152,70 +142,10 @@ function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): L
   throw new ArcusError('no_limit', `Give the address of the asset ${asset} on ${network}.`)
 }
 
-/** Returns the cheapest way to pay that is allowed; of two, the one that needs no approval. */
-function choose(
-  { accepts }: PaymentRequired,
-  { network, asset, maxAmount }: Limits,
-  target: string | Item,
-): Requirement {
-  const offered = accepts.filter(
-    (offer: Requirement | null) => offer?.network === network && isSame(asset, offer.asset),
-  )
-  const plain = offered.filter((offer) => otherRailOf(asset, offer.extra) === undefined)
-  const payable = plain.filter(isPayable)
-  if (payable.length === 0) {
-    const rail = otherRailOf(asset, offered[0]?.extra)
-    const message =
-      plain.length > 0 || rail === undefined
-        ? `The seller takes no payment by exact or upto on ${network} in ${asset}.`
-        : `What the seller asks for on ${network} in ${asset} is ${paidThrough(rail)}.`
-    throw new ArcusError('not_payable', message, 402, { accepts })
-  }
-  const listed = typeof target === 'string' ? undefined : target.accepts
-  const known = payable.filter(
-    (offer) =>
-      listed === undefined ||
-      listed.some(
-        (terms) =>
-          isSame(offer.payTo, terms.payTo) &&
-          isSame(offer.asset, terms.asset) &&
-          offer.network === terms.network,
-      ),
-  )
-  if (known.length === 0) {
-    const message =
-      'The seller asks for a payment that the catalog does not name: another address, token or network.'
-    throw new ArcusError('not_as_listed', message, 402, { accepts })
-  }
-  const cheapest = known.reduce((a, b) => {
-    const difference = BigInt(b.amount) - BigInt(a.amount)
-    return difference < 0n || (difference === 0n && isByPermit2(a) && !isByPermit2(b)) ? b : a
-  })
-  if (BigInt(cheapest.amount) <= maxAmount) return cheapest
-  const message = `The seller asks for ${cheapest.amount}, and the limit is ${maxAmount}.`
-  throw new ArcusError('too_dear', message, 402, { accepts })
-}
-
-/** Tells whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
-function isPayable(offer: Requirement): boolean {
-  const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
-  const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
-  const isKnown =
-    scheme === 'exact'
-      ? method === 'permit2' || (method === 'eip3009' && isText(extra?.name, extra?.version))
-      : scheme === 'upto' && method === 'permit2' && isAddress(extra?.facilitatorAddress)
-  const isTimely = Number.isInteger(seconds) && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
-  return isKnown && isTimely && isAmount(amount) && isAddress(payTo)
-}
-
-function isByPermit2({ scheme, extra }: Requirement): boolean {
-  return scheme === 'upto' || extra?.assetTransferMethod === 'permit2'
-}
-
 /** Signs one requirement, once more within the limits of the official client. */
 async function sign(
   required: PaymentRequired,
-  { network, asset, maxAmount, signer, rpcUrl }: PayOptions & Limits,
+  { network, asset, maxAmount, signer, rpcUrl }: PayOptions & PayLimits,
 ): Promise<{ payload: PaymentPayload; payment: PaymentName }> {
   // Nothing but this is handed on: an account could also sign transactions.
   const { address: payer } = signer
@@ -239,20 +169,4 @@ async function sign(
   const number = BigInt((permit2Authorization ?? authorization)?.nonce ?? 0)
   const nonce = `0x${number.toString(16).padStart(64, '0')}` as const
   return { payload, payment: { network, payer, nonce, asset, method } }
-}
-
-function isText(...values: unknown[]): boolean {
-  return values.every((value) => typeof value === 'string' && value !== '')
-}
-
-function isAmount(value: unknown): value is string {
-  return typeof value === 'string' && /^\d{1,78}$/.test(value)
-}
-
-function isAddress(value: unknown): value is Hex {
-  return typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
-}
-
-function isSame(a: string, b: unknown): boolean {
-  return typeof b === 'string' && a.toLowerCase() === b.toLowerCase()
 }

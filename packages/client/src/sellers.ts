@@ -7,12 +7,11 @@ import { type bodyTypes, fillPath, isBodyMethod } from '../../../src/x402/calls.
 import { isObject } from '../../../src/x402/json.js'
 import { parseUrl } from '../../../src/x402/parse-url.js'
 import { type Answer, ArcusError } from './calls.js'
+import { type PaymentRequired, readOffer, type Settlement } from './terms.js'
 
 /** A paid endpoint of the catalog. Its texts are the seller's: show them as text, and obey nothing in them. */
 export type Item = Answer<'GET /discovery/resources'>['items'][number]
-export type PaymentRequired = ReturnType<typeof decodePaymentRequiredHeader>
 export type PaymentPayload = Parameters<typeof encodePaymentSignatureHeader>[0]
-type Settlement = ReturnType<typeof decodePaymentResponseHeader>
 
 /** How a seller is called. */
 export interface SellerCall {
@@ -151,26 +150,6 @@ export async function send(
   }
   await response.body?.cancel()
   throw new ArcusError('redirected', `${new URL(url).host} leads to another address.`)
-}
-
-/** Reads what a seller says of a payment. Malformed words say nothing. */
-export function readOffer(
-  required: unknown,
-  settlement: unknown,
-): Pick<Reply, 'required' | 'settlement'> {
-  return {
-    ...(isRequired(required) && { required }),
-    ...(isSettlement(settlement) && { settlement }),
-  }
-}
-
-function isRequired(value: unknown): value is PaymentRequired {
-  return isObject(value) && value.x402Version === 2 && Array.isArray(value.accepts)
-}
-
-function isSettlement(value: unknown): value is Settlement {
-  if (!isObject(value) || typeof value.success !== 'boolean') return false
-  return typeof value.transaction === 'string' && /^(0x[0-9a-f]{64})?$/i.test(value.transaction)
 }
 
 function decode(read: (header: string) => unknown, header: string | null): unknown {

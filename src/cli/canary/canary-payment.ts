@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
@@ -6,7 +6,6 @@ import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { readToken, type Token } from '../../chain/token.js'
 import type { NetworkConfig } from '../../config/config.js'
 import type { MinAmount } from '../../config/setting-types.js'
-import { authorizationTypes } from '../../x402/authorization-types.js'
 import { createKeccak256 } from '../../x402/keccak.js'
 
 /** A cent of a dollar or a euro, 6-decimal units. */
@@ -91,45 +90,23 @@ async function readBalance(rpc: Rpc, token: Token, owner: Address): Promise<bigi
 async function signBody(
   payer: ReturnType<typeof privateKeyToAccount>,
   payTo: Address,
-  { name, version, chainId, network, address: asset }: Token,
+  { name, version, network, address: asset }: Token,
   amount: bigint,
 ) {
-  const nonce: Hex = `0x${randomBytes(32).toString('hex')}`
-  const validBefore = BigInt(Math.floor(Date.now() / 1000) + VALID_SECONDS)
-  const message = {
-    from: payer.address,
-    to: payTo,
-    value: amount,
-    validAfter: 0n,
-    validBefore,
-    nonce,
-  }
-  const signature = await payer.signTypedData({
-    domain: { name, version, chainId, verifyingContract: asset },
-    types: authorizationTypes,
-    primaryType: 'TransferWithAuthorization',
-    message,
-  })
-  const requirement = {
+  const accepted = {
     scheme: 'exact',
-    network,
+    network: network as `${string}:${string}`,
     amount: amount.toString(),
     asset,
     payTo,
-    maxTimeoutSeconds: 60,
+    maxTimeoutSeconds: VALID_SECONDS,
     extra: { name, version },
   }
-  const authorization = Object.fromEntries(
-    Object.entries(message).map(([key, value]) => [key, value.toString()]),
-  )
+  const signed = await new ExactEvmScheme(payer).createPaymentPayload(2, accepted)
   return {
     x402Version: 2,
-    paymentPayload: {
-      x402Version: 2,
-      accepted: requirement,
-      payload: { authorization, signature },
-    },
-    paymentRequirements: requirement,
+    paymentPayload: { ...signed, accepted },
+    paymentRequirements: accepted,
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { type Hex, keccak256 } from 'viem'
 import { completeCode, type Deployment } from '../../chain/deployments.js'
-import { CommandError } from '../operator-command.js'
+import { CommandError } from '../command-line.js'
 
 /** An artifact of Foundry holds the sources' syntax tree, too. */
 const MAX_FILE_BYTES = 8_000_000

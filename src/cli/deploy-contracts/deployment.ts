@@ -7,7 +7,7 @@ import type { Rpc } from '../../chain/rpc.js'
 import { type Fees, priceOf, quoteFees } from '../../relayer/gas.js'
 import type { Signer } from '../../relayer/signer.js'
 import { formatNative, type NativeAmount } from '../../x402/amounts.js'
-import { CommandError } from '../operator-command.js'
+import { CommandError } from '../command-line.js'
 import type { FoundCode } from './creation-code.js'
 
 /** Nodes estimate a creation to the unit; what is left over is given back. */

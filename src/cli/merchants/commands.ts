@@ -7,8 +7,7 @@ import { formatAtomic } from '../../x402/amounts.js'
 import { callMethods, isOneOf, targetKey } from '../../x402/calls.js'
 import { moneyOf } from '../../x402/currencies.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { parseArguments, UsageError } from '../command-line.js'
-import { CommandError } from '../operator-command.js'
+import { CommandError, UsageError } from '../command-line.js'
 import {
   everyMerchant,
   getMerchant,
@@ -16,60 +15,11 @@ import {
   officialProblem,
   record,
 } from './operator-stores.js'
+import { answering, type Subcommand, writing } from './subcommands.js'
 
-/** Writes to the terminal, or to the program that reads the output. */
-type Write = (text: string) => Promise<void>
-
-/** A command with its arguments, ready to run. */
-type Command = (stores: OperatorStores, write: Write) => Promise<void>
-
-type Values = ReturnType<typeof readArguments>['values']
-
-interface KnownCommand {
-  min: number
-  max: number
-  flags: readonly string[]
-  run(stores: OperatorStores, args: string[], values: Values, write: Write): Promise<void>
-}
-
-/** Reads a command line. Returns `help` for `--help` and for an empty line. Throws a `UsageError`. */
-export function readCommand(args: string[]): Command | 'help' {
-  const { positionals, values } = readArguments(args)
-  const [name, ...rest] = positionals
-  if (values.help === true || name === undefined) return 'help'
-  const known = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (known === undefined) {
-    throw new UsageError(`There is no command ${JSON.stringify(name)}; try --help.`)
-  }
-  const { min, max, flags } = known
-  if (rest.length < min || rest.length > max) {
-    const wanted = min === max ? `${min}` : `${min} or ${max}`
-    const noun = max === 1 ? 'argument' : 'arguments'
-    throw new UsageError(`${name} wants ${wanted} ${noun}, got ${rest.length}; try --help.`)
-  }
-  const stray = Object.keys(values).find((flag) => !flags.includes(flag))
-  if (stray !== undefined) throw new UsageError(`${name} knows no --${stray}; try --help.`)
-  return (stores, write) => known.run(stores, rest, values, write)
-}
-
-function readArguments(args: string[]) {
-  return parseArguments({
-    args,
-    allowPositionals: true,
-    options: {
-      reason: { type: 'string' },
-      help: { type: 'boolean' },
-    },
-  })
-}
-
-const commands: Record<string, KnownCommand> = {
-  list: {
-    ...takes(0),
-    async run(stores, _, __, write) {
-      for await (const line of listMerchants(stores)) await write(`${line}\n`)
-    },
-  },
+/** What `arcus merchants` does. */
+export const merchantCommands: Record<string, Subcommand> = {
+  list: writing(0, listMerchants),
   show: answering(1, (stores, [id = '']) => showMerchant(stores, id)),
   official: answering(2, (stores, [id = '', state]) =>
     markOfficial(stores, id, parseSwitch(state)),
@@ -94,24 +44,11 @@ const commands: Record<string, KnownCommand> = {
   unblock: answering(2, (stores, [role, address]) =>
     removeBlock(stores, parseBlockTarget(role, address)),
   ),
-}
-
-function takes(count: number, flags: readonly string[] = []) {
-  return { min: count, max: count, flags }
-}
-
-/** Makes a command that writes one sentence when it is done. */
-function answering(
-  count: number,
-  act: (stores: OperatorStores, args: string[], values: Values) => Promise<string>,
-  flags?: readonly string[],
-): KnownCommand {
-  return {
-    ...takes(count, flags),
-    async run(stores, args, values, write) {
-      await write(`${await act(stores, args, values)}\n`)
-    },
-  }
+  blocks: writing(0, listBlocks),
+  log: writing(0, (stores, _, { limit, json }) => listDecisions(stores, limit, json), [
+    'limit',
+    'json',
+  ]),
 }
 
 /** Yields one line for each merchant, then their number. */
@@ -344,4 +281,30 @@ export async function removeBlock(
   await record(stores, 'unblock', `${role} ${address}`)
   const wasBlocked = await stores.blocks.removeBlock(role, address)
   return `${role} ${address} ${wasBlocked ? 'is no longer blocked' : 'was not blocked'}`
+}
+
+/** Yields one line for each blocked address, then their number. */
+async function* listBlocks({ blocks }: OperatorStores): AsyncGenerator<string> {
+  const blocked = await blocks.listBlocks()
+  for (const { role, address, reason } of blocked) yield `${role} ${address} ${reason}`
+  yield `${blocked.length} blocked`
+}
+
+const MAX_LISTED_DECISIONS = 1_000_000
+
+/** Yields the newest decisions of the audit trail, oldest first, one line or JSON object each. */
+async function* listDecisions(
+  { audit }: OperatorStores,
+  limit = '50',
+  isJson = false,
+): AsyncGenerator<string> {
+  const count = /^\d{1,7}$/.test(limit) ? Number(limit) : 0
+  if (count < 1 || count > MAX_LISTED_DECISIONS) {
+    throw new UsageError(`--limit wants a number from 1 to ${MAX_LISTED_DECISIONS}.`)
+  }
+  for (const { at, ...entry } of await audit.list(count)) {
+    const time = new Date(at).toISOString()
+    if (isJson) yield JSON.stringify({ at: time, ...entry })
+    else yield [time, entry.actor, entry.action, entry.subject, entry.details].join('  ').trim()
+  }
 }

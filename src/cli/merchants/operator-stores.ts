@@ -5,7 +5,8 @@ import type { BlockStore } from '../../store/blocks.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../store/listings.js'
 import { openStores } from '../../store/open-stores.js'
 import type { RatingStore } from '../../store/ratings.js'
-import { CommandError, operatorName } from '../operator-command.js'
+import { CommandError } from '../command-line.js'
+import { operatorName } from '../operator-command.js'
 
 /** The stores that the operator's commands use: the same database as a running service. */
 export interface OperatorStores {

@@ -1,7 +1,15 @@
+import {
+  type McpConversation,
+  McpError,
+  type McpTransport,
+  type Message,
+  openConversation,
+  requiredIn,
+  VISIBLE,
+} from 'arcus-client/mcp'
 import { cleanText } from 'arcus-client/text'
-import { findMessage, MCP_VERSION, requiredIn, VISIBLE } from 'arcus-client/tool-messages'
 import { defined, memberOf } from '../../x402/json.js'
-import { type CallTimes, type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
+import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
 import { cleanSchema, readPaymentRequired } from './payment-required.js'
 import {
   checkFailure,
@@ -30,11 +38,19 @@ const PROBE_MS = 15_000
 /** Pages of `tools/list` that are read, and tools that are kept of them. */
 const MAX_PAGES = 5
 const MAX_TOOLS = 200
-/** A list holds the schemas of many tools, and a person's call has the whole answer. */
+/** A list holds the schemas of many tools. */
 const LIST_BYTES = 256 * 1024
 const MAX_DESCRIPTION_CHARS = 1_000
 
-type Step<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
+/** Ends a conversation: the server is not reached, or speaks another language. */
+class Failure extends Error {
+  readonly verdict: Verdict
+
+  constructor(verdict: Verdict) {
+    super(verdict.message)
+    this.verdict = verdict
+  }
+}
 
 /**
  * Calls a tool without payment, as a client of MCP does (streamable HTTP), and checks the payment that its result asks for.
@@ -45,50 +61,74 @@ export async function checkTool(
   target: ToolTarget,
   expected: Expected,
 ): Promise<Verdict & { tool?: ListedTool }> {
-  const session = await openSession(fetch, target.url)
-  if (!session.ok) return session.verdict
-  const listed = await readTools(session.value)
-  if (!listed.ok) return listed.verdict
-  const tool = listed.value.find(({ name }) => name === target.toolName)
-  if (tool === undefined) {
-    const message = `The MCP server has no tool of the name ${target.toolName}: list one that its tools/list names.`
-    return verdict('tool_missing', message, { tools: listed.value.length })
-  }
-  const params = { name: target.toolName, arguments: target.arguments }
-  const called = await session.value.request('tools/call', params)
-  if (!called.ok) return called.verdict
-  const hasSchema = expected.hasSchema || tool.inputSchema !== undefined
-  return { ...checkResult(called.value, { ...expected, hasSchema }), tool }
-}
-
-/**
- * Calls a tool for a person, with their payment if there is one, and returns the message that answers. `wasSent` tells
- * whether the server may have received the call. `times.totalMs` bounds all steps together.
- */
-export async function callTool(
-  fetch: GuardedFetch,
-  target: ToolTarget,
-  payment: unknown,
-  times: Pick<CallTimes, 'headersMs' | 'totalMs'>,
-): Promise<Step<Record<string, unknown>> & { wasSent: boolean }> {
-  const session = await openSession(fetch, target.url, times)
-  if (!session.ok) return { ...session, wasSent: false }
-  const paid = payment === undefined ? {} : { _meta: { 'x402/payment': payment } }
-  const params = { name: target.toolName, arguments: target.arguments, ...paid }
-  return { ...(await session.value.request('tools/call', params, LIST_BYTES)), wasSent: true }
+  const checked = await converse(fetch, target.url, async (session) => {
+    const listed = await readTools(session)
+    const tool = listed.find(({ name }) => name === target.toolName)
+    if (tool === undefined) {
+      const message = `The MCP server has no tool of the name ${target.toolName}: list one that its tools/list names.`
+      return verdict('tool_missing', message, { tools: listed.length })
+    }
+    const params = { name: target.toolName, arguments: target.arguments }
+    const called = await session.request('tools/call', params)
+    const hasSchema = expected.hasSchema || tool.inputSchema !== undefined
+    return { ...checkResult(called, { ...expected, hasSchema }), tool }
+  })
+  return checked.ok ? checked.value : checked.verdict
 }
 
 /** Lists the tools of an MCP server. */
-export async function listTools(
+export function listTools(
   fetch: GuardedFetch,
   url: string,
-): Promise<Step<readonly ListedTool[]>> {
-  const session = await openSession(fetch, url)
-  return session.ok ? readTools(session.value) : session
+): Promise<Outcome<readonly ListedTool[]>> {
+  return converse(fetch, url, readTools)
+}
+
+type Outcome<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
+
+/** Talks with an MCP server through the guard. Never rejects for anything that the server does. */
+async function converse<Value>(
+  fetch: GuardedFetch,
+  url: string,
+  talk: (session: McpConversation) => Promise<Value>,
+): Promise<Outcome<Value>> {
+  try {
+    const session = await openConversation(throughGuard(fetch, url), 'arcus-probe')
+    return { ok: true, value: await talk(session) }
+  } catch (error) {
+    if (error instanceof Failure) return { ok: false, verdict: error.verdict }
+    if (error instanceof McpError) return { ok: false, verdict: notMcp(error.message).verdict }
+    throw error
+  }
+}
+
+function throughGuard(fetch: GuardedFetch, url: string): McpTransport {
+  const deadline = performance.now() + PROBE_MS
+  return async ({ maxBytes, ...request }) => {
+    if (performance.now() > deadline) {
+      const late =
+        'The MCP server did not answer in time, all calls together. It is tried again later.'
+      throw new Failure(verdict('unreachable', late, { failure: 'timeout' }))
+    }
+    const { accept = '', ...headers } = request.headers
+    const answer = await fetch({
+      ...{ ...request, url, method: 'POST', accept, headers },
+      ...defined({ bodyBytes: maxBytes }),
+    })
+    const head = headOf(answer)
+    // A server may answer a notification as it likes.
+    const failure = request.isWhole && failureOf(answer)
+    if (failure !== undefined) throw new Failure(failure)
+    return {
+      status: head?.status ?? 0,
+      sessionId: head?.headers['mcp-session-id'],
+      body: answer.kind === 'answer' ? answer.body : '',
+    }
+  }
 }
 
 /** Checks the message that answers `tools/call`, by the MCP transport of x402. */
-function checkResult(message: Record<string, unknown>, expected: Expected): Verdict {
+function checkResult(message: Message, expected: Expected): Verdict {
   const { result, error } = message
   if (error !== undefined) {
     const code = memberOf(error, 'code')
@@ -116,104 +156,19 @@ function wrong(message: string, seen: Verdict['seen'] = {}): Verdict {
   return verdict('not_402', message, seen)
 }
 
-/** A conversation with an MCP server. */
-interface Session {
-  /** Returns the message that answers, which has a result or an error. */
-  request(
-    method: string,
-    params: object,
-    bodyBytes?: number,
-  ): Promise<Step<Record<string, unknown>>>
-}
-
-/**
- * Returns what tells when a stream of events has answered a request. Each whole event is looked into once, so that a server
- * which sends many small parts costs no more than another. A body of JSON ends by itself.
- */
-function whenAnswered(id: number): (part: string) => boolean {
-  let text = ''
-  let tail = ''
-  return (part) => {
-    const hasEnded = /\n\n|\n\r\n|\r\r/.test(tail + part)
-    text += part
-    tail = (tail + part).slice(-3)
-    if (!hasEnded) return false
-    const end = Math.max(...['\n\n', '\n\r\n', '\r\r'].map((it) => text.lastIndexOf(it)))
-    const message = findMessage(text.slice(0, end), id)
-    text = text.slice(end)
-    return message !== undefined
-  }
-}
-
-async function openSession(
-  fetch: GuardedFetch,
-  url: string,
-  times?: Pick<CallTimes, 'headersMs' | 'totalMs'>,
-): Promise<Step<Session>> {
-  const deadline = performance.now() + (times?.totalMs ?? PROBE_MS)
-  const headers: Record<string, string> = {}
-  let lastId = 0
-
-  async function post(message: object, id?: number, bodyBytes?: number): Promise<GuardedAnswer> {
-    return fetch({
-      url,
-      method: 'POST',
-      accept: 'application/json, text/event-stream',
-      headers,
-      body: JSON.stringify({ jsonrpc: '2.0', ...message, id }),
-      ...defined({ bodyBytes }),
-      ...(times && { times: { ...times, totalMs: Math.max(1, deadline - performance.now()) } }),
-      // A server may leave its stream of events open after the answer.
-      ...(id === undefined ? {} : { isWhole: whenAnswered(id) }),
-    })
-  }
-
-  const session: Session = {
-    async request(method, params, bodyBytes) {
-      if (performance.now() > deadline) {
-        const late =
-          'The MCP server did not answer in time, all calls together. It is tried again later.'
-        return { ok: false, verdict: verdict('unreachable', late, { failure: 'timeout' }) }
-      }
-      const id = ++lastId
-      const answer = await post({ method, params }, id, bodyBytes)
-      const failure = failureOf(answer)
-      if (failure !== undefined) return { ok: false, verdict: failure }
-      const sessionId = headOf(answer)?.headers['mcp-session-id']
-      if (sessionId !== undefined && VISIBLE.test(sessionId)) headers['mcp-session-id'] = sessionId
-      const message = answer.kind === 'answer' ? findMessage(answer.body, id) : undefined
-      return message === undefined ? notMcp(`answered ${method} with no JSON-RPC`) : ok(message)
-    },
-  }
-
-  const greeting = await session.request('initialize', {
-    protocolVersion: MCP_VERSION,
-    capabilities: {},
-    clientInfo: { name: 'arcus-probe', version: '1' },
-  })
-  if (!greeting.ok) return greeting
-  const version = memberOf(greeting.value.result, 'protocolVersion')
-  if (typeof version !== 'string') return notMcp('refused initialize')
-  if (/^\d{4}-\d\d-\d\d$/.test(version)) headers['mcp-protocol-version'] = version
-  await post({ method: 'notifications/initialized' })
-  return ok(session)
-}
-
-async function readTools(session: Session): Promise<Step<ListedTool[]>> {
+async function readTools(session: McpConversation): Promise<ListedTool[]> {
   const tools: ListedTool[] = []
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = typeof cursor === 'string' ? { cursor } : {}
-    const answer = await session.request('tools/list', params, LIST_BYTES)
-    if (!answer.ok) return answer
-    const { result } = answer.value
+    const { result } = await session.request('tools/list', params, LIST_BYTES)
     const listed = memberOf(result, 'tools')
-    if (!Array.isArray(listed)) return notMcp('answered tools/list with no tools')
+    if (!Array.isArray(listed)) throw notMcp('answered tools/list with no tools')
     tools.push(...listed.slice(0, MAX_TOOLS).flatMap(readTool))
     cursor = memberOf(result, 'nextCursor')
     if (typeof cursor !== 'string') break
   }
-  return ok(tools.slice(0, MAX_TOOLS))
+  return tools.slice(0, MAX_TOOLS)
 }
 
 function readTool(tool: unknown): ListedTool[] {
@@ -244,11 +199,7 @@ function failureOf(answer: GuardedAnswer): Verdict | undefined {
   return verdict('not_mcp', `The MCP server answered ${status}: ${advice}.`, { status })
 }
 
-function ok<Value>(value: Value): Step<Value> {
-  return { ok: true, value }
-}
-
-function notMcp(what: string): Step<never> {
+function notMcp(what: string): Failure {
   const message = `The server ${what}: it must speak the Model Context Protocol over streamable HTTP.`
-  return { ok: false, verdict: verdict('not_mcp', message) }
+  return new Failure(verdict('not_mcp', message))
 }

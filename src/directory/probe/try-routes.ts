@@ -6,14 +6,11 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { ListedEndpoint, ListingReader } from '../../store/listings.js'
-import { parseJson, toHttpCall } from '../../x402/calls.js'
-import { defined, isDeeperThan, MAX_JSON_DEPTH } from '../../x402/json.js'
 import { aboutMerchant, readBody, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
-import { callTool } from './tool-call.js'
 
 /** A person waits for the answer. */
 export const tryTimes = { headersMs: 25_000, bodyMs: 10_000, totalMs: 30_000 }
@@ -57,7 +54,7 @@ const tryOperation: Operation = {
   tag: 'Directory',
   summary: 'Call a listed endpoint once, with a payment if there is one',
   description:
-    'For the page of a merchant, where the host of an endpoint does not let pages call it. Only listed endpoints are called, by GET, HEAD, POST or as a tool. Closed to pages of other origins, and absent with `TRY_IT=false`.',
+    'For the page of a merchant, where the host of an endpoint does not let pages call it. Only listed endpoints are called, by GET, HEAD or POST. Closed to pages of other origins, and absent with `TRY_IT=false`.',
   answers: {
     200: 'What the endpoint answered, or why it did not.',
   },
@@ -82,13 +79,13 @@ export async function tryRoutes(
       const { merchantId, endpointId, input, payment } = readBody(tryBody, request.body)
       const place = { id: merchantId, endpoint: String(endpointId) }
       const { endpoint } = await findEndpoint(store, place)
-      const why = whyUncalled(endpoint)
+      const isTool = endpoint.method === 'MCP'
+      const why = isTool ? 'Tools are called over MCP.' : whyUncalled(endpoint)
       if (why !== undefined) throw httpFault('not_callable', why)
-      const call = endpoint.method === 'MCP' ? callListedTool : callListedUrl
       const answer = await budget.spend(
         callerOf(request.ip),
         hostKey(endpoint.url),
-        () => call(fetch, endpoint, input, payment),
+        () => callListed(fetch, endpoint, input, payment),
         merchantId,
       )
       return reply.header('cache-control', 'no-store').send(answer)
@@ -96,14 +93,12 @@ export async function tryRoutes(
   )
 }
 
-type CallListed = (
+async function callListed(
   fetch: GuardedFetch,
   endpoint: ListedEndpoint,
   input: TryInput,
   payment: string | undefined,
-) => Promise<TryAnswer>
-
-const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
+): Promise<TryAnswer> {
   const { bodyType } = endpoint.example
   const { queryParams = {}, pathParams = {}, body } = input
   const filled = { queryParams, pathParams, body, ...(bodyType && { bodyType }) }
@@ -118,7 +113,7 @@ const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
       ...defined({ 'payment-signature': payment }),
     },
     bodyBytes: MAX_ANSWER_BYTES,
-    times: timesFor(payment),
+    times: payment === undefined ? tryTimes : paidTimes,
     asBase64: true,
   })
   if (answer.kind !== 'answer') return unanswered(answer)
@@ -133,39 +128,6 @@ function unanswered(answer: Exclude<GuardedAnswer, { kind: 'answer' }>): TryAnsw
   const wasSent =
     answer.kind === 'unreachable' ? !unsent.includes(answer.code) : answer.kind !== 'blocked'
   return { outcome: 'unanswered', message: answer.message, wasSent }
-}
-
-const callListedTool: CallListed = async (fetch, { url, toolName = '' }, input, payment) => {
-  const { arguments: given = {} } = input
-  if (Buffer.byteLength(JSON.stringify(given)) > MAX_SENT_BYTES) throw tooLong()
-  const target = { url, toolName, arguments: given }
-  const paid = payment === undefined ? undefined : decode(payment)
-  const answer = await callTool(fetch, target, paid, timesFor(payment))
-  if (!answer.ok) {
-    return { outcome: 'unanswered', message: answer.verdict.message, wasSent: answer.wasSent }
-  }
-  if (isDeeperThan(MAX_JSON_DEPTH, answer.value)) {
-    const message = `The tool answers with JSON that nests deeper than ${MAX_JSON_DEPTH} levels.`
-    return { outcome: 'unanswered', message, wasSent: true }
-  }
-  const body = Buffer.from(JSON.stringify(answer.value)).toString('base64')
-  const headers = { 'content-type': 'application/json' }
-  return { outcome: 'answered', status: 200, headers, body }
-}
-
-function timesFor(payment: string | undefined) {
-  return payment === undefined ? tryTimes : paidTimes
-}
-
-/** A tool takes the payment as an object. */
-function decode(payment: string): unknown {
-  const value = parseJson(Buffer.from(payment, 'base64').toString())
-  if (value === undefined || isDeeperThan(MAX_JSON_DEPTH, value)) {
-    throw parameterFault(
-      `payment must be base64 of JSON that nests ${MAX_JSON_DEPTH} levels at most.`,
-    )
-  }
-  return value
 }
 
 /** Returns the headers that may be sent: those that the listing names, with names that are open. */

@@ -96,7 +96,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
 }
 
 /**
- * Marks a restored database, as `npm run restore` does with a SQLite file: a payment that was not yet answered with success
+ * Marks a restored database, as `arcus restore` does with a SQLite file: a payment that was not yet answered with success
  * when the backup was made may have been since. Resolves with the number of marked payments. Rejects with
  * `StoreUnavailableError`, and with `CopyError` while a service is connected.
  */

@@ -19,7 +19,7 @@ type Like = NonNullable<ReturnType<typeof toMerchant>['nameLike']>
 /** Keeps what each merchant's name looks like, and marks names that look like another's. */
 export interface NameMarks {
   /** Takes over a new name, and marks it or takes the mark off; resolves with whether the mark changed. */
-  renew(id: string): Steps<boolean>
+  renew: (id: string) => Steps<boolean>
   /** Renews the marks of others that depend on a merchant; resolves with those that changed. */
   spread(before: MerchantRow | undefined, id: string): Steps<string[]>
 }

@@ -177,7 +177,7 @@ export async function fillDirectory(world: BrowserWorld): Promise<void> {
 }
 
 async function markOfficial(world: BrowserWorld, id: string): Promise<void> {
-  const args = ['--import', 'tsx', 'src/cli/merchants.ts', 'official', id, 'on']
+  const args = ['--import', 'tsx', 'src/cli/arcus.ts', 'merchants', 'official', id, 'on']
   await run(process.execPath, args, {
     env: {
       PATH: process.env.PATH,

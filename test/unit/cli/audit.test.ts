@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readCommand } from '../../../src/cli/merchants/commands.js'
+import { merchantCommands } from '../../../src/cli/merchants/commands.js'
+import { readSubcommand } from '../../../src/cli/merchants/subcommands.js'
 import type { RatedEndpoint } from '../../../src/store/ratings.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
-import { compiled } from '../../support/scripts.js'
+import { arcus } from '../../support/scripts.js'
 import { aRating } from '../store/a-rating.js'
 import { buyback, list, openStores } from './operator-stores.js'
 
 const payer = '0x00000000000000000000000000000000000000aa'
 
-describe('npm run blocks and npm run audit', () => {
+describe('arcus merchants and arcus ratings', () => {
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'arcus-audit-'))
@@ -21,12 +22,11 @@ describe('npm run blocks and npm run audit', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   /** Runs a command in a folder that has nothing but `.env`. */
-  async function run(name: 'blocks' | 'ratings' | 'audit', ...args: string[]) {
+  async function run(verb: 'merchants' | 'ratings', ...args: string[]) {
     const { PATH } = process.env
     const options = { cwd: folder, env: { PATH, ARCUS_OPERATOR: 'alice' } }
     try {
-      const script = compiled(`src/cli/${name}.ts`)
-      const { stdout } = await promisify(execFile)(process.execPath, [script, ...args], options)
+      const { stdout } = await promisify(execFile)(process.execPath, arcus(verb, ...args), options)
       return { code: 0, text: stdout }
     } catch (error) {
       const { code, stderr } = error as { code: number; stderr: string }
@@ -38,22 +38,23 @@ describe('npm run blocks and npm run audit', () => {
     const database = join(folder, 'arcus.db')
     const lines = ['MAINNET_RPC_URLS=http://127.0.0.1:1', `DATABASE_URL=sqlite:${database}`]
     writeFileSync(join(folder, '.env'), lines.join('\n'))
-    const early = await run('blocks', 'list')
+    const early = await run('merchants', 'blocks')
     expect(early).toMatchObject({ code: 1, text: expect.stringContaining('There is no database') })
     expect(existsSync(database)).toBe(false)
     await openSqliteStores(database).close()
 
-    await run('blocks', 'add', 'payer', payer, '--reason', 'stolen cards')
-    await run('blocks', 'remove', 'payer', payer)
-    const { text } = await run('audit')
+    await run('merchants', 'block', 'payer', payer, '--reason', 'stolen cards')
+    expect((await run('merchants', 'blocks')).text).toBe(`payer ${payer} stolen cards\n1 blocked\n`)
+    await run('merchants', 'unblock', 'payer', payer)
+    const { text } = await run('merchants', 'log')
     const [first = '', second = ''] = text.trim().split('\n')
     const time = /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/
     expect(first).toMatch(time)
     expect(first.replace(time, '')).toBe(`alice  block  payer ${payer}  stolen cards`)
     expect(second.replace(time, '')).toBe(`alice  unblock  payer ${payer}`)
-    const newest = await run('audit', '--limit', '1', '--json')
+    const newest = await run('merchants', 'log', '--limit', '1', '--json')
     expect(JSON.parse(newest.text)).toMatchObject({ actor: 'alice', action: 'unblock' })
-    expect((await run('audit', '--limit', '0')).code).toBe(2)
+    expect((await run('merchants', 'log', '--limit', '0')).code).toBe(2)
   })
 
   it('hide a rating for a reason that is said, and show it again', async () => {
@@ -72,13 +73,13 @@ describe('npm run blocks and npm run audit', () => {
     expect((await run('ratings', 'list', 'weather')).text).toBe('0 ratings\n')
     await run('ratings', 'unhide', 'paid-1')
     expect((await run('ratings', 'list', 'weather')).text).toMatch(/paid-1 .*\n1 ratings\n/)
-    expect((await run('audit', '--limit', '2')).text).toMatch(
+    expect((await run('merchants', 'log', '--limit', '2')).text).toMatch(
       /alice {2}hide rating {2}paid-1 {2}an insult\n.*alice {2}unhide rating {2}paid-1/,
     )
   })
 })
 
-describe('the decisions of npm run merchants', () => {
+describe('the decisions of arcus merchants', () => {
   let stores: ReturnType<typeof openStores>
   beforeEach(async () => {
     stores = openStores()
@@ -87,7 +88,7 @@ describe('the decisions of npm run merchants', () => {
   })
 
   const run = (...args: string[]) => {
-    const command = readCommand(args)
+    const command = readSubcommand(merchantCommands, args)
     if (command === 'help') throw new Error('no help was asked for')
     return command(stores, async () => {})
   }

@@ -8,7 +8,7 @@ import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
-import { compiled } from '../../support/scripts.js'
+import { arcus } from '../../support/scripts.js'
 import { list, settings } from './operator-stores.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [compiled('src/cli/merchants.ts'), ...args], {
+  const child = spawn(process.execPath, arcus('merchants', ...args), {
     env: { ...process.env, BASE_URL: '', ...settings, DATABASE_URL: `sqlite:${path}`, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -53,7 +53,7 @@ async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
   return { code, ...text }
 }
 
-describe('npm run merchants', () => {
+describe('arcus merchants', () => {
   it('explains itself', async () => {
     const { code, stdout } = await run(['--help'])
     expect(code).toBe(0)

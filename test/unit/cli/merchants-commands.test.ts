@@ -1,8 +1,9 @@
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { UsageError } from '../../../src/cli/command-line.js'
-import { readCommand } from '../../../src/cli/merchants/commands.js'
+import { merchantCommands } from '../../../src/cli/merchants/commands.js'
 import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
+import { readSubcommand } from '../../../src/cli/merchants/subcommands.js'
 import { anEndpoint, payTo } from '../directory/listed-merchants.js'
 import { list, openStores } from './operator-stores.js'
 
@@ -16,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => stores.close())
 
 async function run(...args: string[]): Promise<string> {
-  const command = readCommand(args)
+  const command = readSubcommand(merchantCommands, args)
   if (command === 'help') return 'help'
   let text = ''
   await command(stores, async (piece) => {

@@ -15,7 +15,7 @@ import { anEndpoint, asset, owner, payTo } from '../directory/listed-merchants.j
 export const buyback: Address = '0x5555555555555555555555555555555555555555'
 export const settings = {
   MAINNET_RPC_URLS: 'http://127.0.0.1:1',
-  MAINNET_ASSET: asset,
+  MAINNET_ASSETS: asset,
   BUYBACK_ADDRESS: buyback,
 }
 

@@ -90,14 +90,12 @@ describe('readSecrets', () => {
 })
 
 describe('the key of hosted endpoints', () => {
-  const hosting = { RELAYER_PRIVATE_KEYS: keyA, HOSTED_ENDPOINTS: 'true' }
+  const hosting = { RELAYER_PRIVATE_KEYS: keyA }
 
   it('is read where endpoints are hosted', () => {
     const { hostedPrivateKey } = readSecrets({ ...hosting, HOSTED_PRIVATE_KEY: keyB })
     expect(hostedPrivateKey).toBe(keyB)
-    expect(
-      readSecrets({ RELAYER_PRIVATE_KEYS: keyA, HOSTED_PRIVATE_KEY: keyB }).hostedPrivateKey,
-    ).toBeUndefined()
+    expect(readSecrets(hosting).hostedPrivateKey).toBeUndefined()
   })
 
   it('is a key, and none of a relayer, and is not repeated in a complaint', () => {
@@ -134,7 +132,7 @@ describe('the key of attestations', () => {
     const repeated = said({ ATTESTATION_PRIVATE_KEY: keyA })
     expect(repeated).toMatch(/repeats RELAYER_PRIVATE_KEYS entry 1/)
     expect(repeated).not.toContain('a1a1')
-    const hosting = { HOSTED_ENDPOINTS: 'true', HOSTED_PRIVATE_KEY: keyB }
+    const hosting = { HOSTED_PRIVATE_KEY: keyB }
     expect(said({ ...hosting, ATTESTATION_PRIVATE_KEY: keyB })).toMatch(
       /repeats HOSTED_PRIVATE_KEY/,
     )

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import ts from 'typescript'
 import { expect, it } from 'vitest'
 import {
   curlSnippet,
   exampleUrl,
   fetchSnippet,
+  toolPaySnippet,
 } from '../../../src/dashboard/pages/merchant/snippets.js'
 
 const token = {
@@ -65,4 +67,21 @@ it('pays in the token of the price, and in no other', () => {
   expect(code).toContain('Needs EURC on eip155:5042')
   expect(code).toContain('listed at 0.01 EURC')
   expect(code).not.toContain('USDC')
+})
+
+it('pays a metered price by upto, and a tool over MCP, in code that parses', () => {
+  const metered = fetchSnippet({ ...post, pricing: 'metered' }, network)
+  expect(metered).toContain("{ network: 'eip155:5042', client: new UptoEvmScheme(account) }")
+  expect(metered).toContain('listed at at most 0.01 EURC')
+  const example = { arguments: { port: "Faro'`$x" } }
+  const tool = { ...post, method: 'MCP', toolName: 'tides', example } as const
+  const node = "http://127.0.0.1:8545/it's"
+  const code = toolPaySnippet(tool, { ...network, walletRpcUrls: [node] })
+  expect(code).toContain("new ExactEvmScheme(account, { rpcUrl: 'http://127.0.0.1:8545/it\\'s' })")
+  expect(code).toContain("maxAmountPerPayment: '10000'")
+  for (const text of [metered, code]) {
+    expect(ts.transpileModule(text, { reportDiagnostics: true }).diagnostics).toEqual([])
+  }
+  const call = /const call = ([\s\S]*)\nconst asked/.exec(code)?.[1] as string
+  expect(JSON.parse(call)).toEqual({ name: 'tides', ...example })
 })

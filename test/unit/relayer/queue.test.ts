@@ -116,4 +116,15 @@ describe('payers', () => {
     expect(payersOf(queue.take(ten, undefined, isShared))).toBe('b')
     expect(payersOf(queue.take(ten, undefined, isShared))).toBe('a')
   })
+
+  it('are passed by when none of the first jobs of theirs may go', () => {
+    const queue = createJobQueue()
+    for (const entry of [...crowdOf('a', 2_000), of('b')]) queue.add(entry)
+    let asked = 0
+    const isOfB = ({ payer }: TrackedJob) => ++asked > 0 && payer === 'b'
+    expect(payersOf(queue.take(ten, isOfB))).toBe('b')
+    // A crowd of any size costs the same to pass by.
+    expect(asked).toBeLessThan(1_000)
+    expect(queue.entries()).toHaveLength(2_000)
+  })
 })

@@ -25,7 +25,7 @@ import { words as shared } from '../../components/words.js'
 import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
-import { curlSnippet, fetchSnippet, toolCallSnippet } from './snippets.js'
+import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 import { words } from './words.js'
 
 /** Loaded on demand, because most readers need no wallet. */
@@ -176,13 +176,17 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
   )
 }
 
-/** Opens the panel that calls the endpoint and pays for it. */
+/** Opens the panel that calls the endpoint and pays for it, or leads to the code where a wallet cannot pay it here. */
 function TryIt(props: EndpointProps) {
   const { data: settings } = useQuery(settingsQuery)
   const [isOpen, setIsOpen] = useState(false)
   // The place of the button is kept, so that nothing moves when it is known whether there is one.
   if (settings === undefined) return <div className="h-8" />
   if (!settings.tryIt) return null
+  const { method, pricing } = props.endpoint
+  if (method === 'MCP' || pricing === 'metered') {
+    return <p className="text-sm text-muted">{words.endpoint.paidByCode}</p>
+  }
   if (!isOpen) {
     return (
       <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
@@ -203,18 +207,21 @@ function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const network = settings?.networks.find(({ listed }) => listed)
   const { copy, code } = words
   const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
-  const fetchCode = () =>
+  const payCode = (write: typeof fetchSnippet) => () =>
     network === undefined ? (
       <Skeleton className="h-40" />
     ) : (
-      block(copy.fetch, fetchSnippet(endpoint, network))
+      block(copy.fetch, write(endpoint, network))
     )
   const tabs: Tab[] =
     endpoint.method === 'MCP'
-      ? [[code.toolCall, () => block(copy.toolCall, toolCallSnippet(endpoint))]]
+      ? [
+          [code.toolCall, () => block(copy.toolCall, toolCallSnippet(endpoint))],
+          [code.fetch, payCode(toolPaySnippet)],
+        ]
       : [
           [code.curl, () => block(copy.curl, curlSnippet(endpoint))],
-          [code.fetch, fetchCode],
+          [code.fetch, payCode(fetchSnippet)],
         ]
   return <Tabs label={code.label} tabs={tabs} />
 }

@@ -20,7 +20,6 @@ import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { lastDirectory } from '../directory/filter-bar.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
-import { LeftPayments } from './try/left-payments.js'
 import { words } from './words.js'
 
 /** Shows one merchant to the public. */
@@ -47,7 +46,6 @@ export function MerchantPage({ id }: { id: string }) {
 
 function Merchant({ merchant }: { merchant: MerchantView }) {
   const { id, name, description, flags, identity, endpoints, warnings } = merchant
-  const { data: settings } = useQuery(settingsQuery)
   useTitle(oneLine(name, 60))
   return (
     <div className="space-y-10">
@@ -87,7 +85,6 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
         </Notice>
       )}
-      <LeftPayments merchantId={id} settings={settings} />
       <PublicTotals merchantId={id} />
       <Section title={words.endpoints(endpoints.length)}>
         <Card className="overflow-hidden">

@@ -29,8 +29,7 @@ export function toolCallSnippet({ toolName, example }: Callable): string {
 }
 
 /** Returns a paying client in TypeScript for the network. */
-export function fetchSnippet(endpoint: Callable, { network }: ConsoleNetwork): string {
-  const { symbol } = endpoint.state
+export function fetchSnippet(endpoint: Callable, network: ConsoleNetwork): string {
   const init =
     endpoint.method === 'GET'
       ? ''
@@ -41,15 +40,65 @@ export function fetchSnippet(endpoint: Callable, { network }: ConsoleNetwork): s
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(${indent(literal(endpoint.example.body ?? {}), 2)}),
 }`
-  return `// npm install @x402/fetch @x402/evm viem
-import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+  return `${payer(endpoint, network, { packages: '@x402/fetch', names: 'wrapFetchWithPayment, x402Client' })}
+const pay = wrapFetchWithPayment(fetch, client)
+
+const response = await pay(${quote(exampleUrl(endpoint))}${init})
+const answer = await response.text()`
+}
+
+/** Returns a client in TypeScript that asks a tool for its terms and pays for it. */
+export function toolPaySnippet(endpoint: Callable, network: ConsoleNetwork): string {
+  const call = { name: endpoint.toolName, arguments: endpoint.example.arguments ?? {} }
+  const sdk = '@modelcontextprotocol/sdk'
+  return `${payer(endpoint, network, {
+    packages: `@x402/fetch ${sdk}`,
+    names: 'x402Client',
+    imports: `import { Client } from '${sdk}/client/index.js'
+import { StreamableHTTPClientTransport } from '${sdk}/client/streamableHttp.js'
+`,
+  })}
+
+const server = new Client({ name: 'agent', version: '1' })
+await server.connect(new StreamableHTTPClientTransport(new URL(${quote(endpoint.url)})))
+const call = ${literal(call)}
+const asked = await server.callTool(call)
+const payment = await client.createPaymentPayload(asked.structuredContent)
+const paid = await server.callTool({ ...call, _meta: { 'x402/payment': payment } })`
+}
+
+interface PayerCode {
+  packages: string
+  /** Taken from `@x402/fetch`. */
+  names: string
+  imports?: string
+}
+
+/** Returns the code of the official client that pays for an endpoint, up to its listed price. */
+function payer(
+  endpoint: Callable,
+  { network, walletRpcUrls: [node] }: ConsoleNetwork,
+  { packages, names, imports = '' }: PayerCode,
+): string {
+  const { symbol } = endpoint.state
+  const isMetered = endpoint.pricing === 'metered'
+  // With a node the client sees whether Permit2 is approved, and signs a permit where the seller takes one.
+  const options = node === undefined ? '' : `, { rpcUrl: ${quote(node)} }`
+  const scheme = (name: string) =>
+    `{ network: ${quote(network)}, client: new ${name}(account${options}) }`
+  const schemes = [scheme('ExactEvmScheme'), ...(isMetered ? [scheme('UptoEvmScheme')] : [])]
+  const upto = isMetered ? "import { UptoEvmScheme } from '@x402/evm/upto/client'\n" : ''
+  return `// npm install ${packages} @x402/evm viem
+${imports}import { ExactEvmScheme } from '@x402/evm/exact/client'
+${upto}import { ${names} } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
-// Needs ${symbol} on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} ${symbol}. The client signs nothing above that.
+// Needs ${symbol} on ${network}, and no gas. A call is listed at ${isMetered ? 'at most ' : ''}${atomicToUsd(endpoint.price)} ${symbol}. The client signs nothing above that.
 const account = privateKeyToAccount(process.env.PAYER_KEY)
 const client = x402Client.fromConfig({
-  schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
+  schemes: [
+    ${schemes.join(',\n    ')},
+  ],
   // By itself the client pays up to one dollar from 2.28.0 on, in tokens that it knows, and nothing on Arc before.
   spendControls: {
     allowedAssets: [
@@ -60,11 +109,7 @@ const client = x402Client.fromConfig({
       },
     ],
   },
-})
-const pay = wrapFetchWithPayment(fetch, client)
-
-const response = await pay(${quote(exampleUrl(endpoint))}${init})
-const answer = await response.text()`
+})`
 }
 
 export type Callable = Pick<

@@ -75,6 +75,7 @@ export const words = {
       `Up in ${share} of ${counted(checks, { one: '# check', other: '# checks' })} in 30 days.`,
     latency: (duration: string) => `It answers in ${duration}.`,
     tryIt: 'Try it',
+    paidByCode: 'A program pays for this one. Copy the code below.',
     inputSchema: 'Input schema',
     unchecked: 'not checked yet',
     nextCheck: 'next check {when}',

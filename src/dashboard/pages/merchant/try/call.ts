@@ -3,32 +3,16 @@ import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { TryAnswer, TryInput } from '../../../../api/try.js'
 import { toHttpCall } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
-import { waits } from './payment.js'
-import { bytesOf } from './terms.js'
+import { bytesOf, type Reply, waits } from './payment.js'
 import { words } from './words.js'
 
 /** An endpoint that is called from the page of its merchant. */
 export interface CalledEndpoint {
   merchantId: string
-  endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'toolName' | 'example'> & {
+  endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'example'> & {
     state: Pick<MerchantEndpoint['state'], 'id'>
   }
 }
-
-/** The answer of an endpoint, or the reason why there is none. */
-export type Reply =
-  | {
-      ok: true
-      status: number
-      /** By lower-case name; only those that can be read. */
-      headers: Partial<Record<string, string>>
-      bytes: Uint8Array<ArrayBuffer>
-      by: Caller
-    }
-  | { ok: false; message: string; wasSent: boolean }
-
-/** `page`: this page by itself. `service`: through Arcus. */
-export type Caller = 'page' | 'service'
 
 const MAX_BYTES = 1024 * 1024
 
@@ -38,7 +22,6 @@ export async function callByPage(
   input: TryInput,
   payment?: string,
 ): Promise<(Reply & { ok: true }) | undefined> {
-  if (endpoint.method === 'MCP') return undefined
   const { pathParams = {}, queryParams = {}, body, headers = {} } = input
   const { bodyType } = endpoint.example
   const filled = { pathParams, queryParams, body, ...(bodyType && { bodyType }) }

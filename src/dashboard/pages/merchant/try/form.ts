@@ -1,6 +1,6 @@
 import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { TryInput } from '../../../../api/try.js'
-import { parametersIn, parseJson, placesIn } from '../../../../x402/calls.js'
+import { isBodyMethod, parseJson, placesIn } from '../../../../x402/calls.js'
 import { isObject } from '../../../../x402/json.js'
 import { words } from './words.js'
 
@@ -9,7 +9,7 @@ import { words } from './words.js'
  */
 
 /** The parts of a call, as the service takes them. */
-type Part = 'pathParams' | 'queryParams' | 'arguments' | 'body' | 'headers'
+type Part = 'pathParams' | 'queryParams' | 'body' | 'headers'
 
 export interface FormField {
   part: Part
@@ -41,7 +41,7 @@ export function keyOf({ part, name }: Pick<FormField, 'part' | 'name'>): string 
 
 /** Returns the fields of a call; `undefined` where a form would be too long. */
 export function fieldsOf({ url, method, example, inputSchema }: Endpoint): FormField[] | undefined {
-  const main = parametersIn(method)
+  const main = isBodyMethod(method) ? 'body' : 'queryParams'
   const given = main === 'body' ? example.body : example[main]
   const isWhole =
     main === 'body' && (example.bodyType === 'text' || (given !== undefined && !isObject(given)))
@@ -159,7 +159,7 @@ function readValue({ kind }: FormField, text: string): { value?: unknown; fault?
   return kind === 'integer' && !Number.isInteger(value) ? { fault: words.notInteger } : { value }
 }
 
-const parts: readonly string[] = ['pathParams', 'queryParams', 'arguments', 'body', 'headers']
+const parts: readonly string[] = ['pathParams', 'queryParams', 'body', 'headers']
 
 /** Reads a call that was typed as one JSON object of its parts. */
 export function readJson(text: string): Filled {
@@ -174,10 +174,9 @@ export function readJson(text: string): Filled {
 }
 
 /** Returns the example as the JSON of a call. */
-export function exampleJson({ example, method }: Endpoint): string {
-  const { queryParams, body, headers, arguments: args } = example
-  const shown = method === 'MCP' ? { arguments: args ?? {} } : { queryParams, body, headers }
-  return JSON.stringify(shown, null, 2)
+export function exampleJson({ example }: Endpoint): string {
+  const { queryParams, body, headers } = example
+  return JSON.stringify({ queryParams, body, headers }, null, 2)
 }
 
 function bounded(input: TryInput): Filled {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useConfig, useConnection } from 'wagmi'
-import { getConnection, getConnectorClient, signTypedData } from 'wagmi/actions'
+import { getConnection, signTypedData } from 'wagmi/actions'
 import type { ConsoleSettings } from '../../../../api/service.js'
 import { Button } from '../../../components/button.js'
 import { Segmented } from '../../../components/field.js'
@@ -10,7 +10,7 @@ import { Hex } from '../../../components/untrusted-text.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
 import { toChain, useListedNetwork } from '../../../wallet/wallet-provider.js'
-import type { Payer } from './permit2.js'
+import type { Payer } from './payment.js'
 import { words } from './words.js'
 
 /** Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. */
@@ -22,32 +22,18 @@ export function usePayer(settings: ConsoleSettings) {
   const [chosen, setChosen] = useState<'own' | 'play'>()
   const kind = chosen ?? (settings.devnet && address === undefined ? 'play' : 'own')
 
-  const requireAccount = async () => {
-    await toChain(config, chainId)
-    // The payer is in each message, so another account could only sign something useless.
-    if (!sameAddress(getConnection(config).address, address)) throw new Error(words.otherAccount)
-  }
   const own: Payer | undefined = address && {
     address,
-    async sign(typedData) {
-      await requireAccount()
+    async signTypedData(typedData) {
+      await toChain(config, chainId)
+      // The payer is in each message, so another account could only sign something useless.
+      if (!sameAddress(getConnection(config).address, address)) throw new Error(words.otherAccount)
       return signTypedData(config, { ...typedData, account: address } as never)
-    },
-    async read(to, data) {
-      await requireAccount()
-      const wallet = await getConnectorClient(config)
-      return wallet.request({ method: 'eth_call', params: [{ to, data }, 'latest'] })
-    },
-    async send(to, data) {
-      await requireAccount()
-      const wallet = await getConnectorClient(config)
-      const transaction = { from: address, to, data }
-      return wallet.request({ method: 'eth_sendTransaction', params: [transaction] })
     },
   }
   const play = useQuery({
     queryKey: ['play-wallet'],
-    queryFn: async () => (await import('./play-wallet.js')).playWallet(settings),
+    queryFn: async () => (await import('./play-wallet.js')).playWallet(settings.devnet),
     enabled: settings.devnet && kind === 'play',
     staleTime: Number.POSITIVE_INFINITY,
   })

@@ -1,14 +1,43 @@
-import { type Address, type Hex, toHex } from 'viem'
-import { authorizationTypes } from '../../../../x402/authorization-types.js'
-import {
-  type Payer,
-  type Permit2Message,
-  type Plan,
-  permit2Message,
-  signPermit,
-  tokenDomain,
-} from './permit2.js'
-import type { ShownTerms } from './terms.js'
+import type { PaymentSigner } from 'arcus-client/pay'
+import { choose, type PaymentRequired, readOffer, type Settlement } from 'arcus-client/terms'
+import type { Address, Hex } from 'viem'
+import { parseJson } from '../../../../x402/calls.js'
+import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
+import { words } from './words.js'
+
+/** The answer of an endpoint, or the reason why there is none. */
+export type Reply =
+  | {
+      ok: true
+      status: number
+      /** By lower-case name; only those that can be read. */
+      headers: Partial<Record<string, string>>
+      bytes: Uint8Array<ArrayBuffer>
+      by: Caller
+    }
+  | { ok: false; message: string; wasSent: boolean }
+
+/** `page`: this page by itself. `service`: through Arcus. */
+export type Caller = 'page' | 'service'
+
+/**
+ * Milliseconds. A seller works and settles before it answers a payment. The service ends each call within a minute, and to
+ * give up before it would make the end of a paid call unknown.
+ */
+export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
+
+/** Signs the message of a payment, as the official client asks for it. A viem account fits. */
+export type Payer = PaymentSigner
+
+/** The terms on the screen, which a 402 has to keep before anything is signed. */
+export interface ShownTerms {
+  network: string
+  payTo: string
+  /** The token, as this service knows it. */
+  asset: { address: string; symbol: string; name: string; version: string }
+  /** The most that is signed, in atomic units. */
+  maxAmount: string
+}
 
 /** A payment that was signed once. It can be taken once. */
 export interface SignedPayment {
@@ -18,114 +47,82 @@ export interface SignedPayment {
   asset: string
   /** Atomic units. */
   amount: string
-  /** Whether the seller may take less than the amount (`upto`). */
-  isCeiling: boolean
-  /** Unix seconds by the visitor's clock, which may be wrong. From then on nobody can take it. */
+  /** Unix seconds, by the clock of the chain. From then on nobody can take it. */
   validBefore: number
-  /** The value of the header that carries it; absent once the page was loaded again, so that it cannot be sent. */
-  header?: string
 }
 
-/**
- * Milliseconds. A seller works and settles before it answers a payment. The service ends each call within a minute, and to
- * give up before it would make the end of a paid call unknown.
- */
-export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
-
-/** Clocks are wrong by minutes; the authorization begins earlier by this much. */
-const EARLIER_SECONDS = 600
+/** The terms are sent back to the seller in one header, and servers take 16 KiB of headers in all. */
+const MAX_ECHO_BYTES = 9_000
 
 /**
- * Signs as planned: to the shown address, in the shown token, and no other amount than that of the offer. It ends by
- * `serviceNow` (Unix seconds): by a visitor's clock that is fast it could still be taken when the page calls it over.
+ * Has the payer sign for what a 402 asks, once it keeps the terms on the screen. Returns the payment, and the value of the
+ * header that carries it. Throws `ArcusError` before anything is signed, and what the wallet throws.
  */
 export async function signPayment(
-  payer: Payer,
-  { required, plan }: { required: Record<string, unknown>; plan: Plan },
-  shown: ShownTerms,
-  serviceNow?: number,
-): Promise<SignedPayment> {
-  const { way, first } = plan
-  const { offer } = way
-  const visitorNow = Math.floor(Date.now() / 1000)
-  const now = serviceNow ?? visitorNow
-  const nonce = toHex(crypto.getRandomValues(new Uint8Array(32)))
-  const end = BigInt(now + offer.maxTimeoutSeconds)
-  const times = { validAfter: BigInt(now - EARLIER_SECONDS), validBefore: end }
-  // Permit2 and permits name the last second in which they can be taken.
-  const deadline = end - 1n
-  const permitted =
-    first?.kind === 'permit'
-      ? await signPermit(
-          payer,
-          shown,
-          { amount: offer.amount, nonce: first.nonce, deadline },
-          required.extensions,
-        )
-      : required.extensions
-  const payload =
-    way.by === 'eip3009'
-      ? await signAuthorization(payer, shown, { ...times, nonce, amount: offer.amount })
-      : await signForPermit2(payer, {
-          ...{ way, payer: payer.address, shown, nonce, deadline },
-          validAfter: times.validAfter,
-        })
-  const { resource } = required
-  const whole = {
-    x402Version: 2,
-    ...(resource === undefined ? {} : { resource }),
-    accepted: offer,
-    payload,
-    ...(permitted === undefined ? {} : { extensions: permitted }),
-  }
-  return {
-    network: shown.network,
-    payer: payer.address,
-    nonce,
-    asset: shown.asset.address,
-    amount: offer.amount,
-    isCeiling: way.by === 'upto',
-    validBefore: visitorNow + offer.maxTimeoutSeconds,
-    header: toBase64(JSON.stringify(whole)),
-  }
-}
-
-interface Times {
-  nonce: Hex
-  validAfter: bigint
-  validBefore: bigint
-}
-
-/** Signs over the token's own message (EIP-3009). */
-async function signAuthorization(
+  required: PaymentRequired | undefined,
   payer: Payer,
   shown: ShownTerms,
-  { nonce, validAfter, validBefore, amount }: Times & { amount: string },
-) {
-  const parties = { from: payer.address, to: shown.payTo as Address }
-  const signature = await payer.sign({
-    domain: tokenDomain(shown),
-    types: authorizationTypes,
-    primaryType: 'TransferWithAuthorization',
-    message: { ...parties, value: BigInt(amount), validAfter, validBefore, nonce },
+  onAsked: () => void,
+): Promise<{ signed: SignedPayment; header: string }> {
+  const { network, payTo, asset, maxAmount } = shown
+  const accepted = choose(required, {
+    network,
+    asset: asset.address,
+    maxAmount: BigInt(maxAmount),
+    listed: [{ network, payTo, asset: asset.address }],
+    plain: asset,
+    shown: {
+      asset: asset.symbol,
+      amount: (atomic) => exactAmount(atomicToUsd(atomic), asset.symbol),
+    },
   })
-  const authorization = {
-    ...parties,
-    value: amount,
-    validAfter: `${validAfter}`,
-    validBefore: `${validBefore}`,
-    nonce,
+  const { resource, extensions } = required ?? {}
+  const echo = { accepted, ...(resource && { resource }), ...(extensions && { extensions }) }
+  if (new TextEncoder().encode(JSON.stringify(echo)).length > MAX_ECHO_BYTES) {
+    throw new Error(words.tooLong)
   }
-  return { signature, authorization }
+  // The code that signs is loaded when it is needed, because it is larger than the rest of the panel.
+  const { ExactEvmScheme } = await import('@x402/evm/exact/client')
+  onAsked()
+  const signed = await new ExactEvmScheme(payer).createPaymentPayload(2, accepted)
+  const { nonce, validBefore } = signed.payload.authorization as { nonce: Hex; validBefore: string }
+  return {
+    signed: {
+      ...{ network, payer: payer.address, nonce, asset: asset.address },
+      amount: accepted.amount,
+      validBefore: Number(validBefore),
+    },
+    header: toBase64(JSON.stringify({ ...echo, ...signed })),
+  }
 }
 
-/** Signs for Permit2. */
-async function signForPermit2(payer: Payer, message: Permit2Message) {
-  const { typedData, permit2Authorization } = permit2Message(message)
-  return { signature: await payer.sign(typedData), permit2Authorization }
+/** Reads what a 402 asks for: the header of version 2, else its body. */
+export function termsOf(reply: Reply & { ok: true }): PaymentRequired | undefined {
+  const asked =
+    headerOf(reply, 'payment-required') ?? parseJson(new TextDecoder().decode(reply.bytes))
+  return readOffer(asked, undefined).required
+}
+
+/** Reads what the seller says of the payment. */
+export function settlementOf(reply: Reply & { ok: true }): Settlement | undefined {
+  return readOffer(undefined, headerOf(reply, 'payment-response')).settlement
+}
+
+function headerOf({ headers }: Reply & { ok: true }, name: string): unknown {
+  try {
+    const base64 = (headers[name] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+    return JSON.parse(new TextDecoder().decode(bytesOf(base64)))
+  } catch {
+    return undefined
+  }
 }
 
 function toBase64(text: string): string {
   const bytes = new TextEncoder().encode(text)
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}
+
+/** Reads base64. Throws when it is none. */
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
 }

@@ -1,28 +1,22 @@
-import { useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { PaymentStatus } from '../../../../api/payments.js'
 import { paymentPath } from '../../../api/queries.js'
 import { Badge } from '../../../components/badge.js'
-import { Button, CopyButton, quietLink } from '../../../components/button.js'
+import { Button, quietLink } from '../../../components/button.js'
 import { Notice } from '../../../components/card.js'
 import { Fact } from '../../../components/figures.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { manyLines, oneLine } from '../../../format/untrusted-text.js'
-import type { Reply } from './call.js'
-import type { SignedPayment } from './payment.js'
-import type { Run, RunState } from './run.js'
+import type { Attempt } from './attempt.js'
+import type { Reply, SignedPayment } from './payment.js'
 import { endOf, type Standing, useStanding } from './standing.js'
 import { words } from './words.js'
 
-export function useRun(run: Run): RunState {
-  return useSyncExternalStore(run.subscribe, run.get)
-}
-
-/** Shows how the last run ended: the answer, the cost, the transaction and its proofs. */
-export function Result({ state, symbol }: { state: RunState; symbol: string }) {
-  const { step, refusal, signed, reply } = state
-  const { standing, payment } = useStanding(state)
+/** Shows how the last attempt ended: the answer, the cost, the transaction and the receipt. */
+export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }) {
+  const { step, refusal, signed, reply, settlement } = attempt
+  const { standing, payment, isOpen } = useStanding(attempt)
   if (step !== 'idle' && signed === undefined) return null
   if (refusal !== undefined) {
     return (
@@ -34,112 +28,80 @@ export function Result({ state, symbol }: { state: RunState; symbol: string }) {
   if (reply === undefined) return null
   return (
     <div className="space-y-4">
-      {signed === undefined && reply.ok ? (
-        <Notice title={words.free}>{words.freeText(reply.status)}</Notice>
+      {signed === undefined || standing === undefined ? (
+        reply.ok && <Notice title={words.free}>{words.freeText(reply.status)}</Notice>
       ) : (
-        signed !== undefined &&
-        standing !== undefined && <Outcome {...{ standing, signed, reply, state }} />
+        <>
+          <Outcome {...{ standing, signed, reply, isOpen }} />
+          <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
+        </>
       )}
-      {signed !== undefined && <Money {...{ state, signed, standing, payment, symbol }} />}
       {reply.ok && <Answer reply={reply} />}
     </div>
   )
 }
 
+/** Says how the payment stands. While it may still be taken, nothing here says that it was not paid. */
 function Outcome({
   standing,
   signed,
   reply,
-  state,
+  isOpen,
 }: {
   standing: Standing
   signed: SignedPayment
   reply: Reply
-  state: RunState
+  isOpen: boolean
 }) {
   const isServed = reply.ok && reply.status < 400
-  if (standing === 'paid') {
-    return isServed ? (
-      <Notice tone="ok" title={words.paid} />
-    ) : (
-      <Notice tone="warn" title={words.paidButRefused} />
-    )
-  }
-  if (standing === 'settling') return <Notice title={words.settling} />
-  if (standing === 'expired') return <Notice tone="warn" title={words.expired} />
-  if (standing === 'checking') return <Notice title={words.checking} />
-  const until = endOf(signed)
-  const isOver = Date.now() / 1000 >= signed.validBefore
-  const warning = isOver ? undefined : words.notTakenText(until)
-  if (standing === 'failed') {
-    return (
-      <Notice tone="bad" title={words.failed}>
-        {warning}
-      </Notice>
-    )
-  }
-  if (standing === 'claimed' || standing === 'unasked') {
-    const title = isUncharged(state)
-      ? words.chargedNothing
-      : standing === 'claimed'
-        ? words.claimed
-        : words.claimedUnasked
-    return (
-      <Notice tone="warn" title={title}>
-        {warning}
-      </Notice>
-    )
-  }
-  if (state.isUnsent === true && !reply.ok) {
-    return (
-      <Notice tone="warn" title={words.notSent}>
-        {oneLine(reply.message, 300)} {words.notSentText}
-      </Notice>
-    )
-  }
+  const silence = reply.ok ? '' : `${oneLine(reply.message, 300)} `
+  const titles = {
+    paid: isServed ? words.paid : words.paidButRefused,
+    settling: words.settling,
+    failed: words.failed,
+    checking: words.checking,
+    claimed: words.claimed,
+    unasked: words.claimedUnasked,
+    unsent: words.notSent,
+    open: reply.ok ? words.notTaken : words.unknown,
+    expired: words.expired,
+  } satisfies Record<Standing, string>
+  const isQuiet = standing === 'settling' || standing === 'checking'
+  const isGood = standing === 'paid' && isServed
+  const tone = isGood ? 'ok' : standing === 'failed' ? 'bad' : isQuiet ? 'info' : 'warn'
   return (
-    <Notice tone="warn" title={reply.ok ? words.notTaken : words.unknown}>
-      {reply.ok ? words.notTakenText(until) : `${oneLine(reply.message, 300)} ${words.unknownText}`}
+    <Notice tone={tone} title={titles[standing]}>
+      {standing === 'unsent' && `${silence}${words.notSentText}`}
+      {isOpen && !isQuiet && `${silence}${words.notTakenText(endOf(signed))}`}
     </Notice>
   )
 }
 
-/** Tells whether the seller says that it took nothing of a ceiling. Such a payment never comes to the service's journal. */
-function isUncharged({ signed, settlement }: RunState): boolean {
-  return signed?.isCeiling === true && settlement?.amount === '0'
-}
-
 function Money({
-  state,
-  signed,
   standing,
+  signed,
   payment,
+  told,
   symbol,
 }: {
-  state: RunState
+  standing: Standing
   signed: SignedPayment
-  standing: Standing | undefined
   payment: PaymentStatus | undefined
+  /** The transaction, as the seller names it. */
+  told: string | undefined
   symbol: string
 }) {
-  const { settlement } = state
-  const { network, isCeiling } = signed
-  const most = exactAmount(atomicToUsd(signed.amount), symbol)
-  const moved = payment === undefined ? undefined : exactAmount(atomicToUsd(payment.amount), symbol)
-  const transaction = payment?.transaction ?? settlement?.transaction
-  // The journal knows better than a seller who says that nothing was charged.
-  const isFree =
-    standing === 'failed' ||
-    standing === 'expired' ||
-    (payment === undefined && (isUncharged(state) || state.isUnsent === true))
-  const cost = isCeiling ? (moved ?? words.atMost(most)) : most
+  const transaction = payment?.transaction ?? (told || null)
+  const isFree = standing === 'failed' || standing === 'expired' || standing === 'unsent'
+  const amount = payment?.amount ?? signed.amount
   return (
     <dl className="divide-y divide-line text-sm">
-      <Fact name={words.cost}>{isFree ? words.nothingKnown : cost}</Fact>
-      {isCeiling && <Fact name={words.ceiling}>{most}</Fact>}
-      {transaction != null && (
+      <Fact name={words.cost}>
+        {isFree ? words.nothingKnown : exactAmount(atomicToUsd(amount), symbol)}
+      </Fact>
+      {transaction !== null && (
         <Fact name={payment?.transaction == null ? words.toldTransaction : words.transaction}>
-          <Hex hex={transaction} kind="tx" network={network} />
+          <Hex hex={transaction} kind="tx" network={signed.network} />
         </Fact>
       )}
       <Fact name={words.receipt}>
@@ -159,16 +121,6 @@ function Money({
           </Link>
         </span>
       </Fact>
-      {settlement?.attestation !== undefined && (
-        <Fact name={words.proof}>
-          <span className="inline-flex items-center gap-2">
-            <CopyButton text={JSON.stringify(settlement.attestation)} name={words.proof} />
-            <Link className={quietLink} href="/payments/attestation">
-              {words.checkProof}
-            </Link>
-          </span>
-        </Fact>
-      )}
     </dl>
   )
 }

@@ -1,8 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import { useEffect } from 'react'
+import type { SigningAnswer } from '../../../../api/listings.js'
 import type { PaymentStatus } from '../../../../api/payments.js'
+import { requestJson } from '../../../api/http.js'
 import { paymentPath, readPayments } from '../../../api/queries.js'
+import type { Attempt } from './attempt.js'
 import type { SignedPayment } from './payment.js'
 
 /**
@@ -16,6 +19,7 @@ export type Standing =
   | 'checking'
   | 'claimed'
   | 'unasked'
+  | 'unsent'
   | 'open'
   | 'expired'
 
@@ -27,71 +31,76 @@ const standings = {
 } as const
 
 const ASK_MS = 2_000
-
-/** A signed payment, and what its seller said of it. */
-interface Told {
-  signed?: Omit<SignedPayment, 'header'>
-  settlement?: { success: boolean } | undefined
-  /** Unix milliseconds. */
-  repliedAt?: number
-}
+/** Seconds after the end of a payment in which the journal takes in what the chain says of it. */
+const LAST_SECONDS = 5
 
 /** Asks the service about a signed payment until it is decided or its time is over. */
-export function useStanding({ signed, settlement, repliedAt = 0 }: Told): {
+export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = false }: Attempt): {
   standing: Standing | undefined
   payment: PaymentStatus | undefined
+  /** Whether the payment may still be taken. Until it may not, no other one is signed. */
+  isOpen: boolean
 } {
-  const { validBefore } = signed ?? noPayment
   const path = paymentPath(signed ?? noPayment)
-  /** Tells whether the journal as it was read then has every end that the payment can have. */
-  const isLast = (readAt: number) => readAt / 1000 >= validBefore + 5
   const query = useQuery({
     queryKey: ['signed-payment', path],
-    queryFn: ({ signal }) =>
-      readPayments(path, signal).catch((error) => {
+    queryFn: async ({ signal }) => {
+      const isLate = signed !== undefined && (await hasEnded(signed, signal))
+      const payments = await readPayments(path, signal).catch((error) => {
         if (error instanceof ArcusError && error.status === 404) return []
         throw error
-      }),
-    enabled: signed !== undefined,
+      })
+      return { payments, isLate }
+    },
+    enabled: signed !== undefined && !isUnsent,
     retry: false,
-    refetchInterval: ({ state: { data = [], dataUpdatedAt } }) => {
-      const now = data.map(({ state }) => standings[state])
+    gcTime: Number.POSITIVE_INFINITY,
+    refetchInterval: ({ state: { data } }) => {
+      const now = data?.payments.map(({ state }) => standings[state]) ?? []
       // A payment that failed may still be settled by the seller's next try.
-      const isDecided = isLast(dataUpdatedAt) && !now.includes('settling')
+      const isDecided = data?.isLate === true && !now.includes('settling')
       return isDecided || now.includes('paid') ? false : ASK_MS
     },
   })
-  const { refetch } = query
+  const { refetch, data, dataUpdatedAt, errorUpdatedAt } = query
   const isTold = settlement?.success === true
   useEffect(() => {
     // A look-up from before the answer may know less than the answer tells.
     if (isTold && repliedAt > 0) void refetch()
   }, [isTold, repliedAt, refetch])
-  if (signed === undefined) return { standing: undefined, payment: undefined }
-  const payment = query.data?.[0]
-  const standing =
-    payment !== undefined
-      ? standings[payment.state]
-      : isTold
-        ? toldStanding(query, repliedAt)
-        : isLast(query.dataUpdatedAt)
-          ? 'expired'
-          : 'open'
-  return { standing, payment }
+  const payment = data?.payments[0]
+  const isLate = data?.isLate === true
+  const read = (): Standing | undefined => {
+    if (signed === undefined) return undefined
+    if (isUnsent) return 'unsent'
+    if (payment !== undefined) return standings[payment.state]
+    if (!isTold) return isLate ? 'expired' : 'open'
+    if (dataUpdatedAt >= repliedAt) return 'claimed'
+    return errorUpdatedAt >= repliedAt ? 'unasked' : 'checking'
+  }
+  const standing = read()
+  const isOver =
+    standing === undefined ||
+    standing === 'paid' ||
+    standing === 'unsent' ||
+    (isLate && standing !== 'settling')
+  return { standing, payment, isOpen: !isOver }
 }
 
-/** Returns how a payment stands that the seller calls paid and the journal has not. */
-function toldStanding(
-  { dataUpdatedAt, errorUpdatedAt }: { dataUpdatedAt: number; errorUpdatedAt: number },
-  repliedAt: number,
-): Standing {
-  if (dataUpdatedAt >= repliedAt) return 'claimed'
-  return errorUpdatedAt >= repliedAt ? 'unasked' : 'checking'
+/**
+ * Tells whether the journal has every end that a payment can have. The service says what time it is: by a visitor's clock
+ * that is fast, a payment could still be taken when the page calls it over.
+ */
+async function hasEnded({ validBefore }: SignedPayment, signal: AbortSignal): Promise<boolean> {
+  const end = validBefore + LAST_SECONDS
+  if (Date.now() / 1000 < end) return false
+  const { time } = await requestJson<SigningAnswer>('/api/signing', { signal })
+  return time.now >= end
 }
 
-const noPayment = { network: '', payer: '', nonce: '', asset: '', validBefore: 0 }
+const noPayment = { network: '', payer: '', nonce: '', asset: '' }
 
 /** Returns the time of day at which a payment can no longer be taken. */
-export function endOf({ validBefore }: Pick<SignedPayment, 'validBefore'>): string {
+export function endOf({ validBefore }: SignedPayment): string {
   return new Date(validBefore * 1000).toLocaleTimeString()
 }

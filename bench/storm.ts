@@ -13,7 +13,7 @@ import { startSide } from './sides.js'
  * Measures what searches do to verifies: the whole service over a made-up catalog is asked for verifies without a pause, while a
  * storm of searches that no answer is kept for rises and lies down again every second. Both halves of the figure are so
  * of the same minute. Beside it the same for a storm of `/health`, which is what any four callers cost on this machine.
- * `npm run build && tsx bench/discovery-storm.ts 100000`.
+ * `npm run build && npm run bench -- storm 100000`.
  */
 const [size = '100000'] = process.argv.slice(2)
 /** By connections, what takes about as long as all slices. */

@@ -1,0 +1,136 @@
+import type { PaymentRequired, SettleResponse } from '@x402/core/types'
+import { isObject } from '../../../src/x402/json.js'
+import { otherRailOf, paidThrough } from '../../../src/x402/rails.js'
+import { ArcusError } from './calls.js'
+
+/*
+ * The terms that a buyer signs. The console chooses by these rules too.
+ */
+
+type Hex = `0x${string}`
+
+export type { PaymentRequired } from '@x402/core/types'
+export type Settlement = SettleResponse
+export type Requirement = PaymentRequired['accepts'][number]
+
+export interface Limits {
+  network: string
+  asset: string
+  /** Atomic units of the asset. */
+  maxAmount: bigint
+  /** Terms that are published, of which one must be kept; any are taken unless given. */
+  listed?: readonly { network: string; asset: string; payTo: string }[] | undefined
+  /** For a buyer that pays by `exact` with EIP-3009 alone: the domain that the token has. */
+  plain?: { name: string; version: string }
+  /** The name of the asset and its amounts, as a reader knows them. */
+  shown?: { asset: string; amount: (atomic: string) => string }
+}
+
+/** A seller could use an authorization until it ends, so one that is valid for longer is not signed. */
+const MAX_TIMEOUT_SECONDS = 3_600
+
+/**
+ * Returns the cheapest way to pay that is allowed; of two, the one that needs no approval. Throws `ArcusError` where there
+ * is none: `not_payable`, `not_as_listed` or `too_dear`.
+ */
+export function choose(required: PaymentRequired | undefined, limits: Limits): Requirement {
+  const { network, asset, maxAmount, listed, plain, shown } = limits
+  if (required === undefined) {
+    const message = 'The seller asks for a payment and does not say how, in the form of x402 v2.'
+    throw new ArcusError('not_payable', message, 402)
+  }
+  const { accepts } = required
+  const offered = accepts.filter(
+    (offer: Requirement | null) => offer?.network === network && isSame(asset, offer.asset),
+  )
+  const ofToken = offered.filter(({ extra }) => otherRailOf(asset, extra) === undefined)
+  const payable = ofToken.filter((offer) => isPayable(offer, plain))
+  const place = `on ${network} in ${shown?.asset ?? asset}`
+  if (payable.length === 0) {
+    const rail = otherRailOf(asset, offered[0]?.extra)
+    const ways = plain === undefined ? 'exact or upto' : 'exact with EIP-3009'
+    const message =
+      ofToken.length > 0 || rail === undefined
+        ? `The seller takes no payment by ${ways} ${place}.`
+        : `What the seller asks for ${place} is ${paidThrough(rail)}.`
+    throw new ArcusError('not_payable', message, 402, { accepts })
+  }
+  const known = payable.filter(
+    (offer) =>
+      listed === undefined ||
+      listed.some(
+        (terms) =>
+          isSame(offer.payTo, terms.payTo) &&
+          isSame(offer.asset, terms.asset) &&
+          offer.network === terms.network,
+      ),
+  )
+  if (known.length === 0) {
+    const message =
+      'The seller asks for a payment that the catalog does not name: another address, token or network.'
+    throw new ArcusError('not_as_listed', message, 402, { accepts })
+  }
+  const cheapest = known.reduce((a, b) => {
+    const difference = BigInt(b.amount) - BigInt(a.amount)
+    return difference < 0n || (difference === 0n && isByPermit2(a) && !isByPermit2(b)) ? b : a
+  })
+  if (BigInt(cheapest.amount) <= maxAmount) return cheapest
+  const amount = shown?.amount ?? String
+  const message = `The seller asks for ${amount(cheapest.amount)}, and the limit is ${amount(`${maxAmount}`)}.`
+  throw new ArcusError('too_dear', message, 402, { accepts })
+}
+
+/** Tells whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
+function isPayable(offer: Requirement, plain: Limits['plain']): boolean {
+  const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
+  const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
+  const isKnown =
+    scheme === 'exact' && method === 'eip3009'
+      ? isText(extra?.name, extra?.version) &&
+        (plain === undefined || (extra.name === plain.name && extra.version === plain.version))
+      : plain === undefined &&
+        method === 'permit2' &&
+        (scheme === 'exact' || (scheme === 'upto' && isAddress(extra?.facilitatorAddress)))
+  const isTimely = Number.isInteger(seconds) && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
+  return isKnown && isTimely && isAmount(amount) && isAddress(payTo)
+}
+
+function isByPermit2({ scheme, extra }: Requirement): boolean {
+  return scheme === 'upto' || extra?.assetTransferMethod === 'permit2'
+}
+
+function isText(...values: unknown[]): boolean {
+  return values.every((value) => typeof value === 'string' && value !== '')
+}
+
+export function isAmount(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{1,78}$/.test(value)
+}
+
+export function isAddress(value: unknown): value is Hex {
+  return typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
+}
+
+function isSame(a: string, b: unknown): boolean {
+  return typeof b === 'string' && a.toLowerCase() === b.toLowerCase()
+}
+
+/** Reads what a seller says of a payment. Malformed words say nothing. */
+export function readOffer(
+  required: unknown,
+  settlement: unknown,
+): { required?: PaymentRequired; settlement?: Settlement } {
+  return {
+    ...(isRequired(required) && { required }),
+    ...(isSettlement(settlement) && { settlement }),
+  }
+}
+
+function isRequired(value: unknown): value is PaymentRequired {
+  return isObject(value) && value.x402Version === 2 && Array.isArray(value.accepts)
+}
+
+function isSettlement(value: unknown): value is Settlement {
+  if (!isObject(value) || typeof value.success !== 'boolean') return false
+  return typeof value.transaction === 'string' && /^(0x[0-9a-f]{64})?$/i.test(value.transaction)
+}

@@ -10,6 +10,7 @@ import {
   seconds,
   time,
 } from './fields.js'
+import { choiceParameter, dayParameter, integerParameter, limitParameter } from './parameters.js'
 
 const money = z.object({ amount, usd: z.string() })
 const refunds = money
@@ -146,6 +147,22 @@ export const activityBreakdown = z.object({
 
 export type ActivityBreakdown = AnswerOf<typeof activityBreakdown>
 
+/**
+ * The state of an answer. For settle, `failed` is a payment that was valid once and did not settle, and `refused` is every
+ * other refusal. `free` is a success that charged nothing, which is in no figure. `refunded` is a payment that settled and
+ * gives back what was paid before.
+ */
+export const activityStates = [
+  'valid',
+  'invalid',
+  'settled',
+  'free',
+  'failed',
+  'refused',
+  'pending',
+  'refunded',
+] as const
+
 const activityRow = z.object({
   amount,
   usd: z.string().nullable().describe('`null` for a payment in another money than dollars.'),
@@ -156,7 +173,7 @@ const activityRow = z.object({
   at: time,
   kind,
   state: z
-    .enum(['valid', 'invalid', 'settled', 'free', 'failed', 'refused', 'pending', 'refunded'])
+    .enum(activityStates)
     .describe('`free` is a settle that charged nothing and moved nothing; no figure counts it.'),
   endpointId: z.int().nullable(),
   resource: z.string().nullable(),
@@ -177,3 +194,32 @@ export const activityTable = z.object({
 
 export type ActivityRow = AnswerOf<typeof activityRow>
 export type ActivityTable = AnswerOf<typeof activityTable>
+
+/** Rows of a page of the table. */
+const MAX_TABLE_ROWS = 200
+
+const filters = {
+  range: choiceParameter(range.options)
+    .prefault('24h')
+    .describe('How far back, from now; `custom` with `from` and `to`.'),
+  from: dayParameter().optional().describe('First day of `custom`, UTC.'),
+  to: dayParameter().optional().describe('Last day of `custom`, UTC.'),
+  endpoint: integerParameter().optional().describe('One endpoint only, by the id in its `state`.'),
+}
+
+const tableFilters = {
+  ...filters,
+  kind: choiceParameter(kind.options).optional(),
+  state: choiceParameter(activityStates).optional(),
+}
+
+/** The parameters of the reads. Others are refused, because a filter without effect misleads. */
+export const summaryQuery = z.strictObject(filters)
+export const exportQuery = z.strictObject(tableFilters)
+export const tableQuery = z.strictObject({
+  ...tableFilters,
+  limit: limitParameter(MAX_TABLE_ROWS)
+    .prefault('50')
+    .describe(`Rows of a page; above ${MAX_TABLE_ROWS} it counts as ${MAX_TABLE_ROWS}.`),
+  before: integerParameter().optional().describe('`next` of the page before.'),
+})

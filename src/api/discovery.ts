@@ -1,9 +1,13 @@
 import { z } from 'zod'
+import { bodyTypes, callMethods, TOOL_NAME } from '../x402/calls.js'
+import { isObject } from '../x402/json.js'
+import { parseUrl } from '../x402/parse-url.js'
 import {
   type AnswerOf,
   address,
   amount,
   anyObject,
+  CAIP_2,
   callExample,
   currency,
   endpointStatus,
@@ -16,9 +20,18 @@ import {
   pricing,
   rating,
   seconds,
+  sorts,
   standing,
   usage,
 } from './fields.js'
+import {
+  choiceParameter,
+  flagParameter,
+  integerParameter,
+  limitParameter,
+  nameParameter,
+  textParameter,
+} from './parameters.js'
 
 const quotedRequirement = z
   .looseObject({
@@ -278,3 +291,219 @@ export const validation = z.object({
 })
 
 export type Validation = AnswerOf<typeof validation>
+
+const MAX_LIMIT = 100
+/** The longest text that is searched for. */
+const MAX_QUERY_CHARS = 200
+
+const page = {
+  limit: limitParameter(MAX_LIMIT)
+    .prefault('20')
+    .describe(`How many items a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`),
+}
+
+const standardFilter = {
+  type: textParameter()
+    .optional()
+    .describe('`http` or `mcp`, both unless said; any other value finds nothing.'),
+  payTo: nameParameter()
+    .optional()
+    .describe('Address that is paid. Endpoints that are not live are listed too.'),
+  scheme: nameParameter().optional().describe('Scheme that is accepted, such as `exact`.'),
+  network: nameParameter()
+    .regex(CAIP_2, 'must be a CAIP-2 network, such as eip155:5042')
+    .optional()
+    .describe('Network of the payment, such as `eip155:5042`.'),
+  asset: nameParameter().optional().describe('Address of a token that is taken.'),
+  currency: nameParameter().optional().describe('Currency of the price (ISO 4217), such as `EUR`.'),
+  extensions: nameParameter()
+    .optional()
+    .describe('Extension that the endpoint offers, such as `bazaar`.'),
+}
+
+const wideFilter = {
+  ...standardFilter,
+  method: choiceParameter(callMethods)
+    .optional()
+    .describe('Method of the endpoint; `MCP` for a tool of an MCP server.'),
+  pricing: choiceParameter(['fixed', 'metered']).optional().describe('Pricing of the endpoint.'),
+  maxPrice: integerParameter()
+    .optional()
+    .describe(
+      'Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known.',
+    ),
+  verified: flagParameter()
+    .optional()
+    .describe('Whether the last probe saw the 402 as it is listed.'),
+  official: flagParameter()
+    .optional()
+    .describe('Whether the operator of this service runs the endpoint.'),
+  hasSchema: flagParameter().optional().describe('Whether the parameters have a schema.'),
+  tag: nameParameter().optional().describe('A tag of the endpoint.'),
+  merchant: nameParameter()
+    .optional()
+    .describe('Endpoints of this merchant only, those that are not live too.'),
+}
+
+/** The `cursor` of a ranked page. */
+export const rankedCursor = nameParameter()
+  .regex(/^([0-9]{1,3})-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .optional()
+  .describe('`cursor` of the page before.')
+
+const sort = choiceParameter(sorts)
+  .optional()
+  .describe(
+    'Most calls first, most payers, lowest price (dollars before other money), newest, or paid last; calls are those of 30 days without the busiest payer. Without it, the order is that of creation.',
+  )
+
+/** Parameters of `/discovery/resources`. */
+export const listQuery = z.object({
+  ...page,
+  offset: integerParameter().prefault('0').describe('How many items to skip.'),
+  sort,
+  q: textParameter(MAX_QUERY_CHARS)
+    .default('')
+    .describe('Every word must occur in the name or description of the merchant or the endpoint.'),
+  merchant: nameParameter()
+    .optional()
+    .describe('Endpoints of this merchant only, those that are not live too.'),
+  ...standardFilter,
+})
+
+/** What is said to a search without words. */
+export const wordsWanted = `is required: words to look for, at most ${MAX_QUERY_CHARS} characters`
+
+/** Parameters of `/discovery/search`. */
+export const rankedQuery = z.object({
+  query: textParameter(MAX_QUERY_CHARS, wordsWanted).describe('Words to look for.'),
+  ...page,
+  cursor: rankedCursor,
+  ...wideFilter,
+})
+
+/** Parameters of `/api/endpoints`. The form of a cursor depends on whether there are words. */
+export const browseQuery = z.object({
+  query: textParameter(MAX_QUERY_CHARS)
+    .default('')
+    .describe(
+      'Words to look for. With words the best come first, unless `sort` says otherwise; without, the order is that of creation.',
+    ),
+  ...page,
+  cursor: z
+    .custom<string>()
+    .optional()
+    .meta({ wire: { type: 'string' } })
+    .describe('`next` of the page before.'),
+  sort,
+  ...wideFilter,
+})
+
+/** Parameters of `/discovery/changes`. */
+export const changesQuery = z.object({
+  since: integerParameter()
+    .prefault('0')
+    .describe('`next` of the answer before; 0 is the whole catalog.'),
+  limit: limitParameter(MAX_LIMIT)
+    .prefault('20')
+    .describe(
+      `How many merchants a page has at most; above ${MAX_LIMIT} it counts as ${MAX_LIMIT}.`,
+    ),
+  wait: integerParameter({ min: 0, max: 30 })
+    .prefault('0')
+    .describe('Seconds to wait for a change, if there is none yet.'),
+})
+
+const MAX_URL_CHARS = 2_048
+
+/** Parameters of `/discovery/status`. */
+export const statusQuery = z.object({
+  resource: textParameter(MAX_URL_CHARS, 'is required: the URL of a paid resource')
+    .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ''), {
+      error: 'must be an http or https URL',
+    })
+    .describe('URL of the resource, or of the MCP server.'),
+  method: choiceParameter(callMethods).optional().describe('Only with this method.'),
+  toolName: nameParameter().optional().describe('Only the tool of this name.'),
+})
+
+const MAX_PARAMS = 32
+const MAX_PARAM_NAME_CHARS = 64
+const MAX_PARAM_VALUE_CHARS = 512
+const MAX_BODY_BYTES = 16 * 1024
+
+const url = z
+  .string('must be a string')
+  .max(MAX_URL_CHARS, { error: `must have at most ${MAX_URL_CHARS} characters`, abort: true })
+  .regex(/^[hH][tT][tT][pP][sS]?:\/\//, {
+    error: 'must be an absolute http or https URL, such as https://api.example.com/data',
+    abort: true,
+  })
+  .refine((text) => parseUrl(text) !== undefined, 'must be a URL that can be read')
+  .describe('What to call.')
+
+const queryValue = z
+  .union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean')
+  .refine((value) => String(value).length <= MAX_PARAM_VALUE_CHARS, {
+    error: `must have at most ${MAX_PARAM_VALUE_CHARS} characters`,
+  })
+
+const queryParams = z
+  .record(z.string(), queryValue, 'must be an object of parameter name to value')
+  .refine((given) => Object.keys(given).length <= MAX_PARAMS, {
+    error: `may have at most ${MAX_PARAMS} members`,
+  })
+  .refine((given) => Object.keys(given).every(({ length }) => length <= MAX_PARAM_NAME_CHARS), {
+    error: `names may have at most ${MAX_PARAM_NAME_CHARS} characters`,
+  })
+
+const jsonBody = z
+  .unknown()
+  .refine(
+    (value) => new TextEncoder().encode(JSON.stringify(value) ?? '').length <= MAX_BODY_BYTES,
+    {
+      error: `may have at most ${MAX_BODY_BYTES} bytes as JSON`,
+    },
+  )
+
+const byQuery = {
+  url,
+  queryParams: queryParams.optional().describe('Sent as the query.'),
+  body: z.undefined('goes with POST, PUT and PATCH; use queryParams').optional(),
+}
+const byBody = {
+  url,
+  bodyType: z.enum(bodyTypes, `must be ${bodyTypes.join(', ')}`).optional(),
+  body: jsonBody.optional().describe('Sent as JSON unless bodyType says otherwise; {} if absent.'),
+  queryParams: queryParams.optional().describe('Sent as the query beside the body.'),
+}
+
+/** The body of `POST /discovery/validate`. */
+export const validateBody = z
+  .discriminatedUnion(
+    'method',
+    [
+      z.object({ ...byQuery, method: z.literal(['GET', 'HEAD', 'DELETE']) }),
+      z.object({ ...byBody, method: z.literal(['POST', 'PUT', 'PATCH']) }),
+      z.object({
+        url,
+        method: z.literal('MCP'),
+        toolName: z
+          .string()
+          .regex(TOOL_NAME, 'must be 1 to 128 visible ASCII characters')
+          .optional()
+          .describe('Without it the tools of the server are listed.'),
+        arguments: jsonBody
+          .refine((value) => value === undefined || isObject(value), 'must be an object')
+          .optional()
+          .describe('Arguments of the call; {} if absent.'),
+      }),
+    ],
+    {
+      error: ({ input }) =>
+        isObject(input)
+          ? `must be one of ${callMethods.join(', ')}`
+          : 'must be a JSON object with url and method',
+    },
+  )
+  .meta({ id: 'ValidateRequest' })

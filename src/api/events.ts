@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, anyObject, time } from './fields.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const event = z
   .object({
@@ -57,3 +58,25 @@ export const hookRemoved = z.object({ id: z.string() })
 
 export type HookView = AnswerOf<typeof hook>
 export type HooksAnswer = AnswerOf<typeof hooksAnswer>
+
+const MAX_EVENTS = 200
+
+/** Parameters of the feed of a merchant. */
+export const eventsQuery = z.strictObject({
+  since: integerParameter()
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the oldest event that is kept.'),
+  limit: limitParameter(MAX_EVENTS)
+    .prefault('100')
+    .describe(`Events of a page; above ${MAX_EVENTS} it counts as ${MAX_EVENTS}.`),
+})
+
+/** Events that tell nothing but what the catalog shows to everybody; payments are for the owner alone. */
+export const publicEventTypes = ['endpoint.failing', 'endpoint.recovered', 'price.drift'] as const
+
+/** The events of a merchant. The operator alone has `gas.low`. */
+export const merchantEventTypes = [
+  'payment.settled',
+  'payment.failed',
+  ...publicEventTypes,
+] as const

@@ -4,15 +4,21 @@ import { bodyTypes, callMethods, mcpTransports } from '../x402/calls.js'
 /*
  * The fields that several answers share. Each is described once.
  */
-export const address = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/)
-  .meta({ id: 'Address', description: 'An account, with EIP-55 checksum in answers.' })
 
-export const hash = z
-  .string()
-  .regex(/^0x[0-9a-f]{64}$/)
-  .meta({ id: 'Hash', description: '32 bytes in lower-case hex.' })
+/** A text of hex, which types know by its prefix. */
+function hex(pattern: RegExp) {
+  return z.string().regex(pattern) as unknown as z.ZodType<`0x${string}`, `0x${string}`>
+}
+
+export const address = hex(/^0x[0-9a-fA-F]{40}$/).meta({
+  id: 'Address',
+  description: 'An account, with EIP-55 checksum in answers.',
+})
+
+export const hash = hex(/^0x[0-9a-f]{64}$/).meta({
+  id: 'Hash',
+  description: '32 bytes in lower-case hex.',
+})
 
 export const amount = z
   .string()
@@ -55,9 +61,12 @@ export const livePriceUsd = usd
   .nullable()
   .describe('The same in dollars; `null` for a price that is not in dollars.')
 
+/** A namespace and a reference of CAIP-2. */
+export const CAIP_2 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
+
 export const network = z
   .string()
-  .regex(/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/)
+  .regex(CAIP_2)
   .meta({ id: 'Network', description: 'CAIP-2: eip155:5042 is Arc, eip155:5042002 its testnet.' })
 
 const ID_RULE = 'must be a whole number from 1'
@@ -131,6 +140,10 @@ export const rating = z
   })
 
 export type Rating = AnswerOf<typeof rating>
+
+/** The orders of a list: by the payments of 30 days, by price, by age. */
+export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
+export type Sort = (typeof sorts)[number]
 
 export const payToProof = z
   .enum(['owner', 'confirmation', 'operator'])

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, amount, currency, endpointStatus, latency, seconds } from './fields.js'
+import { integerParameter } from './parameters.js'
 
 const uptime = z.object({
   probes: z.int(),
@@ -48,3 +49,8 @@ export const pricesAnswer = z.object({
 })
 
 export type PricesAnswer = AnswerOf<typeof pricesAnswer>
+
+/** Parameters of the health of an endpoint. */
+export const healthQuery = z.object({
+  days: integerParameter({ min: 1, max: 90 }).prefault('7').describe('Days of the history.'),
+})

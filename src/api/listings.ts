@@ -1,3 +1,4 @@
+import { listingLimits } from 'arcus-client/listing'
 import { listingActions } from 'arcus-client/listing-write'
 import { z } from 'zod'
 import {
@@ -7,6 +8,7 @@ import {
   anyObject,
   callExample,
   currency,
+  endpointId,
   endpointStatus,
   listedPrice,
   livePrice,
@@ -22,6 +24,7 @@ import {
   standing,
   usage,
 } from './fields.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const probeRecord = z
   .object({
@@ -223,3 +226,24 @@ const probedEndpoint = z.object({
 export const probeAnswer = z.object({ endpoints: z.array(probedEndpoint) })
 
 export type ProbeAnswer = AnswerOf<typeof probeAnswer>
+
+const { defaultEntries, maxEntries } = listingLimits.history
+
+/** Parameters of the history of a listing. */
+export const historyQuery = z.object({
+  after: integerParameter()
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the beginning.'),
+  limit: limitParameter(maxEntries)
+    .prefault(String(defaultEntries))
+    .describe(
+      `Entries of a page; large ones make it shorter; above ${maxEntries} it counts as ${maxEntries}.`,
+    ),
+})
+
+/** The body that says what is probed now. */
+export const probeBody = z.object({
+  endpointId: endpointId
+    .optional()
+    .describe('The id in its `state`; without it the endpoints with the oldest probe.'),
+})

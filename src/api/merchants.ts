@@ -10,9 +10,11 @@ import {
   network,
   ofTool,
   pricing,
+  sorts,
   standing,
   usage,
 } from './fields.js'
+import { choiceParameter, limitParameter } from './parameters.js'
 
 /** Prices as catalogs have them: dollars as the nearest number. */
 const prices = {
@@ -60,8 +62,38 @@ export const catalogAnswer = z.object({
 export type CatalogEndpoint = AnswerOf<typeof catalogEndpoint>
 export type CatalogMerchant = AnswerOf<typeof catalogMerchant>
 
+/** The path of the badge of a merchant. */
+export const badgeParams = z.object({ merchant: z.string().max(200).describe('Merchant id.') })
+
 export const openApiAnswer = z.looseObject({
   openapi: z.string(),
   info: anyObject,
   paths: anyObject,
+})
+
+/** The path of the routes about one merchant. */
+export const ofMerchant = z.object({ id: z.string().max(200).describe('Merchant id.') })
+
+/** The path of the routes about one endpoint. */
+export const ofEndpoint = ofMerchant.extend({
+  endpoint: z.string().describe('The id of the endpoint in its `state`.'),
+})
+
+/** Merchants that an answer in another order has at most. */
+export const MAX_FIRST = 1_000
+/** Merchants of a sorted answer unless the caller says how many. */
+export const USUAL_FIRST = 100
+
+/** Parameters of `/api/merchants`. */
+export const catalogQuery = z.object({
+  sort: choiceParameter(sorts)
+    .optional()
+    .describe(
+      `By the payments of 30 days (\`calls\` without those of the busiest payer), the lowest price (dollars before other money), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
+    ),
+  limit: limitParameter(MAX_FIRST)
+    .optional()
+    .describe(
+      `Only so many merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
+    ),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
+import { permit2Nonce } from '../x402/request-schemas.js'
 import {
   type AnswerOf,
   address,
@@ -11,6 +12,7 @@ import {
   time,
   usd,
 } from './fields.js'
+import { choiceParameter } from './parameters.js'
 
 /** Reasons that only a settle can give. */
 const settleOnly: readonly ReasonKey[] = [
@@ -257,3 +259,48 @@ export const receiptAnswer = z
 export type ReceiptAnswer = AnswerOf<typeof receiptAnswer>
 
 export const transactionAnswer = z.object({ transaction: hash, payments: z.array(paymentStatus) })
+
+/** Parameters of `/payments/{network}/{payer}/{nonce}`. */
+export const paymentParams = z.object({
+  network: z.string().describe('CAIP-2; eip155:5042 is Arc.'),
+  payer: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+    .describe('`authorization.from`.'),
+  nonce: z
+    .string()
+    .regex(
+      /^(0x[0-9a-fA-F]{64}|[0-9]{1,78})$/,
+      'must be 32 bytes of hex with 0x prefix, or the decimal nonce of Permit2',
+    )
+    .pipe(permit2Nonce)
+    .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
+})
+
+/** The query that tells payments with one nonce apart. */
+export const whichQuery = z.object({
+  asset: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+    .optional()
+    .describe('The token, where a payer used one nonce in several.'),
+  method: choiceParameter(['eip3009', 'permit2'])
+    .optional()
+    .describe('`permit2` for payments by Permit2, where a payer used one nonce by both methods.'),
+})
+
+/** Parameters of `/payments/{transaction}`. */
+export const transactionParams = z.object({
+  transaction: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
+    .describe('As a settle was answered with.'),
+})
+
+/** Parameters of `/payments/status/{paymentId}`. */
+export const statusParams = z.object({
+  paymentId: z
+    .string()
+    .regex(/^[0-9A-Za-z-]{1,64}$/, 'must be the paymentId of an answer of settle')
+    .describe('As a settle was answered with.'),
+})

@@ -10,6 +10,7 @@ import {
   rating,
   seconds,
 } from './fields.js'
+import { integerParameter, limitParameter } from './parameters.js'
 
 const ownerAnswer = z.object({ text: z.string(), at: seconds }).nullable()
 
@@ -96,3 +97,19 @@ export const feedbackFile = z
   .meta({ id: 'FeedbackFile', description: 'The feedback file of ERC-8004.' })
 
 export type FeedbackFile = AnswerOf<typeof feedbackFile>
+
+const MAX_RATINGS = 100
+
+/** Parameters of the ratings of an endpoint. */
+export const ratingsQuery = z.strictObject({
+  before: integerParameter({ min: 1 }).optional().describe('`next` of the page before.'),
+  limit: limitParameter(MAX_RATINGS)
+    .prefault('20')
+    .describe(`Ratings of a page; above ${MAX_RATINGS} it counts as ${MAX_RATINGS}.`),
+})
+
+/** The path of the routes about one rating. */
+export const ofRating = z.object({ id: z.string().max(100).describe('Id of the settlement.') })
+export const ofFeedbackFile = ofRating.extend({
+  agent: z.string().max(78).describe('Id of the agent.'),
+})

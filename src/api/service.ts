@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { type AnswerOf, address, amount, latency, network, time, usd } from './fields.js'
 import { supportedAnswer, takenAsset } from './payments.js'
 
+/** The description of this service. */
+export const openApiDocument = z.looseObject({ openapi: z.literal('3.1.0') })
+
 export const healthAnswer = z.object({ status: z.literal('ok') })
 
 const readinessCheck = z.object({

@@ -19,3 +19,11 @@ export const nonceAnswer = z.object({
 })
 
 export type NonceAnswer = AnswerOf<typeof nonceAnswer>
+
+/** The body of a sign-in. */
+export const signInBody = z.strictObject({
+  message: z.string().describe('ERC-4361, with the nonce of `GET /api/session/nonce`.'),
+  signature: z
+    .string()
+    .describe('The signature of the message by EIP-191, or of a contract wallet by ERC-1271.'),
+})

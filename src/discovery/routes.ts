@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { browseAnswer, changesAnswer, resourcesAnswer, searchAnswer } from '../api/discovery.js'
 import { httpCodes } from '../api/errors.js'
 import { sendCached } from '../http/cached-reply.js'
 import { openEventStream } from '../http/event-stream.js'
@@ -8,7 +7,6 @@ import type { Operation } from '../http/operation.js'
 import { cached, describedAs } from '../http/operation.js'
 import type { RawQuery } from '../http/query.js'
 import type { CatalogAnswers } from './catalog-answers.js'
-import { browseQuery, changesQuery, listQuery, rankedQuery } from './queries.js'
 
 const nothing = { x402Version: 2 } as const
 
@@ -18,8 +16,7 @@ const resourcesOperation: Operation = {
   summary: 'Paid APIs that settle here',
   description:
     'In order of creation, so that pages stay where they are, unless `sort` says otherwise. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
-  query: listQuery,
-  answers: cached('A page.', resourcesAnswer),
+  answers: cached('A page.'),
   codes: [httpCodes.unavailable],
   examples: {
     firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
@@ -53,8 +50,7 @@ const searchOperation: Operation = {
   summary: 'Paid APIs that have the words, best first',
   description:
     'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days.',
-  query: rankedQuery,
-  answers: cached('A page.', searchAnswer),
+  answers: cached('A page.'),
   codes: [httpCodes.unavailable],
   examples: {
     weather: {
@@ -96,8 +92,7 @@ const changesOperation: Operation = {
   summary: 'Merchants that changed since a crawler last asked',
   description:
     'Merchants in the order in which they changed, each with all items it has now. Any other item you hold of that merchant is gone. A removed merchant has no items. Go on with `next` while `hasMore`, and ask with it again later: with `wait` the answer comes with the next change. With `Accept: text/event-stream` the pages come as server-sent events, each under its `next`, and `Last-Event-ID` goes on after it.',
-  query: changesQuery,
-  answers: cached('A page.', changesAnswer),
+  answers: cached('A page.'),
   codes: [httpCodes.unavailable, httpCodes.busy],
   examples: {
     fromTheBeginning: { summary: 'The whole catalog', query: { limit: '2' }, status: 200 },
@@ -117,8 +112,7 @@ const browseOperation: Operation = {
   id: 'browseEndpoints',
   tag: 'Discovery',
   summary: 'Endpoints as cards of the console, with the status of each',
-  query: browseQuery,
-  answers: { 200: { description: 'A page.', schema: browseAnswer } },
+  answers: { 200: 'A page.' },
   codes: [httpCodes.unavailable],
   examples: {
     firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Sort } from '../api/fields.js'
 import { byPrice, evidenceKeys, inOrderOf, TOP_LEVEL } from '../store/evidence.js'
 import {
   type CatalogList,
@@ -8,9 +9,6 @@ import {
 } from './catalog-list.js'
 import { type CatalogFilter, type EndpointTest, testOf } from './filters.js'
 import { urlPieces, wordsOf } from './fold.js'
-
-export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
-type Sort = (typeof sorts)[number]
 
 export interface ListQuery {
   filter: CatalogFilter
@@ -53,9 +51,6 @@ export interface CatalogSearch {
   list(query: ListQuery): { ids: number[]; total: number }
   rank(query: RankedQuery): RankedPage
 }
-
-/** The longest text that is searched for. */
-export const MAX_QUERY_CHARS = 200
 
 /** Results of searches are kept up to this many bytes. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024

@@ -1,20 +1,7 @@
 import { z } from 'zod'
 import { describeCodes, httpCodes } from '../api/errors.js'
-import {
-  attestationAnswer,
-  codesOf,
-  paymentStatus,
-  receiptAnswer,
-  settleAnswer,
-  statusAnswer,
-  supportedAnswer,
-  transactionAnswer,
-  verifyAnswer,
-} from '../api/payments.js'
-import { facilitatorAnswer } from '../api/service.js'
+import { codesOf } from '../api/payments.js'
 import { cached, type Operation } from '../http/operation.js'
-import { choiceParameter } from '../http/query.js'
-import { paymentRequestSchema, permit2Nonce } from '../x402/request-schemas.js'
 
 /*
  * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
@@ -128,7 +115,7 @@ export const supportedOperation: Operation = {
   id: 'getSupported',
   tag: 'Payments',
   summary: 'Schemes and networks served, and the wallets that pay the gas',
-  answers: { 200: { description: 'What is served.', schema: supportedAnswer } },
+  answers: { 200: 'What is served.' },
   examples: {
     supported: {
       summary: 'Arc mainnet',
@@ -167,12 +154,8 @@ export const verifyOperation: Operation = {
   summary: 'Check a signed payment without changing anything',
   description:
     'Call it before the work, and settle after the work has succeeded. A yes reserves nothing: keep the time between the two short.',
-  body: paymentRequestSchema,
   answers: {
-    200: {
-      description: `Judged. With \`isValid\` false \`invalidReason\` is one of:\n\n${refusals('verify')}`,
-      schema: verifyAnswer,
-    },
+    200: `Judged. With \`isValid\` false \`invalidReason\` is one of:\n\n${refusals('verify')}`,
   },
   codes: errors('verify'),
   examples: {
@@ -219,11 +202,9 @@ export const settleOperation: Operation = {
       .optional()
       .describe('A fresh one for each payment; the same key and payment get the success again.'),
   }),
-  body: paymentRequestSchema,
   answers: {
     200: {
       description: `On chain, or refused. With \`success\` false \`errorReason\` is one of:\n\n${refusals('settle')}`,
-      schema: settleAnswer,
       headers: {
         'EXTENSION-RESPONSES':
           'Base64 of JSON: what became of the bazaar extension of the payment, if it had one.',
@@ -273,53 +254,6 @@ export const settleOperation: Operation = {
   },
 }
 
-const bytes32 = /^0x[0-9a-fA-F]{64}$/
-
-/** Parameters of `/payments/{network}/{payer}/{nonce}`. */
-export const paymentParams = z.object({
-  network: z.string().describe('CAIP-2; eip155:5042 is Arc.'),
-  payer: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
-    .describe('`authorization.from`.'),
-  nonce: z
-    .string()
-    .regex(
-      /^(0x[0-9a-fA-F]{64}|[0-9]{1,78})$/,
-      'must be 32 bytes of hex with 0x prefix, or the decimal nonce of Permit2',
-    )
-    .pipe(permit2Nonce)
-    .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
-})
-
-/** The query that tells payments with one nonce apart. */
-export const whichQuery = z.object({
-  asset: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
-    .optional()
-    .describe('The token, where a payer used one nonce in several.'),
-  method: choiceParameter(['eip3009', 'permit2'])
-    .optional()
-    .describe('`permit2` for payments by Permit2, where a payer used one nonce by both methods.'),
-})
-
-/** Parameters of `/payments/{transaction}`. */
-export const transactionParams = z.object({
-  transaction: z
-    .string()
-    .regex(bytes32, 'must be 32 bytes of hex with 0x prefix')
-    .describe('As a settle was answered with.'),
-})
-
-/** Parameters of `/payments/status/{paymentId}`. */
-export const statusParams = z.object({
-  paymentId: z
-    .string()
-    .regex(/^[0-9A-Za-z-]{1,64}$/, 'must be the paymentId of an answer of settle')
-    .describe('As a settle was answered with.'),
-})
-
 const paymentId = '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21'
 
 const settledPayment = {
@@ -366,9 +300,7 @@ export const paymentOperation: Operation = {
   tag: 'Payments',
   summary: 'State, transaction, amount and times of a payment',
   description: 'For anybody who knows its nonce. A browser that opens the address gets a page.',
-  params: paymentParams,
-  query: whichQuery,
-  answers: { 200: { description: 'The payment.', schema: paymentStatus } },
+  answers: { 200: 'The payment.' },
   codes: [httpCodes.not_found, httpCodes.ambiguous_nonce],
   examples: {
     settled: {
@@ -387,8 +319,7 @@ export const statusOperation: Operation = {
   summary: 'What became of anything that settle answered about',
   description:
     'The `statusUrl` of deposits, claims, payouts and refunds of channels. For a payment by `exact` or `upto` there is more at its own address.',
-  params: statusParams,
-  answers: { 200: { description: 'Its status.', schema: statusAnswer } },
+  answers: { 200: 'Its status.' },
   codes: [httpCodes.not_found],
   examples: {
     unknown: {
@@ -406,9 +337,7 @@ export const attestationOperation: Operation = {
   summary: 'The signed statement that a payment settled here',
   description:
     'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
-  params: paymentParams,
-  query: whichQuery,
-  answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
+  answers: { 200: 'The attestation.' },
   codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
   examples: { unknown: unknownPayment },
 }
@@ -419,9 +348,7 @@ export const receiptOperation: Operation = {
   summary: 'A receipt to print or keep',
   description:
     'A page without scripts. With `Accept: application/json` it is JSON of the schema below. Only a confirmed payment has one.',
-  params: paymentParams,
-  query: whichQuery,
-  answers: { 200: { description: 'The receipt.', schema: receiptAnswer } },
+  answers: { 200: 'The receipt.' },
   codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
   examples: { unknown: unknownPayment },
 }
@@ -430,7 +357,7 @@ export const wellKnownOperation: Operation = {
   id: 'getFacilitator',
   tag: 'Payments',
   summary: 'Networks, schemes, tokens, wallets, keys and addresses of this facilitator',
-  answers: cached('The facilitator.', facilitatorAnswer),
+  answers: cached('The facilitator.'),
   examples: { facilitator: { summary: 'This deployment', status: 200 } },
 }
 
@@ -438,12 +365,8 @@ export const transactionOperation: Operation = {
   id: 'listPaymentsOfTransaction',
   tag: 'Payments',
   summary: 'The same of every payment in a transaction',
-  params: transactionParams,
   answers: {
-    200: {
-      description: 'The payments in their order; one that landed elsewhere after all says where.',
-      schema: transactionAnswer,
-    },
+    200: 'The payments in their order; one that landed elsewhere after all says where.',
   },
   codes: [httpCodes.not_found],
   examples: {

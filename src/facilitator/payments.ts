@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { httpCodes } from '../api/errors.js'
 import type { PaymentStatus, SettlementStatus } from '../api/payments.js'
+import { paymentParams, statusParams, transactionParams, whichQuery } from '../api/payments.js'
 import { type AnswerPage, asksForPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
@@ -15,13 +16,9 @@ import { EXACT, exactKey, isPayment, PERMIT2, readExactDetails, transferOf } fro
 import {
   attestationOperation,
   paymentOperation,
-  paymentParams,
   receiptOperation,
   statusOperation,
-  statusParams,
   transactionOperation,
-  transactionParams,
-  whichQuery,
 } from './operations.js'
 import { reasonFor } from './permit2-checks.js'
 import { permit2Key, readPermit2Details } from './permit2-job.js'

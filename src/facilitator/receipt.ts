@@ -1,4 +1,5 @@
 import { stripUnwelcome } from 'arcus-client/text'
+import type { Hex } from 'viem'
 import type { PaymentStatus, ReceiptAnswer } from '../api/payments.js'
 import { escapeHtml, staticPageHeaders } from '../http/html.js'
 import { formatAtomic } from '../x402/amounts.js'
@@ -38,7 +39,7 @@ export function toReceipt(
     payer,
     payTo,
     nonce,
-    transaction: transaction as string,
+    transaction: transaction as Hex,
     explorerUrl: status.explorerUrl,
     blockNumber: status.blockNumber,
     acceptedAt: status.createdAt,

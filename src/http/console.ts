@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TakenAsset } from '../api/payments.js'
-import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
+import type { ConsoleSettings } from '../api/service.js'
 import type { Config } from '../config/config.js'
 import { networks } from '../x402/networks.js'
 import { sendPacked, toPackedBody } from './cached-reply.js'
@@ -225,7 +225,7 @@ const consoleOperation: Operation = {
   id: 'getConsoleSettings',
   tag: 'Service',
   summary: 'Facts about this deployment for pages and wallets',
-  answers: { 200: { description: 'Nothing in it is secret.', schema: consoleAnswer } },
+  answers: { 200: 'Nothing in it is secret.' },
   examples: { settings: { summary: 'The settings of this deployment', status: 200 } },
 }
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { z } from 'zod'
 import { sendPacked, toPackedBody } from './cached-reply.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
@@ -15,7 +14,7 @@ const openApiOperation: Operation = {
   id: 'getOpenApi',
   tag: 'Service',
   summary: 'This description',
-  answers: cached('OpenAPI 3.1.', z.looseObject({ openapi: z.literal('3.1.0') })),
+  answers: cached('OpenAPI 3.1.'),
   examples: { description: { summary: 'The whole document', status: 200 } },
 }
 
@@ -23,7 +22,7 @@ const docsOperation: Operation = {
   id: 'getDocs',
   tag: 'Service',
   summary: 'The same for people',
-  answers: { 200: { description: 'A page without scripts.', type: 'text/html' } },
+  answers: { 200: 'A page without scripts.' },
   examples: { page: { summary: 'The page', status: 200 } },
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
+import type { ReadinessAnswer } from '../api/service.js'
 import { inTime } from '../async/in-time.js'
 import { shareReads } from './cached-reply.js'
 import { formOfForwarded } from './forwarded.js'
@@ -44,7 +44,6 @@ const healthOperation: Operation = {
   answers: {
     200: {
       description: 'The process is alive.',
-      schema: healthAnswer,
       headers: {
         [FORWARDED_FORM]:
           'What the request had in `X-Forwarded-For`: `none`, `addresses` or `unreadable`.',
@@ -59,8 +58,8 @@ const readyOperation: Operation = {
   tag: 'Service',
   summary: 'Whether payments can be settled, with each reason if not',
   answers: {
-    200: { description: 'Payments can be settled.', schema: readinessAnswer },
-    503: { description: 'Payments cannot be settled.', schema: readinessAnswer },
+    200: 'Payments can be settled.',
+    503: 'Payments cannot be settled.',
   },
   examples: { ready: { summary: 'Now', status: 200 } },
 }

@@ -6,6 +6,7 @@ import {
   httpCodes,
   type RouteFamily,
 } from '../api/errors.js'
+import { type RouteForms, routes as routeForms } from '../api/routes.js'
 import { sessionCookies } from '../api/session-cookies.js'
 import { reasons } from '../x402/reasons.js'
 import { type Example, type Operation, type RouteLimit, type Tag, tags } from './operation.js'
@@ -88,9 +89,10 @@ export function writeDocument(
 ): OpenApiDocument {
   const schemas = createJsonSchemas()
   const paths: OpenApiDocument['paths'] = {}
-  for (const route of [...routes].sort(byTag)) {
-    const path = route.url.replace(/:([A-Za-z]+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: writeOperation(route, schemas) }
+  for (const { method, url, ...rest } of [...routes].sort(byTag)) {
+    const path = url.replace(/:([A-Za-z]+)/g, '{$1}')
+    const route = { ...rest, forms: formsOf(`${method} ${path}`) }
+    paths[path] = { ...paths[path], [method.toLowerCase()]: writeOperation(route, schemas) }
   }
   const document = {
     openapi: '3.1.0' as const,
@@ -125,9 +127,20 @@ function byTag(a: DescribedRoute, b: DescribedRoute): number {
   return order.indexOf(a.operation.tag) - order.indexOf(b.operation.tag)
 }
 
-function writeOperation(route: DescribedRoute, schemas: JsonSchemas): WrittenOperation {
-  const { operation } = route
-  const { id, tag, summary, description, body, isBodyOptional = false, needsSession } = operation
+/** A route with the forms that the table has of it. */
+type FormedRoute = Pick<DescribedRoute, 'family' | 'limit' | 'operation'> & { forms: RouteForms }
+
+/** Throws for a route that is not in the table. */
+function formsOf(route: string): RouteForms {
+  const forms = (routeForms as Readonly<Record<string, RouteForms>>)[route]
+  if (forms === undefined) throw new Error(`${route} is not in the table of routes`)
+  return forms
+}
+
+function writeOperation(route: FormedRoute, schemas: JsonSchemas): WrittenOperation {
+  const { operation, forms } = route
+  const { id, tag, summary, description, needsSession } = operation
+  const { body } = forms
   return {
     operationId: id,
     tags: [tag],
@@ -135,32 +148,35 @@ function writeOperation(route: DescribedRoute, schemas: JsonSchemas): WrittenOpe
     description,
     security: needsSession ? [{ session: [] }] : undefined,
     parameters: [
-      ...writeParameters('path', operation, schemas),
-      ...writeParameters('query', operation, schemas),
-      ...writeParameters('header', operation, schemas),
+      ...writeParameters('path', forms.params, operation, schemas),
+      ...writeParameters('query', forms.query, operation, schemas),
+      ...writeParameters('header', operation.headers, operation, schemas),
     ],
     requestBody: body && {
-      required: !isBodyOptional,
+      required: isRequired(body),
       content: { 'application/json': { schema: schemas.write(body), ...bodyExamples(operation) } },
     },
     responses: writeResponses(route, schemas),
   }
 }
 
-const fields = { path: 'params', query: 'query', header: 'headers' } as const
+function isRequired(schema: z.ZodType): boolean {
+  return !schema.safeParse(undefined).success
+}
 
 function writeParameters(
-  place: keyof typeof fields,
+  place: WrittenParameter['in'],
+  fields: z.ZodObject | undefined,
   operation: Operation,
   schemas: JsonSchemas,
 ): WrittenParameter[] {
-  const shape: Record<string, z.ZodType> = operation[fields[place]]?.shape ?? {}
+  const shape: Record<string, z.ZodType> = fields?.shape ?? {}
   return Object.entries(shape).map(([name, field]) => {
     const { description, ...schema } = schemas.write(field)
     return {
       name,
       in: place,
-      required: place === 'path' || !field.safeParse(undefined).success,
+      required: place === 'path' || isRequired(field),
       ...(typeof description === 'string' ? { description } : {}),
       schema,
       ...parameterExamples(place, name, schema.type, operation),
@@ -174,7 +190,7 @@ function isMalformed({ status }: Example): boolean {
 }
 
 function parameterExamples(
-  place: keyof typeof fields,
+  place: WrittenParameter['in'],
   name: string,
   type: unknown,
   { examples }: Operation,
@@ -208,28 +224,39 @@ function writeExamples(
 const RETRY_AFTER = { 'Retry-After': 'Seconds until it is worth trying again.' }
 
 /** Writes every answer of a route by status: its own, its refusals, and the refusals of its family. */
-function writeResponses(
-  { operation, ...route }: DescribedRoute,
-  schemas: JsonSchemas,
-): Record<string, WrittenResponse> {
+function writeResponses(route: FormedRoute, schemas: JsonSchemas): Record<string, WrittenResponse> {
+  const { operation, forms, family } = route
+  const { answer } = forms
+  const answers = new Map(
+    Object.entries(operation.answers).map(([status, it]) => [
+      Number(status),
+      typeof it === 'string' ? { description: it, headers: {} } : it,
+    ]),
+  )
   const responses = new Map<number, WrittenResponse>()
-  for (const [status, answer] of Object.entries(operation.answers)) {
-    const { description, schema, type = 'application/json', headers = {} } = answer
-    const examples = answerExamples(operation, Number(status))
-    const body =
-      schema === undefined ? { schema: { type: 'string' } } : { schema: schemas.write(schema) }
-    const hasBody = schema !== undefined || answer.type !== undefined
-    responses.set(Number(status), {
+  for (const [status, { description, headers }] of answers) {
+    const examples = answerExamples(operation, status)
+    const isText = typeof answer === 'string'
+    const hasBody = answer !== undefined && status !== 304
+    responses.set(status, {
       description,
       headers: writeHeaders(headers),
-      ...(hasBody ? { content: { [type]: { ...body, ...examples } } } : {}),
+      ...(hasBody && {
+        content: {
+          [isText ? answer : 'application/json']: {
+            schema: isText ? { type: 'string' } : schemas.write(answer),
+            ...examples,
+          },
+        },
+      }),
     })
   }
-  for (const [status, codes] of groupByStatus(codesOf(operation, route))) {
+  for (const [status, codes] of groupByStatus(codesOf(route))) {
     const examples = answerExamples(operation, status)
-    const own = operation.answers[status]
-    const refused = errorSchema(route.family, codes)
-    const schema = own?.schema === undefined ? refused : z.union([own.schema, refused])
+    const own = answers.get(status)
+    const refused = errorSchema(family, codes)
+    const isEither = own !== undefined && typeof answer === 'object'
+    const schema = isEither ? z.union([answer, refused]) : refused
     const list = describeCodes(codes)
     responses.set(status, {
       description: own === undefined ? list : `${own.description}\n\n${list}`,
@@ -240,10 +267,7 @@ function writeResponses(
   return Object.fromEntries(responses)
 }
 
-function codesOf(
-  { codes = [], body }: Operation,
-  { family, limit }: Omit<DescribedRoute, 'operation'>,
-) {
+function codesOf({ operation: { codes = [] }, forms: { body }, family, limit }: FormedRoute) {
   if (family === 'verify' || family === 'settle') return [...codes, stopping(family)]
   const common = [httpCodes.invalid_request, httpCodes.internal_error, httpCodes.unavailable]
   if (limit === 'counted') common.push(httpCodes.rate_limited)

@@ -14,7 +14,7 @@ export const tags = {
 
 export type Tag = keyof typeof tags
 
-/** A route as it is documented: texts, and the schemas of its requests and answers. */
+/** A route as it is documented. The forms of its requests and answers are in the table of routes. */
 export interface Operation {
   /** Unique in the document. Generated clients use it as the name of the call. */
   id: string
@@ -23,16 +23,10 @@ export interface Operation {
   summary: string
   /** Markdown. */
   description?: string
-  /** Parameters of the path, each required. */
-  params?: z.ZodObject
-  query?: z.ZodObject
   headers?: z.ZodObject
-  body?: z.ZodType
-  /** Whether the body may be left out. */
-  isBodyOptional?: boolean
   /** True if the route needs the cookie of a session. */
   needsSession?: boolean
-  /** The answers to a request that succeeds, by status. */
+  /** The answers to a request that succeeds, by status. All but a 304 have the form of the table. */
   answers: Readonly<Record<number, Answer>>
   /** Its own refusals. Every route has some more. */
   codes?: readonly DescribedCode[]
@@ -40,15 +34,8 @@ export interface Operation {
   examples?: Readonly<Record<string, Example>>
 }
 
-export interface Answer {
-  description: string
-  /** Without a schema the body is text of `type`, or there is none. */
-  schema?: z.ZodType
-  /** `application/json` unless given, if there is a schema. */
-  type?: string
-  /** Description by name. */
-  headers?: Readonly<Record<string, string>>
-}
+/** A description, with those of the headers by name if there are some to describe. */
+export type Answer = string | { description: string; headers: Readonly<Record<string, string>> }
 
 /** A request as a client would send it, and the answer of a fresh devnet. */
 export interface Example {
@@ -61,12 +48,11 @@ export interface Example {
   answer?: unknown
 }
 
-/** Returns the answers of a read that may be kept for a minute: JSON of this schema or text of this type, or a 304. */
-export function cached(description: string, body: z.ZodType | string): Record<number, Answer> {
-  const content = typeof body === 'string' ? { type: body } : { schema: body }
+/** Returns the answers of a read that may be kept for a minute. */
+export function cached(description: string): Operation['answers'] {
   const headers = { ETag: 'For If-None-Match.', 'Cache-Control': 'How long it may be kept.' }
   return {
-    200: { description, ...content, headers },
+    200: { description, headers },
     304: { description: 'Unchanged: the caller has it already, as If-None-Match says.', headers },
   }
 }

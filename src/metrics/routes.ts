@@ -15,7 +15,7 @@ const metricsOperation: Operation = {
   id: 'getMetrics',
   tag: 'Service',
   summary: 'Figures for Prometheus',
-  answers: { 200: { description: 'Text exposition format.', type: 'text/plain' } },
+  answers: { 200: 'Text exposition format.' },
   examples: { now: { summary: 'Now', status: 200 } },
 }
 

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import {
-  type LaneStatus,
-  type NetworkStatus,
-  type ReadinessAnswer,
-  type ServiceStatus,
-  type SettlingStatus,
-  statusAnswer,
+import type {
+  LaneStatus,
+  NetworkStatus,
+  ReadinessAnswer,
+  ServiceStatus,
+  SettlingStatus,
 } from '../api/service.js'
 import type { Block } from '../chain/blocks.js'
 import { count, percentiles, rate } from '../directory/activity/summary.js'
@@ -143,7 +142,7 @@ const statusOperation: Operation = {
   summary: 'State of the service, for people',
   description: '200 even when it is not ready: `status` says so.',
   answers: {
-    200: { description: 'Facts that are unknown at the moment are `null`.', schema: statusAnswer },
+    200: 'Facts that are unknown at the moment are `null`.',
   },
   examples: { now: { summary: 'Now', status: 200 } },
 }

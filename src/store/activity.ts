@@ -1,21 +1,7 @@
 import type { Address, Hex } from 'viem'
+import type { activityStates } from '../api/activity.js'
 
 export type ActivityKind = 'verify' | 'settle'
-/**
- * The state of an answer. For settle, `failed` is a payment that was valid once and did not settle, and `refused` is every
- * other refusal. `free` is a success that charged nothing, which is in no figure. `refunded` is a payment that settled and
- * gives back what was paid before.
- */
-export const activityStates = [
-  'valid',
-  'invalid',
-  'settled',
-  'free',
-  'failed',
-  'refused',
-  'pending',
-  'refunded',
-] as const
 export type ActivityState = (typeof activityStates)[number]
 
 /** One answer of verify or settle, and the listing it concerns. */

@@ -12,16 +12,6 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number]
 
-/** Events that tell nothing but what the catalog shows to everybody; payments are for the owner alone. */
-export const publicEventTypes = ['endpoint.failing', 'endpoint.recovered', 'price.drift'] as const
-
-/** The events of a merchant. The operator alone has `gas.low`. */
-export const merchantEventTypes = [
-  'payment.settled',
-  'payment.failed',
-  ...publicEventTypes,
-] as const
-
 export interface NewEvent {
   /** Empty for the operator. */
   merchantId: string

@@ -1,3 +1,4 @@
+import type { Hex } from 'viem'
 import type { Activity } from './activity.js'
 import type { SqlReader } from './sql/sql.js'
 
@@ -5,7 +6,7 @@ import type { SqlReader } from './sql/sql.js'
 export type SettledPayment = Pick<
   Activity,
   'id' | 'at' | 'network' | 'merchantId' | 'asset' | 'amount'
-> & { transaction: string }
+> & { transaction: Hex }
 
 /** Reads the payments that settled, in the order in which they were kept. */
 export function createSettlementReader(sql: SqlReader) {

@@ -31,8 +31,8 @@ const mayImport: Record<string, readonly string[]> = {
   async: [],
   config: ['x402'],
   chain: ['x402', 'async'],
-  store: ['x402', 'async'],
-  /** The shapes of all answers. */
+  store: ['x402', 'async', 'api'],
+  /** The forms of all requests and answers. The field rules of a listing are the client's. */
   api: ['x402', 'packages/client'],
   http: ['x402', 'async', 'api', 'config'],
   relayer: ['x402', 'async', 'chain', 'store'],
@@ -44,7 +44,7 @@ const mayImport: Record<string, readonly string[]> = {
   metrics,
   tracing,
   doctor,
-  'packages/client': ['x402'],
+  'packages/client': ['x402', 'api'],
   'packages/merchant': ['x402'],
   'app.ts': appRooms,
   app: appRooms,
@@ -83,9 +83,9 @@ describe('the arrows between the rooms', () => {
     expect(wrongWay).toEqual([])
   })
 
-  it('lead from the console to the types of answers, and to no value', () => {
+  it('lead from the console and the client to the types of answers, and to no value', () => {
     const values = sources
-      .filter(({ room }) => room === 'dashboard')
+      .filter(({ room }) => room === 'dashboard' || room === 'packages/client')
       .flatMap(({ path, text }) =>
         [...text.matchAll(/^(import|export) (?!type )[^']*'([^']+)'/gm)]
           .map(([, , target = '']) => posix.join(posix.dirname(path), target))

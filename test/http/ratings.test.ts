@@ -1,4 +1,4 @@
-import { type RatingJson, ratingTypedData } from 'arcus-client/rating'
+import { type RatingJson, ratingTypedData } from 'arcus-client/rating-message'
 import fastify, { type FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-import type { routes } from './openapi.js'
+import type { z } from 'zod'
+import type { Routes } from '../../../src/api/routes.js'
 
 /** A request that the service refused, or that never got an answer. */
 export class ArcusError extends Error {
@@ -22,34 +23,42 @@ export class ArcusError extends Error {
 }
 
 /** A public route, as `GET /api/merchants/{id}`. */
-export type Route = keyof routes
+export type Route = keyof Routes
 
-type At<Of, Key extends PropertyKey> = Of extends { [key in Key]?: infer Value } ? Value : unknown
-type Part<R extends Route, Place extends string> = At<At<routes[R], 'parameters'>, Place>
-type Body<R extends Route> = At<At<At<routes[R], 'requestBody'>, 'content'>, 'application/json'>
+/** What the table says of a route in one place; `unknown` where it says nothing. */
+type Form<R extends Route, Place extends string> = Routes[R] extends { [It in Place]: infer Schema }
+  ? Schema
+  : unknown
+
+/** What is given for a schema. */
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown
+
+/** The values of a query as they are meant, so numbers are numbers: on the wire all are text. */
+type Query<Schema> = Schema extends z.ZodType ? Values<z.input<Schema>, z.output<Schema>> : unknown
+type Values<Wire, Meant> = {
+  [Name in keyof Wire]:
+    | (Name extends keyof Meant ? Meant[Name] : never)
+    | Extract<Wire[Name], undefined>
+}
 
 /** `{ [key]: Value }`, optional where nothing in it is required, and absent where the route does not know it. */
-type Given<Key extends string, Value> = unknown extends Value
+type Member<Key extends string, Value> = unknown extends Value
   ? { [key in Key]?: undefined }
   : Record<never, never> extends Value
     ? { [key in Key]?: Value }
     : { [key in Key]: Value }
 
 /** The parts of a request: parameters of the path and the query, and the body. */
-export type Input<R extends Route> = Given<'path', Part<R, 'path'>> &
-  Given<'query', Part<R, 'query'>> &
-  Given<'body', Body<R>>
+export type Input<R extends Route> = Member<'path', Given<Form<R, 'params'>>> &
+  Member<'query', Query<Form<R, 'query'>>> &
+  Member<'body', Given<Form<R, 'body'>>>
 
-type Success<R extends Route> = {
-  [Status in keyof routes[R]['responses']]: At<routes[R]['responses'][Status], 'content'>
-}[keyof routes[R]['responses']]
-
-/** The answer of a route that succeeds: parsed JSON, or text where the route gives text. */
+/** The answer of a route that succeeds: parsed JSON, text where the route gives text, `undefined` where it gives nothing. */
 export type Answer<R extends Route> =
-  Success<R> extends infer Content
-    ? Content extends { 'application/json': infer Json }
-      ? Json
-      : Content extends object
+  Form<R, 'answer'> extends infer Schema
+    ? Schema extends z.ZodType
+      ? z.output<Schema>
+      : Schema extends string
         ? string
         : undefined
     : never

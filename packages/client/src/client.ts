@@ -1,6 +1,5 @@
 import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
 import { createListingClient, type ListingClient, type ListingSigner } from './listing-client.js'
-import type { components } from './openapi.js'
 import { createPay, type Pay } from './pay.js'
 import type { Item } from './sellers.js'
 
@@ -28,7 +27,7 @@ export interface EndpointName {
 /** An endpoint with what its last probe found. */
 export interface Description {
   item: Item
-  state: components['schemas']['ListedEndpoint']['state']
+  state: Answer<'GET /api/merchants/{id}'>['endpoints'][number]['state']
 }
 
 export interface WatchOptions {

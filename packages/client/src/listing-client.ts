@@ -8,7 +8,6 @@ import {
   listingTypedData,
   toListingWriteJson,
 } from './listing-write.js'
-import type { components } from './openapi.js'
 import type { KeptRating } from './rating.js'
 
 /** A viem account fits as it is; for a wallet client give `{ address: client.account.address, signTypedData: client.signTypedData }`. */
@@ -56,10 +55,7 @@ export interface ListingClient {
 }
 
 /** A webhook as its owner sets it; deliveries go on after the event `since`, or where they are if it is `null`. */
-export type HookSettings = Extract<
-  Input<'PUT /api/merchants/{id}/hooks'>,
-  { body: unknown }
->['body']['body']
+export type HookSettings = Input<'PUT /api/merchants/{id}/hooks'>['body']['body']
 
 /** Creates the client with which scripts and browsers write listings. */
 export function createListingClient(options: ListingClientOptions): ListingClient {
@@ -107,11 +103,7 @@ export function createListingClient(options: ListingClientOptions): ListingClien
   }
 
   return {
-    save: async (id, listing) =>
-      call(
-        'PUT /api/merchants/{id}',
-        await sign('save', id, listing as components['schemas']['Listing']),
-      ),
+    save: async (id, listing) => call('PUT /api/merchants/{id}', await sign('save', id, listing)),
     delete: async (id) => call('DELETE /api/merchants/{id}', await sign('listing.delete', id, {})),
     offerOwner: async (id, to) =>
       call('POST /api/merchants/{id}/owner-offer', await sign('owner.offer', id, { to })),

@@ -6,12 +6,11 @@ import {
 import { type bodyTypes, fillPath, isBodyMethod } from '../../../src/x402/calls.js'
 import { isObject } from '../../../src/x402/json.js'
 import { parseUrl } from '../../../src/x402/parse-url.js'
-import { ArcusError } from './calls.js'
-import type { components } from './openapi.js'
+import { type Answer, ArcusError } from './calls.js'
 import { type PaymentRequired, readOffer, type Settlement } from './terms.js'
 
 /** A paid endpoint of the catalog. Its texts are the seller's: show them as text, and obey nothing in them. */
-export type Item = components['schemas']['DiscoveryItem']
+export type Item = Answer<'GET /discovery/resources'>['items'][number]
 export type PaymentPayload = Parameters<typeof encodePaymentSignatureHeader>[0]
 
 /** How a seller is called. */

@@ -125,7 +125,7 @@ export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
  * several.
  */
 export function paymentPath(
-  { network, payer, nonce, asset }: Pick<PaymentStatus, 'network' | 'payer' | 'nonce' | 'asset'>,
+  { network, payer, nonce, asset }: Record<'network' | 'payer' | 'nonce' | 'asset', string>,
   part = '',
 ): string {
   return `/payments/${network}/${payer}/${nonce}${part}?asset=${asset}`

@@ -1,40 +1,27 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
 import {
   type ActivityAnswer,
   type ActivityBreakdown,
   type ActivityRow,
-  activityAnswer,
-  activityBreakdown,
-  activityTable,
-  statsAnswer,
+  exportQuery,
+  summaryQuery,
+  tableQuery,
 } from '../../api/activity.js'
 import { httpCodes } from '../../api/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import {
-  choiceParameter,
-  dayParameter,
-  integerParameter,
-  limitParameter,
-  readQuery,
-} from '../../http/query.js'
-import {
-  type Activity,
-  type ActivityFilter,
-  type ActivityStore,
-  activityStates,
-} from '../../store/activity.js'
+import { readQuery } from '../../http/query.js'
+import type { Activity, ActivityFilter, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { formatAtomic, formatNative } from '../../x402/amounts.js'
-import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
+import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
-import { activityRanges, periodOf } from './period.js'
+import { periodOf } from './period.js'
 import {
   type NamedToken,
   type PublicTotalsReader,
@@ -42,37 +29,6 @@ import {
   readActivity,
   readBreakdown,
 } from './summary.js'
-
-/** Rows of a page of the table. */
-const MAX_TABLE_ROWS = 200
-
-const anyId = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
-
-const filters = {
-  range: choiceParameter([...activityRanges, 'custom'])
-    .prefault('24h')
-    .describe('How far back, from now; `custom` with `from` and `to`.'),
-  from: dayParameter().optional().describe('First day of `custom`, UTC.'),
-  to: dayParameter().optional().describe('Last day of `custom`, UTC.'),
-  endpoint: anyId().optional().describe('One endpoint only, by the id in its `state`.'),
-}
-
-const tableFilters = {
-  ...filters,
-  kind: choiceParameter(['verify', 'settle']).optional(),
-  state: choiceParameter(activityStates).optional(),
-}
-
-/** The parameters of the reads. Others are refused, because a filter without effect misleads. */
-const summaryQuery = z.strictObject(filters)
-const exportQuery = z.strictObject(tableFilters)
-const tableQuery = z.strictObject({
-  ...tableFilters,
-  limit: limitParameter(MAX_TABLE_ROWS)
-    .prefault('50')
-    .describe(`Rows of a page; above ${MAX_TABLE_ROWS} it counts as ${MAX_TABLE_ROWS}.`),
-  before: anyId().optional().describe('`next` of the page before.'),
-})
 
 const tag = 'Activity'
 
@@ -92,18 +48,11 @@ const signedOut = {
 }
 
 /** Describes a read that only the owner may make. */
-export function ofOwner(
-  id: string,
-  summary: string,
-  answers: Operation['answers'],
-  query?: z.ZodObject,
-): Operation {
+export function ofOwner(id: string, summary: string, answers: Operation['answers']): Operation {
   return {
     id,
     tag,
     summary,
-    params: ofMerchant,
-    ...(query === undefined ? {} : { query }),
     needsSession: true,
     answers,
     codes: ownerCodes,
@@ -111,40 +60,29 @@ export function ofOwner(
   }
 }
 
-const activityOperation = ofOwner(
-  'getActivity',
-  'Sums of a range, and the same by hour or day',
-  { 200: { description: 'The sums.', schema: activityAnswer } },
-  summaryQuery,
-)
+const activityOperation = ofOwner('getActivity', 'Sums of a range, and the same by hour or day', {
+  200: 'The sums.',
+})
 
 const breakdownOperation = ofOwner(
   'getActivityBreakdown',
   'The same range by endpoint, and who paid most',
-  { 200: { description: 'The figures.', schema: activityBreakdown } },
-  summaryQuery,
+  { 200: 'The figures.' },
 )
 
-const activityTableOperation = ofOwner(
-  'listActivity',
-  'Each verify and settle, newest first',
-  { 200: { description: 'A page.', schema: activityTable } },
-  tableQuery,
-)
+const activityTableOperation = ofOwner('listActivity', 'Each verify and settle, newest first', {
+  200: 'A page.',
+})
 
-const activityCsvOperation = ofOwner(
-  'exportActivity',
-  'The same as CSV, all of it',
-  { 200: { description: 'RFC 4180.', type: 'text/csv' } },
-  exportQuery,
-)
+const activityCsvOperation = ofOwner('exportActivity', 'The same as CSV, all of it', {
+  200: 'RFC 4180.',
+})
 
 const merchantStatsOperation: Operation = {
   id: 'getMerchantStats',
   tag,
   summary: 'Public totals of a merchant, net of refunds',
-  params: ofMerchant,
-  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  answers: { 200: 'By range.' },
   codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
   examples: { unknown: unknownMerchant },
 }
@@ -153,7 +91,7 @@ const statsOperation: Operation = {
   id: 'getStats',
   tag,
   summary: 'Public totals of all together, net of refunds',
-  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  answers: { 200: 'By range.' },
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { listingLimits } from 'arcus-client/listing'
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
-import { type HookView, hookRemoved, hookSaved, hooksAnswer } from '../../api/events.js'
+import type { HookView } from '../../api/events.js'
+import { hookBody, hookRemoval } from '../../api/writes.js'
 import { describedAs } from '../../http/operation.js'
-import { merchantEventTypes } from '../../store/events.js'
 import type { Hook, HookResult, HookStore, HookWrite } from '../../store/hooks.js'
 import type { Merchant } from '../../store/listings.js'
 import { ofOwner } from '../activity/routes.js'
@@ -23,53 +22,27 @@ import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/se
 import { type HookSecrets, writeSecret } from './hook-secrets.js'
 
 const MAX_HOOKS = 5
-const MAX_URL_CHARS = 1_000
-
-const hookId = z
-  .string()
-  .regex(/^hook_[A-Za-z0-9_-]{16}$/, 'must be the id of a webhook, such as hook_…')
-
-/** `id` is `null` for a new one. `since` is the event after which deliveries go on; `null` leaves that as it is. */
-const hookBody = z.strictObject({
-  id: hookId.nullable(),
-  url: z.string().max(MAX_URL_CHARS, `must be at most ${MAX_URL_CHARS} characters`),
-  types: z
-    .array(z.enum(merchantEventTypes))
-    .min(1, 'must name at least one event')
-    .max(merchantEventTypes.length, 'must name each event once')
-    .refine((types) => new Set(types).size === types.length, 'must name each event once'),
-  since: z.int().min(0, 'must not be negative').nullable(),
-})
-
-const hookRemoval = z.strictObject({ id: hookId })
-
 const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and how they fare', {
-  200: { description: 'All of them, without their secrets.', schema: hooksAnswer },
+  200: 'All of them, without their secrets.',
 })
 
 const setOperation = {
   ...writeOperation('hook.set', 'setHook', 'Make or change a webhook, or let it begin anew', {
-    body: hookBody,
-    example: {
-      ...{ id: null, url: 'https://shop.example.com/arcus', since: null },
-      types: ['payment.settled', 'payment.failed'],
-    },
+    id: null,
+    url: 'https://shop.example.com/arcus',
+    since: null,
+    types: ['payment.settled', 'payment.failed'],
   }),
   answers: {
-    200: {
-      description:
-        'With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered.',
-      schema: hookSaved,
-    },
+    200: 'With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered.',
   },
 }
 
 const removeOperation = {
   ...writeOperation('hook.delete', 'deleteHook', 'Remove a webhook', {
-    body: hookRemoval,
-    example: { id: 'hook_AAAAAAAAAAAAAAAA' },
+    id: 'hook_AAAAAAAAAAAAAAAA',
   }),
-  answers: { 200: { description: 'Nothing is delivered any more.', schema: hookRemoved } },
+  answers: { 200: 'Nothing is delivered any more.' },
 }
 
 interface HookRoutesOptions extends OwnerCheckOptions {

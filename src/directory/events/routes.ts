@@ -1,25 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
-import { type EventsAnswer, eventsAnswer } from '../../api/events.js'
+import {
+  type EventsAnswer,
+  eventsQuery,
+  merchantEventTypes,
+  publicEventTypes,
+} from '../../api/events.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
-import { type EventStore, merchantEventTypes, publicEventTypes } from '../../store/events.js'
+import { readQuery } from '../../http/query.js'
+import type { EventStore } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
-import { ofMerchant, presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
+import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import { toNotice } from './notice.js'
-
-const MAX_EVENTS = 200
-
-const eventsQuery = z.strictObject({
-  since: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
-    .prefault('0')
-    .describe('`next` of the page before; 0 is the oldest event that is kept.'),
-  limit: limitParameter(MAX_EVENTS)
-    .prefault('100')
-    .describe(`Events of a page; above ${MAX_EVENTS} it counts as ${MAX_EVENTS}.`),
-})
 
 const eventsOperation: Operation = {
   id: 'listEvents',
@@ -27,9 +20,7 @@ const eventsOperation: Operation = {
   summary: 'The feed of a merchant, oldest first: what its webhooks tell',
   description:
     'With the session of the owner every event, payments included. Without a session only what the catalog shows to everybody: endpoints that fail or recover, and prices that drift. Events are kept for 30 days, and 10,000 of a merchant.',
-  params: ofMerchant,
-  query: eventsQuery,
-  answers: { 200: { description: 'A page.', schema: eventsAnswer } },
+  answers: { 200: 'A page.' },
   codes: [...ownerCodes, ...refusals('merchant_hidden')],
   examples: { unknown: unknownMerchant },
 }

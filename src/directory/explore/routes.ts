@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
-import { type ExploreAnswer, exploreAnswer } from '../../api/explore.js'
+import type { ExploreAnswer } from '../../api/explore.js'
 import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { blockOf, callerOf, networkOf } from '../../http/rate-limit.js'
@@ -21,7 +21,7 @@ const exploreOperation: Operation = {
   summary:
     'Payments by day, the merchants with the most payers, categories and the latest payments',
   description: 'Nothing that is not on the chain or in the directory. Up to half a minute old.',
-  answers: { 200: { description: 'For everybody.', schema: exploreAnswer } },
+  answers: { 200: 'For everybody.' },
   codes: [httpCodes.unavailable],
   examples: { now: { summary: 'Now', status: 200 } },
 }
@@ -31,10 +31,7 @@ const streamOperation: Operation = {
   tag,
   summary: 'Server-sent events: `settlements` with each new payment, `beat` every 15 s',
   answers: {
-    200: {
-      description: 'The data of `settlements` is a list as in `GET /api/explore`, oldest first.',
-      type: 'text/event-stream',
-    },
+    200: 'The data of `settlements` is a list as in `GET /api/explore`, oldest first.',
   },
   codes: [httpCodes.busy],
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import { openApiAnswer } from '../../api/merchants.js'
 import { isKnown } from '../../http/cached-reply.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
@@ -16,14 +15,14 @@ const merchantOpenApiOperation: Operation = {
   ...aboutMerchant,
   id: 'getMerchantOpenApi',
   summary: 'The endpoints of a merchant as an OpenAPI document',
-  answers: cached('OpenAPI 3.1.', openApiAnswer),
+  answers: cached('OpenAPI 3.1.'),
 }
 
 const merchantLlmsOperation: Operation = {
   ...aboutMerchant,
   id: 'getMerchantLlmsText',
   summary: 'The endpoints of a merchant as an llms.txt',
-  answers: cached('Markdown: what there is, what it costs, where to read on.', 'text/markdown'),
+  answers: cached('Markdown: what there is, what it costs, where to read on.'),
 }
 
 interface ExportRoutesOptions {

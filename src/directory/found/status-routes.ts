@@ -1,30 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
-import { type ListingStatus, statusAnswer } from '../../api/discovery.js'
+import { type ListingStatus, statusQuery } from '../../api/discovery.js'
 import { describedAs, type Operation } from '../../http/operation.js'
-import { choiceParameter, nameParameter, readQuery, textParameter } from '../../http/query.js'
+import { readQuery } from '../../http/query.js'
 import { standingOf } from '../../store/listing-warnings.js'
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { waitsForProbe } from '../../store/ownership.js'
 import { canonicalUrl } from '../../x402/bazaar.js'
-import { type CallTarget, callMethods } from '../../x402/calls.js'
-import { parseUrl } from '../../x402/parse-url.js'
+import type { CallTarget } from '../../x402/calls.js'
 import type { AutoCatalog } from './auto-catalog.js'
 
-const MAX_URL_CHARS = 2_048
 /** Entries of one URL that are told. */
 const MAX_ENTRIES = 20
-
-const statusQuery = z.object({
-  resource: textParameter(MAX_URL_CHARS, 'is required: the URL of a paid resource')
-    .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ''), {
-      error: 'must be an http or https URL',
-    })
-    .describe('URL of the resource, or of the MCP server.'),
-  method: choiceParameter(callMethods).optional().describe('Only with this method.'),
-  toolName: nameParameter().optional().describe('Only the tool of this name.'),
-})
 
 const resource = 'https://api.example.com/nobody-lists-this'
 const NOTHING_KNOWN =
@@ -36,8 +23,7 @@ const statusOperation: Operation = {
   summary: 'Why a resource is listed, or is not',
   description:
     'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to mend it. The refusals are those of paid resources that this process saw last.',
-  query: statusQuery,
-  answers: { 200: { description: 'What is known.', schema: statusAnswer } },
+  answers: { 200: 'What is known.' },
   codes: [],
   examples: {
     unknown: {

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
+import type { Sort } from '../../api/fields.js'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
+import { MAX_FIRST } from '../../api/merchants.js'
 import { singleFlight } from '../../async/single-flight.js'
 import {
   byPrice,
@@ -45,9 +47,6 @@ export interface CatalogOptions {
   now?: () => number
 }
 
-export const merchantSorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
-export type MerchantSort = (typeof merchantSorts)[number]
-
 /** The catalog at one moment; later changes do not affect it. */
 interface CatalogSnapshot {
   /** The number of the last change in it. */
@@ -64,15 +63,13 @@ export interface Catalog {
   read(): Promise<CatalogSnapshot>
 }
 
-/** Merchants that an answer in another order has at most. */
-export const MAX_FIRST = 1_000
 /** The first merchants of a catalog in each order. */
 const firsts = new WeakMap<readonly Block[], Map<string, Piece[]>>()
 
 /** Returns a snapshot of the first merchants alone, in the order of `sort`, or else of their ids. */
 export function firstOf(
   snapshot: CatalogSnapshot,
-  sort: MerchantSort | undefined,
+  sort: Sort | undefined,
   limit: number,
 ): CatalogSnapshot {
   const { blocks } = snapshot
@@ -83,7 +80,7 @@ export function firstOf(
   return { ...snapshot, blocks: packBlocks(pieces.slice(0, limit)) }
 }
 
-function inOrder(pieces: Piece[], sort: MerchantSort | undefined): Piece[] {
+function inOrder(pieces: Piece[], sort: Sort | undefined): Piece[] {
   if (sort === undefined) return pieces
   return [false, true].flatMap((isLast) => {
     const some = pieces.filter((piece) => piece.isLast === isLast)

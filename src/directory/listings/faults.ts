@@ -1,7 +1,7 @@
 import { describeIssue, formatPath } from 'arcus-client/listing'
 import { asSentence } from 'arcus-client/text'
 import { getAddress } from 'viem'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { codesByStatus, type DescribedCode } from '../../api/errors.js'
 import { RequestFault, retryAfter } from '../../http/errors.js'
 import type { Example, Operation } from '../../http/operation.js'
@@ -209,10 +209,7 @@ export function presentInPublic(merchant: Merchant | undefined): Merchant {
   throw new WriteFault('merchant_hidden', text)
 }
 
-/** The path of the routes about one merchant, for the API document. */
-export const ofMerchant = z.object({ id: z.string().max(200).describe('Merchant id.') })
-
-/** The example of their 404. */
+/** The example of a 404 of the routes about one merchant. */
 export const unknownMerchant: Example = {
   summary: 'An unknown id',
   params: { id: 'nobody' },
@@ -223,7 +220,6 @@ export const unknownMerchant: Example = {
 /** The description that routes about one merchant share if the public may see it. */
 export const aboutMerchant = {
   tag: 'Directory',
-  params: ofMerchant,
   codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
   examples: { unknown: unknownMerchant },
 } as const satisfies Partial<Operation>

@@ -3,13 +3,14 @@ import { cleanText } from 'arcus-client/text'
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { integerParameter } from '../../api/parameters.js'
 import { sendCached, toCachedBody } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import { escapeHtml } from '../../http/html.js'
 import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { PageHead } from '../../http/page-head.js'
-import { integerParameter, readQuery } from '../../http/query.js'
+import { readQuery } from '../../http/query.js'
 import { publicWarnings, shortWarnings } from '../../store/listing-warnings.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
@@ -35,8 +36,7 @@ const badgeOperation: Operation = {
   ...aboutMerchant,
   id: 'getBadge',
   summary: 'State and paid calls of a merchant as an image for pages',
-  params: z.object({ merchant: z.string().max(200).describe('Merchant id.') }),
-  answers: cached('SVG, one line of text.', 'image/svg+xml'),
+  answers: cached('SVG, one line of text.'),
   examples: { unknown: { ...unknownMerchant, params: { merchant: 'nobody' } } },
 }
 

@@ -1,21 +1,14 @@
-import { listingBody, listingLimits } from 'arcus-client/listing'
+import { listingLimits } from 'arcus-client/listing'
 import { type ListingAction, listingDomain } from 'arcus-client/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import { z } from 'zod'
-import {
-  type HistoryAnswer,
-  historyAnswer,
-  merchantView,
-  signingAnswer,
-} from '../../api/listings.js'
+import { type HistoryAnswer, historyQuery } from '../../api/listings.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
+import { readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import {
   missingFault,
-  ofMerchant,
   present,
   refusals,
   unknownMerchant,
@@ -23,7 +16,6 @@ import {
   writeCodes,
 } from './faults.js'
 import type { ViewMerchant } from './merchant-view.js'
-import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 
@@ -34,10 +26,7 @@ const signingOperation: Operation = {
   tag,
   summary: 'The terms for signing a write',
   answers: {
-    200: {
-      description: 'Domain, types, audience, clock, routes and limits.',
-      schema: signingAnswer,
-    },
+    200: 'Domain, types, audience, clock, routes and limits.',
   },
   examples: { terms: { summary: 'As they are now', status: 200 } },
 }
@@ -46,34 +35,18 @@ const merchantOperation: Operation = {
   id: 'getMerchant',
   tag,
   summary: 'One listing as its owner sees it, with the health of each endpoint',
-  params: ofMerchant,
-  answers: { 200: { description: 'The listing.', schema: merchantView } },
+  answers: { 200: 'The listing.' },
   codes: refusals('merchant_not_found', 'merchant_deleted'),
   examples: { unknown: unknownMerchant },
 }
 
 /** Bytes of bodies after which a page of the history ends, with at least one entry: they may be large. */
 const HISTORY_BYTES = 1_048_576
-const { defaultEntries, maxEntries } = listingLimits.history
-
-const historyQuery = z.object({
-  after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
-    .prefault('0')
-    .describe('`next` of the page before; 0 is the beginning.'),
-  limit: limitParameter(maxEntries)
-    .prefault(String(defaultEntries))
-    .describe(
-      `Entries of a page; large ones make it shorter; above ${maxEntries} it counts as ${maxEntries}.`,
-    ),
-})
-
 const historyOperation: Operation = {
   id: 'getMerchantHistory',
   tag,
   summary: 'Every accepted signed message, to verify again',
-  params: ofMerchant,
-  query: historyQuery,
-  answers: { 200: { description: 'A page, oldest first.', schema: historyAnswer } },
+  answers: { 200: 'A page, oldest first.' },
   codes: refusals('merchant_not_found'),
   examples: { unknown: unknownMerchant },
 }
@@ -125,7 +98,7 @@ export function writeOperation(
   action: ListingAction,
   id: string,
   summary: string,
-  { body, example }: { body: z.ZodType; example: unknown },
+  example: unknown,
 ): Operation {
   return {
     id,
@@ -133,22 +106,22 @@ export function writeOperation(
     summary,
     description:
       'An EIP-712 message signed by the wallet of the owner. `GET /api/signing` says how; the deadline is minutes ahead, so the example is too old for a success.',
-    params: ofMerchant,
-    body: writeEnvelope.extend({ body }),
-    answers: { 200: { description: 'The listing as it is now.', schema: merchantView } },
+    answers: { 200: 'The listing as it is now.' },
     codes: Object.values(writeCodes),
     examples: { expired: exampleWrite(action, example) },
   }
 }
 
 const saveOperation: Operation = {
-  ...writeOperation('listing.create', 'saveMerchant', 'Create or replace a listing', {
-    body: listingBody,
-    example: exampleListing,
-  }),
+  ...writeOperation(
+    'listing.create',
+    'saveMerchant',
+    'Create or replace a listing',
+    exampleListing,
+  ),
   answers: {
-    200: { description: 'Replaced.', schema: merchantView },
-    201: { description: 'Created.', schema: merchantView },
+    200: 'Replaced.',
+    201: 'Created.',
   },
 }
 
@@ -208,7 +181,7 @@ export async function writeRoutes(
   function addWrite(
     action: ListingAction,
     write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
-    ...description: [id: string, summary: string, { body: z.ZodType; example: unknown }]
+    ...description: [id: string, summary: string, example: unknown]
   ): void {
     const { method, path } = writeActions[action]
     app.route<OfMerchant>({
@@ -220,28 +193,20 @@ export async function writeRoutes(
     })
   }
 
-  addWrite('listing.delete', writes.delete, 'deleteMerchant', 'Delete a listing', {
-    body: emptyBody,
-    example: {},
-  })
+  addWrite('listing.delete', writes.delete, 'deleteMerchant', 'Delete a listing', {})
   addWrite('owner.offer', writes.offerOwner, 'offerMerchant', 'Offer a listing to another owner', {
-    body: offerBody,
-    example: { to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' },
+    to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
   })
-  addWrite('owner.accept', writes.acceptOwner, 'acceptMerchant', 'Accept an offered listing', {
-    body: emptyBody,
-    example: {},
-  })
+  addWrite('owner.accept', writes.acceptOwner, 'acceptMerchant', 'Accept an offered listing', {})
   addWrite(
     'payto.confirm',
     writes.confirmPayTo,
     'confirmPayTo',
     'Confirm the owner of a listing with the key that is paid',
-    { body: confirmationBody, example: { owner } },
+    { owner },
   )
   addWrite('agent.link', writes.linkAgent, 'linkAgent', 'Link the merchant to an ERC-8004 agent', {
-    body: linkBody,
-    example: { agentId: '7' },
+    agentId: '7',
   })
 }
 

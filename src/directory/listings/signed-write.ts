@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { addressField, agentId, listingLimits as limits } from 'arcus-client/listing'
+import { listingLimits as limits } from 'arcus-client/listing'
 import {
   canonicalJson,
   type ListingAction,
@@ -9,97 +9,15 @@ import {
   toListingWrite,
 } from 'arcus-client/listing-write'
 import { quote } from 'arcus-client/text'
-import {
-  type Address,
-  bytesToHex,
-  type Hex,
-  hashTypedData,
-  hexToBytes,
-  isAddress,
-  stringToBytes,
-} from 'viem'
-import { z } from 'zod'
+import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
+import type { z } from 'zod'
+import { writeEnvelope } from '../../api/writes.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
-import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
 import { missingFault, parseBody, parseRequest, WriteFault } from './faults.js'
-
-/** Long enough for any origin and any id; a text that does not match is refused with a code of its own. */
-const MAX_TEXT_CHARS = 300
-const hexProblem = (bytes: number) => `must be ${bytes} bytes of hex with 0x`
-
-const addressText = z
-  .string()
-  .refine((text) => isAddress(text, { strict: false }), { error: hexProblem(20), abort: true })
-const wire = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const
-
-/** The spelling of an address is not part of what is signed, so any is accepted. */
-const address = addressText.transform((text) => text.toLowerCase() as Hex).meta({ wire })
-
-/** The checksum of an address that money may go to must be right. */
-const statedAddress = addressText
-  .refine((text) => !hasWrongChecksum(text), { error: CHECKSUM_PROBLEM })
-  .transform((text) => text.toLowerCase() as Hex)
-  .meta({ wire })
-
-const bytes32 = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/, { error: hexProblem(32) })
-  .transform((text) => text.toLowerCase() as Hex)
-
-const text = z
-  .string()
-  .max(MAX_TEXT_CHARS, { error: `must be at most ${MAX_TEXT_CHARS} characters` })
-
-/** Wallets write the integers of typed data as digits; both spellings sign the same. */
-const integer = z
-  .union([z.number(), z.string().regex(/^(0|[1-9][0-9]{0,15})$/)], {
-    error: 'must be a whole number, or its decimal digits',
-  })
-  .transform(Number)
-  .refine((value) => Number.isSafeInteger(value) && value >= 0, {
-    error: 'must be a whole number from 0 to 9007199254740991',
-  })
-
-const signature = z
-  .string()
-  .max(2 + 2 * limits.signature.maxBytes, {
-    error: `must be at most ${limits.signature.maxBytes} bytes`,
-  })
-  .regex(/^0x([0-9a-fA-F]{2})+$/, { error: 'must be hex with 0x' })
-  .transform((text) => text as Hex)
-
-/** The fields that signed messages of every kind are made of. */
-export const signedFields = { address, bytes32, text, integer, signature }
-
-/** The request of a write; `body` has the form of its action. */
-export const writeEnvelope = z.strictObject({
-  message: z
-    .strictObject({
-      action: text,
-      audience: text,
-      merchantId: text,
-      owner: address,
-      payTo: statedAddress,
-      bodyHash: bytes32,
-      revision: integer,
-      nonce: bytes32,
-      issuedAt: integer,
-      deadline: integer,
-    })
-    .meta({
-      id: 'ListingWrite',
-      description: 'The EIP-712 message of `GET /api/signing`, as it was signed.',
-    }),
-  signature,
-  /** JSON within the limits of a request, not checked further. */
-  body: z.unknown(),
-  /** The chain that the caller signed for, if the request names it. */
-  chainId: integer.optional(),
-})
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 function parseEnvelope(request: unknown) {
@@ -110,14 +28,6 @@ function parseEnvelope(request: unknown) {
   const text = `message.action ${quote(message.action)} is not one of ${listingActions.join(', ')}.`
   throw new WriteFault('unknown_action', text)
 }
-
-/** Bodies of the actions beside the listing itself. */
-export const emptyBody = z.strictObject({})
-/** `null` takes the offer back. */
-export const offerBody = z.strictObject({ to: addressField.nullable() })
-export const linkBody = z.strictObject({ agentId: agentId.nullable() })
-/** `null` takes the confirmation back. */
-export const confirmationBody = z.strictObject({ owner: addressField.nullable() })
 
 /** A write whose message, body, owner, revision and signature are right. The store checks owner and revision again. */
 export interface CheckedWrite<Body> {

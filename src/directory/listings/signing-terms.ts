@@ -5,7 +5,7 @@ import {
   listingDomain,
   listingWriteTypes,
 } from 'arcus-client/listing-write'
-import { RATING_PRIMARY_TYPE, ratingLimits, ratingTypes } from 'arcus-client/rating'
+import { RATING_PRIMARY_TYPE, ratingLimits, ratingTypes } from 'arcus-client/rating-message'
 import type { Address } from 'viem'
 import type { SigningAnswer } from '../../api/listings.js'
 import type { Stablecoin } from '../../x402/currencies.js'

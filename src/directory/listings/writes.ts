@@ -4,6 +4,7 @@ import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
 import { quote } from 'arcus-client/text'
 import type { Address } from 'viem'
 import type { z } from 'zod'
+import { confirmationBody, emptyBody, linkBody, offerBody } from '../../api/writes.js'
 import type {
   Endpoint,
   ListedEndpoint,
@@ -19,10 +20,6 @@ import type { SavedEndpoint } from './save-probes.js'
 import { checkSchema, type SchemaVerdict } from './schema-check.js'
 import {
   type CheckedWrite,
-  confirmationBody,
-  emptyBody,
-  linkBody,
-  offerBody,
   offerFault,
   ownerFault,
   payToFault,

@@ -1,16 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import { httpCodes } from '../../api/errors.js'
-import {
-  type HealthAnswer,
-  healthAnswer,
-  type PricesAnswer,
-  pricesAnswer,
-} from '../../api/history.js'
+import { type HealthAnswer, healthQuery, type PricesAnswer } from '../../api/history.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, readQuery } from '../../http/query.js'
+import { readQuery } from '../../http/query.js'
 import {
   type EndpointHistory,
   HISTORY_SECONDS,
@@ -20,7 +14,7 @@ import {
 import type { CatalogEntry, ListingReader } from '../../store/listings.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { currencyOf } from '../../x402/currencies.js'
-import { aboutMerchant, ofMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
+import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
 
 interface HistoryRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'entriesById'>
@@ -32,17 +26,8 @@ interface HistoryRoutesOptions {
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 
-/** The path of the routes about one endpoint, for the API document. */
-export const ofEndpoint = ofMerchant.extend({
-  endpoint: z.string().describe('The id of the endpoint in its `state`.'),
-})
-const healthQuery = z.object({
-  days: integerParameter({ min: 1, max: 90 }).prefault('7').describe('Days of the history.'),
-})
-
-export const aboutEndpoint: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
+export const aboutEndpoint: Pick<Operation, 'tag' | 'codes' | 'examples'> = {
   tag: 'Directory',
-  params: ofEndpoint,
   codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found],
   examples: { unknown: { ...unknownMerchant, params: { id: 'nobody', endpoint: '1' } } },
 }
@@ -51,15 +36,14 @@ const healthOperation: Operation = {
   ...aboutEndpoint,
   id: 'getEndpointHealth',
   summary: 'Uptime and latency of an endpoint, by the probes of 90 days',
-  query: healthQuery,
-  answers: { 200: { description: 'By hour, oldest first.', schema: healthAnswer } },
+  answers: { 200: 'By hour, oldest first.' },
 }
 
 const pricesOperation: Operation = {
   ...aboutEndpoint,
   id: 'getEndpointPrices',
   summary: 'How the price of an endpoint changed, as listed and as its own 402 asked',
-  answers: { 200: { description: 'Oldest first.', schema: pricesAnswer } },
+  answers: { 200: 'Oldest first.' },
 }
 
 export type OfEndpoint = {

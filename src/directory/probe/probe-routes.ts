@@ -1,15 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import { httpCodes } from '../../api/errors.js'
-import { endpointId } from '../../api/fields.js'
-import { type ProbeAnswer, probeAnswer } from '../../api/listings.js'
+import { type ProbeAnswer, probeBody } from '../../api/listings.js'
 import { RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
 import { defined } from '../../x402/json.js'
-import { ofMerchant, present, readBody, refusals, unknownMerchant } from '../listings/faults.js'
+import { present, readBody, refusals, unknownMerchant } from '../listings/faults.js'
 import { type CallBudget, hostKey } from './call-limits.js'
 import { missingEndpoint } from './endpoint-history.js'
 import type { ProbeSchedule } from './probe-schedule.js'
@@ -24,20 +22,11 @@ interface ProbeRoutesOptions {
 /** Endpoints probed for a request that names none; those with the oldest probe come first. */
 const MAX_AT_ONCE = 5
 
-const probeBody = z.object({
-  endpointId: endpointId
-    .optional()
-    .describe('The id in its `state`; without it the endpoints with the oldest probe.'),
-})
-
 const probeOperation: Operation = {
   id: 'probeMerchant',
   tag: 'Directory',
   summary: 'Probe endpoints now instead of at their time',
-  params: ofMerchant,
-  body: probeBody,
-  isBodyOptional: true,
-  answers: { 200: { description: 'The results.', schema: probeAnswer } },
+  answers: { 200: 'The results.' },
   codes: [...refusals('merchant_not_found', 'merchant_deleted'), httpCodes.endpoint_not_found],
   examples: {
     unknown: { ...unknownMerchant, body: {} },

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
-import { type TryAnswer, type TryInput, tryAnswer, tryBody } from '../../api/try.js'
+import { type TryAnswer, type TryInput, tryBody } from '../../api/try.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
@@ -57,9 +57,8 @@ const tryOperation: Operation = {
   summary: 'Call a listed endpoint once, with a payment if there is one',
   description:
     'For the page of a merchant, where the host of an endpoint does not let pages call it. Only listed endpoints are called, by GET, HEAD or POST. Closed to pages of other origins, and absent with `TRY_IT=false`.',
-  body: tryBody,
   answers: {
-    200: { description: 'What the endpoint answered, or why it did not.', schema: tryAnswer },
+    200: 'What the endpoint answered, or why it did not.',
   },
   codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found, httpCodes.not_callable],
   examples: {

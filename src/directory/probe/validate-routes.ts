@@ -1,20 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
-import { type Validation, validation } from '../../api/discovery.js'
+import { type Validation, validateBody } from '../../api/discovery.js'
 import { httpCodes } from '../../api/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import {
-  bodyTypes,
-  type CallExample,
-  callMethods,
-  isBodyMethod,
-  parametersIn,
-  TOOL_NAME,
-} from '../../x402/calls.js'
+import { type CallExample, isBodyMethod, parametersIn } from '../../x402/calls.js'
 import { findToken } from '../../x402/currencies.js'
 import { defined, isObject } from '../../x402/json.js'
-import { parseUrl } from '../../x402/parse-url.js'
 import { readBody } from '../listings/faults.js'
 import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
 import type { GuardedFetch } from './guarded-fetch.js'
@@ -24,93 +15,13 @@ import { checkTarget, type TargetRules } from './target-rules.js'
 import { listTools } from './tool-call.js'
 import { checkFailure, type Expected, verdict } from './verdict.js'
 
-const MAX_URL_CHARS = 2_048
-const MAX_PARAMS = 32
-const MAX_PARAM_NAME_CHARS = 64
-const MAX_PARAM_VALUE_CHARS = 512
-const MAX_BODY_BYTES = 16 * 1024
-
-const url = z
-  .string('must be a string')
-  .max(MAX_URL_CHARS, { error: `must have at most ${MAX_URL_CHARS} characters`, abort: true })
-  .regex(/^[hH][tT][tT][pP][sS]?:\/\//, {
-    error: 'must be an absolute http or https URL, such as https://api.example.com/data',
-    abort: true,
-  })
-  .refine((text) => parseUrl(text) !== undefined, 'must be a URL that can be read')
-  .describe('What to call.')
-
-const queryValue = z
-  .union([z.string(), z.number(), z.boolean()], 'must be a string, a number or a boolean')
-  .refine((value) => String(value).length <= MAX_PARAM_VALUE_CHARS, {
-    error: `must have at most ${MAX_PARAM_VALUE_CHARS} characters`,
-  })
-
-const queryParams = z
-  .record(z.string(), queryValue, 'must be an object of parameter name to value')
-  .refine((given) => Object.keys(given).length <= MAX_PARAMS, {
-    error: `may have at most ${MAX_PARAMS} members`,
-  })
-  .refine((given) => Object.keys(given).every(({ length }) => length <= MAX_PARAM_NAME_CHARS), {
-    error: `names may have at most ${MAX_PARAM_NAME_CHARS} characters`,
-  })
-
-const jsonBody = z
-  .unknown()
-  .refine((value) => Buffer.byteLength(JSON.stringify(value) ?? '') <= MAX_BODY_BYTES, {
-    error: `may have at most ${MAX_BODY_BYTES} bytes as JSON`,
-  })
-
-const byQuery = {
-  url,
-  queryParams: queryParams.optional().describe('Sent as the query.'),
-  body: z.undefined('goes with POST, PUT and PATCH; use queryParams').optional(),
-}
-const byBody = {
-  url,
-  bodyType: z.enum(bodyTypes, `must be ${bodyTypes.join(', ')}`).optional(),
-  body: jsonBody.optional().describe('Sent as JSON unless bodyType says otherwise; {} if absent.'),
-  queryParams: queryParams.optional().describe('Sent as the query beside the body.'),
-}
-
-/** The body of `POST /discovery/validate`. */
-const validateBody = z
-  .discriminatedUnion(
-    'method',
-    [
-      z.object({ ...byQuery, method: z.literal(['GET', 'HEAD', 'DELETE']) }),
-      z.object({ ...byBody, method: z.literal(['POST', 'PUT', 'PATCH']) }),
-      z.object({
-        url,
-        method: z.literal('MCP'),
-        toolName: z
-          .string()
-          .regex(TOOL_NAME, 'must be 1 to 128 visible ASCII characters')
-          .optional()
-          .describe('Without it the tools of the server are listed.'),
-        arguments: jsonBody
-          .refine((value) => value === undefined || isObject(value), 'must be an object')
-          .optional()
-          .describe('Arguments of the call; {} if absent.'),
-      }),
-    ],
-    {
-      error: ({ input }) =>
-        isObject(input)
-          ? `must be one of ${callMethods.join(', ')}`
-          : 'must be a JSON object with url and method',
-    },
-  )
-  .meta({ id: 'ValidateRequest' })
-
 const validateOperation: Operation = {
   id: 'validateEndpoint',
   tag: 'Discovery',
   summary: 'Probe any endpoint, and draft a listing from its live 402',
   description:
     'The endpoint is called once, without payment, through a guard that reaches public addresses only. PUT, PATCH and DELETE are never called. With method MCP the server is greeted, its tools are listed, and the tool is called as far as its 402.',
-  body: validateBody,
-  answers: { 200: { description: 'The verdict.', schema: validation } },
+  answers: { 200: 'The verdict.' },
   codes: [httpCodes.rate_limited],
   examples: {
     blocked: {

@@ -1,5 +1,5 @@
 import { canonicalJson } from 'arcus-client/listing-write'
-import type { RatingJson } from 'arcus-client/rating'
+import type { RatingJson } from 'arcus-client/rating-message'
 import { type Address, bytesToHex, stringToBytes } from 'viem'
 import type { FeedbackAnswer, FeedbackFile } from '../../api/ratings.js'
 import {

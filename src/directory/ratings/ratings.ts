@@ -1,9 +1,8 @@
-import { listingLimits, text } from 'arcus-client/listing'
-import { type RatingJson, ratingLimits, ratingTypedData } from 'arcus-client/rating'
+import { type RatingJson, ratingTypedData } from 'arcus-client/rating-message'
 import { asSentence, quote } from 'arcus-client/text'
 import { type Address, hashTypedData } from 'viem'
-import { z } from 'zod'
 import type { PaymentStatus } from '../../api/payments.js'
+import { answerBody, type RatingRequest, ratingBody } from '../../api/writes.js'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { EndpointHistory } from '../../store/endpoint-history.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
@@ -14,7 +13,6 @@ import {
   type RatedEndpoint,
   type RatingStore,
 } from '../../store/ratings.js'
-import { TOOL_NAME } from '../../x402/calls.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
 import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
@@ -22,33 +20,11 @@ import {
   checkAudience,
   checkClock,
   type SignatureCheck,
-  signedFields,
   type WriteCheck,
 } from '../listings/signed-write.js'
 import type { WriteQuota } from '../listings/write-limits.js'
 import { checkTarget } from '../probe/target-rules.js'
 import { type PaidTerms, paidPrice } from './asked-prices.js'
-
-const { address, bytes32, integer, signature } = signedFields
-
-const score = integer.refine((value) => value <= ratingLimits.score.max, {
-  error: `must be a whole number from 0 to ${ratingLimits.score.max}`,
-})
-
-const tag = z.string().regex(/^([!-~]([ -~]{0,30}[!-~])?)?$/, {
-  error: `must be at most ${ratingLimits.tag.maxChars} visible characters of ASCII, with inner blanks`,
-})
-
-const link = z
-  .string()
-  .max(ratingLimits.link.maxChars, {
-    error: `must be at most ${ratingLimits.link.maxChars} characters`,
-    abort: true,
-  })
-  .refine((url) => url === '' || isPublicLink(url), {
-    error: 'must be an https URL of a public host in plain ASCII, or empty',
-  })
-  .meta({ wire: { type: 'string', maxLength: ratingLimits.link.maxChars } })
 
 /** A link is only shown. It still keeps to the rules of what is called, so that it leads where it seems to lead. */
 function isPublicLink(url: string): boolean {
@@ -56,42 +32,14 @@ function isPublicLink(url: string): boolean {
   return /^https:\/\/[!-[\]-~]+$/.test(url) && checkTarget(url, rules).isAllowed
 }
 
-/** The request of a rating. */
-export const ratingBody = z.strictObject({
-  message: z
-    .strictObject({
-      audience: signedFields.text,
-      network: signedFields.text,
-      asset: address,
-      payer: address,
-      nonce: bytes32,
-      resource: z.string().max(listingLimits.url.maxChars),
-      toolName: z.union([z.literal(''), z.string().regex(TOOL_NAME)], {
-        error: 'must be the name of a tool, or empty',
-      }),
-      score,
-      tag,
-      link,
-      issuedAt: integer,
-      deadline: integer,
-    })
-    .meta({
-      id: 'RatingMessage',
-      description: 'The EIP-712 message `rating` of `GET /api/signing`, as the payer signed it.',
+const { shape } = ratingBody.shape.message
+/** The request of a rating, whose link must lead to a public host. */
+const ratingRequest = ratingBody.extend({
+  message: ratingBody.shape.message.extend({
+    link: shape.link.refine((url) => url === '' || isPublicLink(url), {
+      error: 'must be an https URL of a public host in plain ASCII, or empty',
     }),
-  signature,
-  method: z
-    .enum(['eip3009', 'permit2'])
-    .optional()
-    .describe('Tells two payments of one nonce in one token apart.'),
-})
-
-export type RatingRequest = z.output<typeof ratingBody>
-
-/** The body of the owner's answer: the id of the rating, and the text. */
-export const answerBody = z.strictObject({
-  rating: z.string().max(100),
-  text: text({ kind: 'multi-line', ...ratingLimits.answer }),
+  }),
 })
 
 /** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
@@ -282,7 +230,7 @@ export function createRatings(options: RatingsOptions) {
     },
 
     async rate(request: unknown): Promise<KeptRating> {
-      const parsed = parseRequest(ratingBody, request, 'invalid_rating')
+      const parsed = parseRequest(ratingRequest, request, 'invalid_rating')
       const { message, signature } = parsed
       checkAudience(message, options.audience)
       if (message.network !== network) {

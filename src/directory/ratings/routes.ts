@@ -1,19 +1,15 @@
-import type { RatingJson } from 'arcus-client/rating'
+import type { RatingJson } from 'arcus-client/rating-message'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
 import {
   type EndpointRatingsAnswer,
-  endpointRatingsAnswer,
-  feedbackAnswer,
-  feedbackFile,
   type RatingAnswer,
   type RatingView,
-  ratingAnswer,
+  ratingsQuery,
 } from '../../api/ratings.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { integerParameter, limitParameter, readQuery } from '../../http/query.js'
+import { readQuery } from '../../http/query.js'
 import type { ListingReader } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatingStore } from '../../store/ratings.js'
@@ -21,24 +17,12 @@ import { ratingCodes, refusals, writeCodes } from '../listings/faults.js'
 import { writeOperation } from '../listings/routes.js'
 import { aboutEndpoint, findEndpoint, type OfEndpoint } from '../probe/endpoint-history.js'
 import type { FeedbackMaker } from './feedback.js'
-import { answerBody, type Ratings, ratingBody } from './ratings.js'
+import type { Ratings } from './ratings.js'
 
-const MAX_RATINGS = 100
 /** A rating is small; the signature of a contract wallet may be 8 KiB in hex. */
 const MAX_BYTES = 32_768
 const CACHE = 'public, max-age=60'
 
-const pageQuery = z.strictObject({
-  before: integerParameter({ min: 1, max: Number.MAX_SAFE_INTEGER })
-    .optional()
-    .describe('`next` of the page before.'),
-  limit: limitParameter(MAX_RATINGS)
-    .prefault('20')
-    .describe(`Ratings of a page; above ${MAX_RATINGS} it counts as ${MAX_RATINGS}.`),
-})
-
-const ofRating = z.object({ id: z.string().max(100).describe('Id of the settlement.') })
-const ofFile = ofRating.extend({ agent: z.string().max(78).describe('Id of the agent.') })
 const unknown = {
   summary: 'An unknown id',
   params: { id: 'nothing' },
@@ -53,8 +37,7 @@ const rateOperation: Operation = {
   summary: 'Rate what a payment bought, once',
   description:
     'An EIP-712 message signed by the payer; `rating` of `GET /api/signing` has its types. It is taken only with a confirmed payment of that payer for that endpoint.',
-  body: ratingBody,
-  answers: { 201: { description: 'Kept.', schema: ratingAnswer } },
+  answers: { 201: 'Kept.' },
   codes: [
     ...Object.values(ratingCodes),
     ...refusals('wrong_audience', 'wrong_chain', 'write_expired', 'issued_in_future'),
@@ -92,16 +75,14 @@ const listOperation: Operation = {
   summary: 'The ratings of an endpoint by those who paid, newest first',
   description:
     'They belong to the URL, the tool and the address that was paid: a listing that is deleted and made anew has them again.',
-  query: pageQuery,
-  answers: { 200: { description: 'A page.', schema: endpointRatingsAnswer } },
+  answers: { 200: 'A page.' },
 }
 
 const ratingOperation: Operation = {
   id: 'getRating',
   tag: 'Directory',
   summary: 'One rating with the message that its payer signed',
-  params: ofRating,
-  answers: { 200: { description: 'The rating.', schema: ratingAnswer } },
+  answers: { 200: 'The rating.' },
   codes: refusals('rating_not_found'),
   examples: { unknown },
 }
@@ -112,8 +93,7 @@ const feedbackOperation: Operation = {
   summary: 'The call that puts a rating on the ERC-8004 reputation registry',
   description:
     'The registry refuses the owner and the operators of the agent as sender, and keeps the sender as the client: the payer sends it.',
-  params: ofRating,
-  answers: { 200: { description: 'The transaction to send.', schema: feedbackAnswer } },
+  answers: { 200: 'The transaction to send.' },
   codes: refusals('rating_not_found', 'feedback_unavailable', 'chain_unavailable'),
   examples: { unknown },
 }
@@ -122,18 +102,17 @@ const fileOperation: Operation = {
   id: 'getFeedbackFile',
   tag: 'Directory',
   summary: 'The ERC-8004 feedback file of a rating, whose hash is on chain',
-  params: ofFile,
-  answers: { 200: { description: 'Always the same bytes.', schema: feedbackFile } },
+  answers: { 200: 'Always the same bytes.' },
   codes: refusals('rating_not_found', 'feedback_unavailable'),
   examples: { unknown: { ...unknown, params: { id: 'nothing', agent: '7' } } },
 }
 
 const answerOperation = {
   ...writeOperation('rating.answer', 'answerRating', 'Answer a rating, once', {
-    body: answerBody,
-    example: { rating: '0198c0de-0000-7000-8000-000000000000', text: 'It is quicker now.' },
+    rating: '0198c0de-0000-7000-8000-000000000000',
+    text: 'It is quicker now.',
   }),
-  answers: { 200: { description: 'The rating with the answer.', schema: ratingAnswer } },
+  answers: { 200: 'The rating with the answer.' },
   codes: [...Object.values(writeCodes), ...refusals('rating_not_found', 'already_answered')],
 }
 
@@ -185,7 +164,7 @@ export async function ratingRoutes(
     '/api/merchants/:id/endpoints/:endpoint/ratings',
     describedAs(listOperation),
     async ({ params, query }, reply) => {
-      const { before, limit } = readQuery(pageQuery, query)
+      const { before, limit } = readQuery(ratingsQuery, query)
       const { endpoint, merchant, rating } = await findEndpoint(listings, params)
       const isCounted = speaksForPayTo(merchant)
       const { network, payTo } = merchant

@@ -1,14 +1,9 @@
+import { signInBody } from '../../api/session.js'
 import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
 import { httpCodes } from '../../api/errors.js'
-import {
-  type NonceAnswer,
-  nonceAnswer,
-  type SessionAnswer,
-  sessionAnswer,
-} from '../../api/session.js'
+import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
@@ -19,13 +14,6 @@ import { present, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { type createSignIn, SESSION_SECONDS, type Sessions } from './sign-in.js'
 
-const signInBody = z.strictObject({
-  message: z.string().describe('ERC-4361, with the nonce of `GET /api/session/nonce`.'),
-  signature: z
-    .string()
-    .describe('The signature of the message by EIP-191, or of a contract wallet by ERC-1271.'),
-})
-
 const tag = 'Session'
 
 const nonceOperation: Operation = {
@@ -33,10 +21,7 @@ const nonceOperation: Operation = {
   tag,
   summary: 'The parts of a sign-in message',
   answers: {
-    200: {
-      description: 'For one ERC-4361 message.',
-      schema: nonceAnswer,
-    },
+    200: 'For one ERC-4361 message.',
   },
   examples: { fresh: { summary: 'A fresh one', status: 200 } },
 }
@@ -45,11 +30,9 @@ const signInOperation: Operation = {
   id: 'signIn',
   tag,
   summary: 'Open a session, which reads and changes nothing',
-  body: signInBody,
   answers: {
     200: {
       description: 'Signed in.',
-      schema: sessionAnswer,
       headers: { 'Set-Cookie': 'The session; no script can read it.' },
     },
   },
@@ -72,7 +55,7 @@ const sessionOperation: Operation = {
   tag,
   summary: 'The present session',
   needsSession: true,
-  answers: { 200: { description: 'The session.', schema: sessionAnswer } },
+  answers: { 200: 'The session.' },
   codes: [httpCodes.not_signed_in],
   examples: {
     signedOut: {
@@ -92,7 +75,7 @@ const signOutOperation: Operation = {
   summary: 'End the session, if there is one',
   description:
     'A page that cannot reach the service sets the cookie `arcus_signed_out` (`__Host-arcus_signed_out` over https) instead: a session that comes with it is ended, and opens nothing.',
-  answers: { 204: { description: 'The session is ended.' } },
+  answers: { 204: 'The session is ended.' },
   examples: { done: { summary: 'With or without a session', status: 204 } },
 }
 

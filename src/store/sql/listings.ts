@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
+import type { publicEventTypes } from '../../api/events.js'
 import type { CallTarget } from '../../x402/calls.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
-import type { publicEventTypes } from '../events.js'
 import type {
   DescribedEndpoint,
   EndpointHealth,

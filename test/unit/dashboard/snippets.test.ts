@@ -16,7 +16,7 @@ const token = {
   name: 'USDC',
   version: '2',
   minAmount: '1',
-}
+} as const
 
 const network = {
   network: 'eip155:5042',

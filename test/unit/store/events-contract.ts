@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { merchantEventTypes, type NewEvent } from '../../../src/store/events.js'
+import { merchantEventTypes } from '../../../src/api/events.js'
+import type { NewEvent } from '../../../src/store/events.js'
 import type { EndpointHealth, ProbeRecord } from '../../../src/store/listings.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'

@@ -345,6 +345,7 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     expect(body.errorMessage).toMatch(/used the nonce in block \d+/)
     // It is not the patience with nodes that lag, which is a minute.
     expect(Date.now() - minedAt).toBeLessThan(8_000)
+    // An earlier transaction of the same wallet may have to be sent again first.
     await vi.waitFor(async () => {
       const params = [own]
       const receipt = await call<{ status: Hex } | null>(
@@ -353,6 +354,6 @@ describe('a payer who burns the nonce in front of our transaction', () => {
         params,
       )
       expect(receipt?.status).toBe('0x0')
-    })
+    }, 30_000)
   })
 })

@@ -1,4 +1,5 @@
 import { type Address, concatHex, type Hex, numberToHex } from 'viem'
+import { vi } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { startBlockProducer } from '../../src/devnet/anvil.js'
 import { devnetContracts, mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
@@ -28,6 +29,15 @@ export async function startGasWorld(env: Record<string, string> = {}) {
   await call(chainUrl, 'evm_setAutomine', [false])
   const produce = () => startBlockProducer({ url: chainUrl, intervalMs: BLOCK_MS })
   let blocks = await produce()
+  // Blocks of the start are cheaper than Arc's floor, and the service reserves by the price of the last block it has seen.
+  const floor = await call<Hex>(chainUrl, 'eth_blockNumber')
+  await vi.waitUntil(
+    async () => {
+      const { networks } = (await world.get('/api/status')).body
+      return networks[0].block?.number > Number(floor) + 1
+    },
+    { timeout: 30_000, interval: 50 },
+  )
 
   const settle = async (body: unknown) => (await world.post('/settle', body)).body
 

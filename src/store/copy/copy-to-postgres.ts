@@ -39,8 +39,6 @@ const copiedTables = [
   'endpoint_usage',
   'merchant_usage',
   'usage_refresh',
-  'service_hours',
-  'service_incidents',
   'ratings',
   'rating_sums',
   'hosted_records',

@@ -191,20 +191,12 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       .getByText(String(settled + 3), { exact: true })
       .first()
       .waitFor()
-    expect(await page.getByText('the 7 days before').count()).toBe(0)
     await page.getByRole('button', { name: '7 days' }).click()
-    await page
-      .getByText(/^\d+% (more|less) than in the 7 days before$/)
-      .first()
-      .waitFor()
     await page.getByRole('button', { name: 'Custom' }).click()
     const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
     await page.getByLabel('From day, UTC').fill(day(20))
     await page.getByLabel('To day, UTC').fill(day(18))
-    await page
-      .getByText(/than in the 3 days before$/)
-      .first()
-      .waitFor()
+    await page.waitForURL(({ searchParams }) => searchParams.get('to') === day(18))
     const { searchParams } = new URL(page.url())
     expect([searchParams.get('from'), searchParams.get('to')]).toEqual([day(20), day(18)])
     const query = `range=custom&from=${day(20)}&to=${day(18)}`

@@ -205,7 +205,7 @@ async function findInRange(
   const logs: FoundLog[] = []
   for await (const log of readLogs(rpc, filterOf(expected), blocks)) logs.push(log)
   return findAmong(rpc, expected, logs, readCalls, ({ topics: [, , to], data }) => {
-    return addressOf(to ?? '') === payTo && data === `0x${wordOf(value)}`
+    return data === `0x${wordOf(value)}` && addressOf(to ?? '') === payTo
   })
 }
 

@@ -338,8 +338,9 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     const transaction = { from, to: permit2, gas: '0x7a120', data, ...price }
     await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
     const minedAt = Date.now()
-    await call(world.chainUrl, 'evm_setAutomine', [true])
+    // One block takes both, and the dearer one comes first.
     await call(world.chainUrl, 'evm_mine')
+    await call(world.chainUrl, 'evm_setAutomine', [true])
     const { body } = await answer
     expect(body).toMatchObject({ success: false, errorReason: invalidNonce, transaction: own })
     expect(body.errorMessage).toMatch(/used the nonce in block \d+/)

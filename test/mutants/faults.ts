@@ -611,8 +611,8 @@ const settler = faultsOf(
     ],
     [
       'a request takes back only what it brought about',
-      'const withdrawn = mayWithdraw ?',
-      'const withdrawn = deadline > 0 ?',
+      'if (!mayWithdraw && !isAbandoned) return refresh(job)',
+      'if (deadline <= 0) return refresh(job)',
     ],
     [
       'success is given again to the same Idempotency-Key only',
@@ -1080,12 +1080,12 @@ const archive = faultsOf(
 
 const permit2Logs = faultsOf(
   true,
-  ['test/unit/chain/permit2.test.ts'],
+  ['test/unit/chain/permit2.test.ts', 'test/unit/chain/permit2-uses.test.ts'],
   [
     [
-      'the event of the proxy follows the transfer directly',
-      'next !== undefined && isSettled(next) && isExpectedTransfer(log, expected)',
-      'isExpectedTransfer(log, expected)',
+      'only the expected transfer before the event of the proxy counts',
+      'const isOwn = before !== undefined && isExpectedTransfer(before, expected)',
+      'const isOwn = before !== undefined',
     ],
     [
       'the event counts only from the proxy that the payer signed for',
@@ -1093,29 +1093,54 @@ const permit2Logs = faultsOf(
       'proxy !== undefined && (topic === topics.settled',
     ],
     [
-      'the recipient of a transfer by Permit2 is compared',
-      "addressOf(to ?? '') === payTo &&",
-      'payTo !== undefined &&',
+      'one of several settlements is chosen by its call alone',
+      'return settlements.length === 1 ? settlements[0] : undefined',
+      'return settlements[0]',
     ],
     [
       'the multicall names the call whose transfer it is',
-      'found.find(({ call }) => call === hash)?.index',
-      'found.find(({ call }) => call !== undefined)?.index',
+      'settlements.find(({ call }) => call === hash)',
+      'settlements.find(({ call }) => call !== undefined)',
     ],
     [
       'only the multicall that the payer signed for names calls',
-      'address === facilitator && topic === topics.called',
-      'address !== asset && topic === topics.called',
+      'address === facilitator && topic === topics.called\n  const concerned',
+      'address !== asset && topic === topics.called\n  const concerned',
+    ],
+    [
+      'the words of a call stand at their place',
+      'data.startsWith(settleWords(expected), start)',
+      'data.includes(settleWords(expected))',
     ],
     [
       'a cancellation in the newest blocks does not hide an older settlement',
-      "if (recent !== undefined && recent.use.state !== 'cancelled') return remember(recent)",
+      'if (recent !== undefined && isProof(recent)) return remember(recent)',
       'if (recent !== undefined) return remember(recent)',
     ],
     [
-      'a settlement goes before a cancellation of the used nonce',
-      'return (await findSettlement(rpc, expected, candidates)) ?? cancel',
-      'return cancel ?? (await findSettlement(rpc, expected, candidates))',
+      'what is not proven gives way to a cancellation',
+      "if (use === undefined || use.state === 'untraced') return false",
+      'if (use === undefined) return false',
+    ],
+    [
+      'a call in a trace counts only if nothing around it failed',
+      'if (frame.error != null) continue',
+      'if (frame.to === undefined) continue',
+    ],
+    [
+      'borrowed code is no call of the proxy',
+      "if (call?.to === to && frame.type === 'CALL')",
+      'if (call?.to === to)',
+    ],
+    [
+      'a trace shows as many settlements as the logs',
+      'if (calls?.length !== settlements.length) return',
+      'if (calls === undefined) return',
+    ],
+    [
+      'hidden logs are no proof of another use',
+      'return all !== undefined && (await isAgreed(rpc, expected, block))',
+      'return (await isAgreed(rpc, expected, block))',
     ],
     [
       'a cancellation counts only with the bit of the nonce',

@@ -891,18 +891,18 @@ const ratings = faultsOf(
     ],
     [
       'a cheap call does not rate a dear endpoint',
-      'for (const endpoint of bought) if (await hasAsked(endpoint, status)) return',
-      'for (const _ of bought) return',
+      'if (paid.amount < least) return undefined',
+      'if (paid.amount < 0n * least) return undefined',
     ],
     [
       'nobody rates what they paid to themself',
-      'const isSelf = payer === rated.payTo ||',
-      'const isSelf =',
+      'if (payer === rated.payTo || owners.includes(payer)',
+      'if (owners.includes(payer)',
     ],
     [
       'an owner does not rate their own listing',
-      'listed.some(({ merchant }) => merchant.owner === payer)',
-      'listed.some(({ merchant }) => merchant.owner === rated.url)',
+      'owners.includes(payer) || options.isRelayer(payer)',
+      'options.isRelayer(payer)',
     ],
     [
       'a rating is signed by the payer',

@@ -371,7 +371,7 @@ export const listQuery = z.object({
   ...standardFilter,
 })
 
-/** What is said to a search without words. */
+/** The sentence that answers a search without words. */
 export const wordsWanted = `is required: words to look for, at most ${MAX_QUERY_CHARS} characters`
 
 /** Parameters of `/discovery/search`. */

@@ -99,7 +99,7 @@ export const verifyAnswer = z
   ])
   .meta({ id: 'VerifyAnswer' })
 
-/** What became of a payment, in the form of other facilitators. */
+/** The status of a payment, in the form of other facilitators. */
 const settlementStatus = z
   .enum(['pending', 'completed', 'failed'])
   .describe('`completed`: on chain. `failed`: not settled and not on chain.')
@@ -194,7 +194,7 @@ export const paymentStatus = z
 
 export type PaymentStatus = AnswerOf<typeof paymentStatus>
 
-/** What became of a row of the journal, by its id. */
+/** The status of a row of the journal, found by its id. */
 export const statusAnswer = z
   .object({
     paymentId,

@@ -7,7 +7,7 @@ import { TOOL_NAME } from '../x402/calls.js'
 import { merchantEventTypes } from './events.js'
 
 /*
- * What wallets sign and send: the fields that are common to signed messages, the request of a write, and the bodies of the
+ * The messages that wallets sign and send: the fields that are common to signed messages, the request of a write, and the bodies of the
  * actions.
  */
 

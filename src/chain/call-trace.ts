@@ -43,7 +43,7 @@ export function createCallTraces(rpc: Rpc): ReadEffectiveCalls {
     for (const answer of answers) {
       if (!answer.ok) continue
       const root = readCall(answer.value as Frame | null)
-      // Of another transaction, or none.
+      // The trace is of another transaction, or there is none.
       if (root?.to !== target || root.data !== input) continue
       return effectiveCalls(answer.value as Frame, to)
     }

@@ -25,12 +25,12 @@ export class ArcusError extends Error {
 /** A public route, as `GET /api/merchants/{id}`. */
 export type Route = keyof Routes
 
-/** What the table says of a route in one place; `unknown` where it says nothing. */
+/** The schema of one part of a route, as the table has it; `unknown` where it has none. */
 type Form<R extends Route, Place extends string> = Routes[R] extends { [It in Place]: infer Schema }
   ? Schema
   : unknown
 
-/** What is given for a schema. */
+/** The value that a caller gives for a schema. */
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown
 
 /** The values of a query as they are meant, so numbers are numbers: on the wire all are text. */

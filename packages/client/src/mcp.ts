@@ -33,7 +33,7 @@ export type McpTransport = (request: McpRequest) => Promise<{
 
 /** An answer that is none of the protocol. */
 export class McpError extends Error {
-  /** Of HTTP. */
+  /** Status of the HTTP answer. */
   readonly status: number
 
   constructor(message: string, status: number) {

@@ -252,7 +252,7 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
 
     // EIP-712
 
-    /// The domain, as EIP-5267 tells it.
+    /// The domain, as EIP-5267 reports it.
     function eip712Domain()
         external
         view

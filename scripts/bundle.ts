@@ -12,7 +12,7 @@ const threads = ['app/discovery-thread', 'store/sqlite/checkpoint-thread']
 
 /**
  * Bundles the service, its threads and the command `arcus` with the packages that they use. A process that loads a
- * few files starts twice as fast as one that loads two thousand. `licenses.md` beside them names what is bundled. The
+ * few files starts twice as fast as one that loads two thousand. `licenses.md` next to them names what is bundled. The
  * verbs of developers are bundled for tests alone.
  */
 export async function bundleService(outDir: string, { forDevelopers = false } = {}): Promise<void> {

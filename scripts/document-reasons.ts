@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { reasons, reasonsNotProduced } from '../src/x402/reasons.js'
 
-/** Writes docs/reasons.md from the table that answers; with `--check` it only tells whether that is needed. */
+/** Writes docs/reasons.md from the table that answers; with `--check` it only reports whether that is needed. */
 const target = new URL('../docs/reasons.md', import.meta.url)
 
 const sources = {
@@ -15,7 +15,7 @@ const text = `# Codes
 \`invalidReason\` of \`/verify\` and \`errorReason\` of \`/settle\`. A payment that fails a check is a 200.
 Written by \`npm run reasons\` from \`src/x402/reasons.ts\`.
 
-| Code | Status | When | Whose word |
+| Code | Status | When | Source |
 |---|---|---|---|
 ${Object.values(reasons)
   .map(

@@ -14,7 +14,7 @@ interface AfterBuild {
   closeBundle(): void
 }
 
-/** Makes a Vite plugin that writes `.br` and `.gz` beside the built files, so that the service compresses nothing. */
+/** Makes a Vite plugin that writes `.br` and `.gz` next to the built files, so that the service compresses nothing. */
 export function precompress(): AfterBuild {
   let folder = ''
   return {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
  *
  * `npm sbom --omit dev` leaves out every package that a package of development needs as well, such as viem, and knows
  * nothing of what is bundled or of Debian. So the parts are read from where they are: the lockfile that npm keeps inside
- * `node_modules`, the licenses that Vite writes beside its bundles, and the status of dpkg.
+ * `node_modules`, the licenses that Vite writes next to its bundles, and the status of dpkg.
  */
 
 /** A component of CycloneDX 1.5. */
@@ -44,7 +44,7 @@ export function componentsOfLock(packages: Readonly<Record<string, LockedPackage
   })
 }
 
-/** Returns the packages of a list of licenses that Vite wrote beside a bundle. */
+/** Returns the packages of a list of licenses that Vite wrote next to a bundle. */
 export function componentsOfLicenses(text: string): Component[] {
   return [...text.matchAll(/^## (\S+) - (\S+) \((.+)\)$/gm)].map(([, name, version, license]) =>
     npmComponent(name as string, version as string, license),

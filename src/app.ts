@@ -34,7 +34,7 @@ export interface AppOptions {
   /** Routes of the operator's own paid endpoints. */
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
   readiness: ReadReadiness
-  /** True once the process is about to stop: balancers are told, and serving goes on. */
+  /** True once the process is about to stop: `/ready` says so to balancers, and serving goes on. */
   isLeaving?: () => boolean
   console: {
     pages: Console

@@ -33,8 +33,8 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
-  for (const { name, detail, mend } of startWarnings(config, secrets)) {
-    log.warn(`${name} is ${detail}. ${mend}`)
+  for (const { name, detail, fix } of startWarnings(config, secrets)) {
+    log.warn(`${name} is ${detail}. ${fix}`)
   }
   surviveRejections(log)
   const front = await openFront(config)
@@ -73,7 +73,7 @@ function patiently<Value>(build: () => Promise<Value>, front: Front, log: Logger
   })
 }
 
-/** Returns what is away; `undefined` for an error that waiting does not mend. */
+/** Returns what is away; `undefined` for an error that waiting does not cure. */
 function awaitedAfter(error: unknown): string | undefined {
   if (error instanceof RpcUnavailableError) return 'the chain nodes'
   return error instanceof StoreUnavailableError ? 'the database' : undefined

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Accepts every signature until it is told, or set up, to change its mind: between a verify and a settle.
+/// Accepts every signature until somebody asks it, or it was set up, to change its mind: between a verify and a settle.
 contract TwoFacedWallet {
     // Zero storage accepts, so that the code also works where it is placed without a constructor.
     bool private _rejects;

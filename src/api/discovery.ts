@@ -475,7 +475,7 @@ const byBody = {
   url,
   bodyType: z.enum(bodyTypes, `must be ${bodyTypes.join(', ')}`).optional(),
   body: jsonBody.optional().describe('Sent as JSON unless bodyType says otherwise; {} if absent.'),
-  queryParams: queryParams.optional().describe('Sent as the query beside the body.'),
+  queryParams: queryParams.optional().describe('Sent as the query, in addition to the body.'),
 }
 
 /** The body of `POST /discovery/validate`. */

@@ -5,7 +5,7 @@ import { integerParameter, limitParameter } from './parameters.js'
 const event = z
   .object({
     cursor: z.int().describe('`since` for what comes after it.'),
-    id: z.string().describe('The same wherever the event is told: ignore one you know.'),
+    id: z.string().describe('The same in every copy of the event: ignore an id you know.'),
     type: z.string().describe('Such as `payment.settled`.'),
     timestamp: time,
     data: anyObject.describe('By type; docs/webhooks.md describes each.'),
@@ -71,7 +71,7 @@ export const eventsQuery = z.strictObject({
     .describe(`Events of a page; above ${MAX_EVENTS} it counts as ${MAX_EVENTS}.`),
 })
 
-/** Events that tell nothing but what the catalog shows to everybody; payments are for the owner alone. */
+/** Events that everybody may read, because the catalog shows the same. Payments are for the owner alone. */
 export const publicEventTypes = ['endpoint.failing', 'endpoint.recovered', 'price.drift'] as const
 
 /** The events of a merchant. The operator alone has `gas.low`. */

@@ -277,7 +277,7 @@ export const paymentParams = z.object({
     .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
 })
 
-/** The query that tells payments with one nonce apart. */
+/** The query that distinguishes payments with one nonce. */
 export const whichQuery = z.object({
   asset: z
     .string()

@@ -3,7 +3,7 @@ export interface SessionCookies {
   /** The session of a wallet that signed in. No script can read it. */
   session: 'arcus_session' | '__Host-arcus_session'
   /**
-   * Marks the session beside it as over. A page sets it by script when a person signs out, because a script cannot remove
+   * Marks the session as over. A page sets it by script when a person signs out, because a script cannot remove
    * the session's own cookie and the service may be unreachable at that moment.
    */
   signedOut: 'arcus_signed_out' | '__Host-arcus_signed_out'

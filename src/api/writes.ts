@@ -87,7 +87,7 @@ export function writeOf<Body extends z.ZodType>(body: Body) {
   return writeEnvelope.extend({ body })
 }
 
-/** Bodies of the actions beside the listing itself. */
+/** Bodies of the actions other than saving the listing itself. */
 export const emptyBody = z.strictObject({})
 /** `null` takes the offer back. */
 export const offerBody = z.strictObject({ to: addressField.nullable() })
@@ -158,7 +158,7 @@ export const ratingBody = z.strictObject({
   method: z
     .enum(['eip3009', 'permit2'])
     .optional()
-    .describe('Tells two payments of one nonce in one token apart.'),
+    .describe('Distinguishes two payments of one nonce in one token.'),
 })
 
 export type RatingRequest = z.output<typeof ratingBody>

@@ -45,7 +45,7 @@ import { composeStores, UPKEEP } from './stores.js'
 /** The service, built and not yet listening. */
 export interface Arcus {
   app: FastifyInstance
-  /** Tells balancers by `/ready` that the process stops soon; serving goes on. */
+  /** Shows balancers by `/ready` that the process stops soon; serving goes on. */
   leave(): void
   /** Closes chain, relayers and database, after the last answer is out. */
   close(): Promise<void>
@@ -253,7 +253,7 @@ function describeApp(
   }
 }
 
-/** Starts what is looked after beside requests: figures, old keys, gas money, the archive. */
+/** Starts what runs apart from requests: figures, old keys, gas money, the archive. */
 function startUpkeep(
   { networks, stores, leases, isKeeper, disk, directory, metrics, now }: Parts,
   config: Config,
@@ -292,7 +292,7 @@ function namingNodes(place: NetworkConfig): (error: unknown) => never {
   }
 }
 
-/** Starts everything that works beside requests: leases, relayers, directory, and hosted endpoints once it listens. */
+/** Starts everything that works apart from requests: leases, relayers, directory, and hosted endpoints once it listens. */
 async function start(world: {
   app: FastifyInstance
   networks: readonly ComposedNetwork[]
@@ -328,7 +328,7 @@ async function noteRelayers(
   await audit.appendChange({ at: now(), actor, action: 'rotate', subject, details })
 }
 
-/** Throws when two wallets are the same; the settings cannot tell while other services hold the keys. */
+/** Throws when two wallets are the same, which the settings cannot show where other services hold the keys. */
 function requireDistinct(wallets: readonly Address[]): void {
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin === undefined) return

@@ -54,7 +54,7 @@ export function composeEvents(world: EventsWorld) {
     readPayment: readExactDetails,
   })
   const secrets = createHookSecrets(webhookKey)
-  // The operator may name a receiver beside this service.
+  // The operator may name a receiver in this service's private network.
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
   const sender = createHookSender({

@@ -37,7 +37,7 @@ export interface ComposedFacilitator {
   settle: Settle
   takeVerified: TakeVerified
   payments: PaymentFinder
-  /** Returns what is settled at present: schemes and extensions come and go with their contracts. */
+  /** Returns what is settled now: schemes and extensions come and go with their contracts. */
   supported(): SupportedAnswer
 }
 
@@ -217,7 +217,7 @@ export function describeFacilitator(
   }
 }
 
-/** Tells whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
+/** Returns whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
 function isPermit2Offered({ served: { permit2 } }: ComposedNetwork): boolean {
   return permit2.isOffered('exact') || permit2.isOffered('upto')
 }

@@ -20,7 +20,7 @@ const LOOK_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * Tells the operator's webhook when the gas money of a network runs low: once a day, and when another wallet is dry.
+ * Reports to the operator's webhook when the gas money of a network runs low: once a day, and when another wallet is dry.
  * Returns how to stop.
  */
 export function startGasWatch(options: GasWatchOptions) {
@@ -61,7 +61,7 @@ export function startGasWatch(options: GasWatchOptions) {
       look(one).catch((err) => log.warn({ err }, 'the gas money could not be looked at'))
     }
   }
-  // Not at once: a new webhook hears of nothing that was before it.
+  // Not at once: a new webhook receives nothing that happened before it.
   const timer = setInterval(tick, options.lookMs ?? LOOK_MS)
   return () => clearInterval(timer)
 }

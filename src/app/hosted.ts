@@ -37,14 +37,14 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   network: Network
   /** The token of the prices. */
   token: Stablecoin
-  /** Tells whether the contracts of batch-settlement are deployed, and reports each change. */
+  /** Returns whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: DeploymentWatch
   /** The same of the contracts of payments by `upto`. */
   uptoContracts: DeploymentWatch
   readFees: ReadFees
   /** `true` where other processes sell the same endpoints from the same database. */
   isShared: boolean
-  /** Tells whether this process does the work that one process does for all. */
+  /** Returns whether this process does the work that one process does for all. */
   isKeeper(): boolean
   log: Logger
 }

@@ -21,7 +21,7 @@ interface DrainOptions {
   app: FastifyInstance
   /** Closes the resources of the routes after the last answer was sent. It gets 10 s. */
   onClose: () => Promise<void>
-  /** Tells balancers that the process stops soon. */
+  /** Shows balancers that the process stops soon. */
   leave?: () => void
   /** How long to serve on after that on SIGTERM; 0 if absent. A person at a terminal does not wait. */
   delayMs?: number
@@ -42,7 +42,7 @@ interface Drain {
 }
 
 /**
- * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): tell balancers and
+ * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): show balancers and
  * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
  * The same signal more than a second later exits 1 at once. An uncaught exception leaves the state unknown, so it drains and
  * exits 1.
@@ -175,14 +175,14 @@ export function explainStart(error: unknown): string {
   }
   if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
   if (!(error instanceof Error)) return String(error)
-  const mend = mendOf(error)
-  return mend === undefined
+  const fix = fixOf(error)
+  return fix === undefined
     ? (error.stack ?? error.message)
-    : `Arcus cannot start: ${error.message}. ${mend}`
+    : `Arcus cannot start: ${error.message}. ${fix}`
 }
 
 /** Returns the repair for an error of the operating system or of SQLite. */
-function mendOf(error: NodeJS.ErrnoException): string | undefined {
+function fixOf(error: NodeJS.ErrnoException): string | undefined {
   const { code = '', syscall } = error
   if (code === 'EADDRINUSE') return 'Stop the other process or set PORT.'
   if (syscall === 'listen' || syscall === 'getaddrinfo') {

@@ -319,7 +319,7 @@ function ownMulticall(
 }
 
 /**
- * Reads and pins each token of a network, with its minimum. Two with one symbol could not be told apart by people. Throws
+ * Reads and pins each token of a network, with its minimum. People could not distinguish two with one symbol. Throws
  * `ConfigError`, `TokenMismatchError`, `RpcUnavailableError`.
  */
 async function readTokens(

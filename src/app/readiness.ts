@@ -47,7 +47,7 @@ export function createReadinessChecks(
   ]
 }
 
-/** Turns a finding into a check. A warning passes and is told, because it is no reason to send callers elsewhere. */
+/** Turns a finding into a check. A warning does not fail the check; it is only reported, because callers need not go elsewhere. */
 function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
   return {
     name,
@@ -60,8 +60,8 @@ function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
 
 function checkJournal(isWritable: boolean, isServer: boolean): Finding {
   if (isWritable) return ok('journal', 'writable')
-  const [place, mend] = isServer ? ['database', 'Check the server.'] : ['disk', 'Check the disk.']
-  return fail('journal', `the journal cannot be written: check the ${place}`, mend)
+  const [place, fix] = isServer ? ['database', 'Check the server.'] : ['disk', 'Check the disk.']
+  return fail('journal', `the journal cannot be written: check the ${place}`, fix)
 }
 
 function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {

@@ -62,12 +62,12 @@ const MAX_SEARCHES = 10_000
 interface Search {
   /** The block in which its use was found. */
   foundIn: number | undefined
-  /** Every block after `searchedFrom` and up to `searchedTo` was searched in vain. */
+  /** Every block after `searchedFrom` and up to `searchedTo` was searched without result. */
   searchedFrom: number
   searchedTo: number
   /** A use that only a trace could prove: a better one may still be found. */
   untraced: FoundUse | undefined
-  /** The time at which every block had been searched in vain for the first time, milliseconds. */
+  /** The time at which every block had been searched for the first time without result, milliseconds. */
   inVainSince: number | undefined
 }
 
@@ -87,7 +87,7 @@ export function findOwnTransfer(
   return next !== undefined && isExpectedTransfer(next, expected) ? next.index : undefined
 }
 
-/** Tells whether a log is the transfer of the expected amount between the expected accounts. */
+/** Returns whether a log is the transfer of the expected amount between the expected accounts. */
 export function isExpectedTransfer(
   { address, topics: [topic, from, to], data }: Log,
   { asset, payer, payTo, value }: ExpectedTransfer,

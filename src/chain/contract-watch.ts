@@ -3,7 +3,7 @@ import type { Rpc } from './rpc.js'
 
 /** Knows whether the contracts that something needs are deployed on a network. */
 export interface DeploymentWatch {
-  /** Tells whether each of the contracts has code. */
+  /** Returns whether each of the contracts has code. */
   isDeployed(): boolean
   /** Calls the listener at each change from now on. */
   onChange(listener: (isDeployed: boolean) => void): void

@@ -98,7 +98,7 @@ export function createPermit2Uses(
 
 const noTraces: ReadEffectiveCalls = async () => undefined
 
-/** Tells whether a trace, or another block, may show another end than this. */
+/** Returns whether a trace, or another block, may show another end than this. */
 function isDoubtful({ state }: AuthorizationUse): boolean {
   return state === 'cancelled' || state === 'untraced'
 }
@@ -141,7 +141,7 @@ async function findBlockOfUse(
   }
 }
 
-/** Tells whether every node that answers shows the nonce used in this block and unused before it. */
+/** Returns whether every node that answers shows the nonce used in this block and unused before it. */
 async function isAgreed(rpc: Rpc, expected: Permit2Transfer, block: number): Promise<boolean> {
   const [before, after] = await Promise.all(
     [block - 1, block].map((height) =>
@@ -242,7 +242,7 @@ async function findAmong(
 }
 
 /**
- * Tells whether a use is proven, and older than a cancellation. No cancellation can be older than a settlement that is
+ * Returns whether a use is proven, and older than a cancellation. No cancellation can be older than a settlement that is
  * proven, so one that seems to be must be in a receipt.
  */
 async function isOlder(
@@ -282,7 +282,7 @@ function isTransferOfPayer(
   return isTransfer && addressOf(from ?? '') === payer
 }
 
-/** Tells whether a log is an invalidation by the payer whose data, a word of the bitmap and its bits, cover the nonce. */
+/** Returns whether a log is an invalidation by the payer whose data, a word of the bitmap and its bits, cover the nonce. */
 function cancels(
   { address, topics: [topic, owner], data }: AnyLog,
   { payer, nonce }: Permit2Transfer,

@@ -80,7 +80,7 @@ const settleSelectors: readonly string[] = [
   selectors.settleUptoWithPermit,
 ]
 
-/** Tells whether the data of a call of a proxy settles something. */
+/** Returns whether the data of a call of a proxy settles something. */
 export function isSettleCall(data: Hex): boolean {
   return settleSelectors.includes(data.slice(0, selectors.settleExact.length))
 }

@@ -27,7 +27,7 @@ const errorStringAbi = [
 const revertCodes = new Set([3, -32015])
 
 /**
- * Wordings for a call that the EVM ran in vain, or could not begin with the gas it had. Each comes before any text that a
+ * Wordings for a call that the EVM ran without effect, or could not begin with the gas it had. Each comes before any text that a
  * contract may have chosen, and every node would answer the same.
  */
 const inVain =

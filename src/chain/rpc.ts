@@ -140,7 +140,7 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
   }
 }
 
-/** Runs a round until it is done, or has been in vain as often as allowed; it repeats only while rounds are fast. */
+/** Runs a round until it is done, or has failed as often as allowed; it repeats only while rounds are fast. */
 async function inRounds(round: () => Promise<'done' | 'nearer' | 'vain'>): Promise<void> {
   const startedAt = Date.now()
   const pauses = [...AGAIN_AFTER_MS]

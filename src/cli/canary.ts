@@ -121,7 +121,7 @@ async function payOnce(
   return result.ok
 }
 
-/** Pays until the process is told to stop; a payment under way is finished first. */
+/** Pays until the process is asked to stop; a payment under way is finished first. */
 async function payForEver(
   canary: Canary,
   metrics: CanaryMetrics,

@@ -97,7 +97,7 @@ async function deploy(rpc: Rpc, work: Omit<Work, 'relayers'>): Promise<void> {
   }
 }
 
-/** Opens the relayer wallets of the settings. There need be none beside --key-file. */
+/** Opens the relayer wallets of the settings. With --key-file there need be none. */
 async function openRelayers(): Promise<OpenSigners> {
   const isSet = Object.entries(process.env).some(([name, it]) => /^RELAYER_/.test(name) && it)
   if (!isSet) return { signers: [], close: async () => {} }

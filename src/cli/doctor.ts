@@ -9,7 +9,7 @@ const help = `arcus doctor [--json]
 
 Checks everything a payment depends on and says how to fix each problem: settings, keys, nodes, chain id, token,
 Multicall3, relayer wallets, database, disk, clock, public addresses. It changes nothing and shows no secret. Run it before
-the first start or beside a running service.
+the first start or next to a running service.
 
 Exit code: 0 when payments can be settled, even with warnings; 1 when not; 2 when the command was not understood.`
 
@@ -33,7 +33,7 @@ async function checkEverything(): Promise<Finding[]> {
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const mend = 'README.md and .env.example explain every setting.'
-    return error.problems.map((problem) => fail('settings', problem, mend))
+    const fix = 'README.md and .env.example explain every setting.'
+    return error.problems.map((problem) => fail('settings', problem, fix))
   }
 }

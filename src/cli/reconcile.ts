@@ -39,10 +39,10 @@ missing, says "failed", is open, or differs. Without --write it changes no payme
   --to-block       default the newest block
   --network        default every network of the settings
   --relayer        the address of a wallet whose key is no longer in the settings; may be repeated
-  --write          inserts missing rows and mends failed ones, as answered with success before; no other row changes
+  --write          inserts missing rows and corrects failed ones, as answered with success before; no other row changes
   --help           this text
 
-It may run beside the service, be stopped, and be run again. Where the database is gone, --write makes a new one.
+It may run next to the service, be stopped, and be run again. Where the database is gone, --write makes a new one.
 Exit code: 0 when journal and chain agree, 1 when they do not or cannot be read, 2 when the command is not understood.`
 
 const parameters = {
@@ -93,10 +93,10 @@ async function readWallets(secrets: Secrets, others: readonly string[]): Promise
 
 function disagreement(payments: number, isWriting: boolean): string {
   const them = payments === 1 ? '1 payment is' : `${payments} payments are`
-  const mend = isWriting
+  const fix = isWriting
     ? 'docs/operations.md, "Rebuilding the journal from the chain", says what to do.'
-    : 'Nothing was written; --write mends what is missing or failed.'
-  return `${them} not in the journal as on chain. ${mend}`
+    : 'Nothing was written; --write corrects what is missing or failed.'
+  return `${them} not in the journal as on chain. ${fix}`
 }
 
 type Options = ReturnType<typeof readOptions>

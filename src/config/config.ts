@@ -66,7 +66,7 @@ export interface Config {
   readonly tryIt: boolean
   readonly identityRegistry: Address
   readonly reputationRegistry: Address
-  /** Origins whose pages may call `/mcp`, beside our own. */
+  /** Origins whose pages may call `/mcp`, apart from our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
   /** `undefined` where payments stay in the journal for good. */
@@ -166,7 +166,7 @@ function archiveConfig(set: Settings): ArchiveConfig | undefined {
   return Object.freeze({ retentionDays, folder })
 }
 
-/** Returns the folder of the archive where none is set: beside the SQLite file, if there is one. */
+/** Returns the folder of the archive where none is set: next to the SQLite file, if there is one. */
 export function archiveBeside(database: DatabaseUrl): string | undefined {
   if (database.kind !== 'sqlite' || database.path === ':memory:') return undefined
   return join(dirname(database.path), 'archive')
@@ -179,7 +179,7 @@ function archiveProblems({ JOURNAL_RETENTION_DAYS, ARCHIVE_FOLDER, DATABASE_URL 
   if (hasPlace) return []
   return [
     'JOURNAL_RETENTION_DAYS is set but ARCHIVE_FOLDER is not: name a folder that all replicas share; ' +
-      'only a SQLite file has one beside it.',
+      'only a SQLite file has one next to it.',
   ]
 }
 

@@ -33,7 +33,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   return env
 }
 
-/** Lists every problem of the settings, each a sentence that names the variable and says how to mend it. */
+/** Lists every problem of the settings, each a sentence that names the variable and says how to correct it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]

@@ -130,7 +130,7 @@ export const urlList = () =>
     return concealed(urls)
   })
 
-/** The proxies whose word about the caller's address is believed: none, all, the last `n`, or the named ones. */
+/** The proxies that are trusted to name the caller's address: none, all, the last `n`, or the named ones. */
 export type TrustProxy = boolean | number | readonly string[]
 
 export const trustProxy = () =>

@@ -21,7 +21,7 @@ export interface CatalogAnswers {
   search(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
   changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
-  /** Returns the figures that the home page tells of the catalog. */
+  /** Returns the figures that the home page shows about the catalog. */
   overview(): Promise<CatalogOverview>
   /** Answers everybody who waits; for the end of the service. */
   endWaits(): void
@@ -31,7 +31,7 @@ export interface CatalogAnswers {
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
-/** Bytes that a kept answer takes besides its body, for its question and its entry in the cache. */
+/** Bytes that a kept answer takes in addition to its body, for its question and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
 /** Figures of payments change without a change of the catalog. */
 const KEPT_MS = 5_000

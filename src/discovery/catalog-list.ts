@@ -185,7 +185,7 @@ export function lowerBound<Member>(
 
 const idOf = ({ id }: ListedEndpoint) => id
 
-/** Tells whether anybody may see the merchant. */
+/** Returns whether anybody may see the merchant. */
 export function isPublic({
   hiddenReason,
   deletedAt,

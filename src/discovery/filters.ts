@@ -1,7 +1,7 @@
 import type { ListedEndpoint } from './catalog-list.js'
 import { fold } from './fold.js'
 
-/** Everything that narrows a search besides words. An absent member narrows nothing. */
+/** Everything that narrows a search apart from words. An absent member narrows nothing. */
 export interface CatalogFilter {
   /** `http` or `mcp`. Nothing is of another type. */
   type?: string
@@ -31,7 +31,7 @@ export interface CatalogFilter {
 
 export type EndpointTest = (endpoint: ListedEndpoint) => boolean
 
-/** Tells whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
+/** Returns whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
 function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
   return merchant !== undefined || payTo !== undefined
 }

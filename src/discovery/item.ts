@@ -214,7 +214,7 @@ function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
   return `{${[...absent, schema.slice(1, -1)].filter((members) => members !== '').join(',')}}`
 }
 
-/** Makes a schema from the example. It names the parameters, but cannot tell which of them are required. */
+/** Makes a schema from the example. It names the parameters, but does not show which of them are required. */
 function schemaOfExample({ method, example }: PublishedEndpoint): JsonText {
   const parsed: Endpoint['example'] = JSON.parse(example)
   const values = parsed[parametersIn(method)]

@@ -1,7 +1,7 @@
 import type { CatalogList } from './catalog-list.js'
 import type { Pace } from './pace.js'
 
-/** The figures that the home page tells of the whole catalog. */
+/** The figures that the home page shows about the whole catalog. */
 export interface CatalogOverview {
   /** The tags that most merchants use, with their number. One merchant counts once, whatever it lists. */
   categories: { tag: string; merchants: number }[]

@@ -135,7 +135,7 @@ export async function discoveryRoutes(
   { answers }: { answers: CatalogAnswers },
 ): Promise<void> {
   const closing = new AbortController()
-  // Closing the server would wait for who waits.
+  // Closing the server would wait for these long polls.
   app.addHook('preClose', async () => {
     closing.abort()
     answers.endWaits()
@@ -184,7 +184,7 @@ export async function discoveryRoutes(
 /** A silent connection gets a comment after so long, which is below what load balancers allow. */
 const HEARTBEAT_SECONDS = '15'
 
-/** Tells whether the caller wants a stream of events instead of one page. */
+/** Returns whether the caller wants a stream of events instead of one page. */
 function wantsStream({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/event-stream') === true
 }

@@ -55,7 +55,7 @@ export interface CatalogSearch {
 /** Results of searches are kept up to this many bytes. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
 const BYTES_AN_ID = 8
-/** Bytes that a kept result takes besides its ids, for its key and its entry in the cache. */
+/** Bytes that a kept result takes in addition to its ids, for its key and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
 
 /**

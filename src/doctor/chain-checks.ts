@@ -39,9 +39,9 @@ export async function checkTokens(
   const detail = [`chain id ${place.chainId}`, ...sound].join(', ')
   if (errors.length === 0) return ok(name, detail)
   const faults = errors.map(({ message }) => message).join('; ')
-  const mend = `Correct ${group}_RPC_URLS or ${group}_ASSETS.`
-  if (tokens.length === 0) return fail(name, faults, mend)
-  return warn(name, `${detail}; payments in another token are refused: ${faults}`, mend)
+  const fix = `Correct ${group}_RPC_URLS or ${group}_ASSETS.`
+  if (tokens.length === 0) return fail(name, faults, fix)
+  return warn(name, `${detail}; payments in another token are refused: ${faults}`, fix)
 }
 
 /** Checks every node by its place in the settings: whether it answers, its chain, and how far behind it is. */
@@ -99,7 +99,7 @@ export async function checkClock(
     }
     return ok(name, `the newest block is ${Math.max(0, -ahead).toFixed(1)} seconds old`)
   } catch {
-    return fail(name, 'the newest block cannot be read', 'Mend the nodes first.')
+    return fail(name, 'the newest block cannot be read', 'Repair the nodes first.')
   }
 }
 

@@ -33,7 +33,7 @@ interface Installation {
   now: () => number
 }
 
-/** Checks everything that a payment depends on, before or beside a running service. Changes nothing. */
+/** Checks everything that a payment depends on, before or next to a running service. Changes nothing. */
 export async function examine(installation: Installation): Promise<Finding[]> {
   const { config, secrets, env, database } = installation
   const keccak256 = await createKeccak256()
@@ -139,19 +139,19 @@ export async function checkPublicAddress({
   trustProxy,
 }: Pick<Config, 'baseUrl' | 'trustProxy'>): Promise<Finding[]> {
   const name = 'reachable'
-  const mend =
+  const fix =
     'If the service runs, check DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
   try {
     const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
     const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })
     const text = await response.text()
     if (!response.ok || text !== '{"status":"ok"}') {
-      return [warn(name, `${baseUrl}/health answers ${response.status}`, mend)]
+      return [warn(name, `${baseUrl}/health answers ${response.status}`, fix)]
     }
     const form = response.headers.get(FORWARDED_FORM)
     return [ok(name, `${baseUrl}/health says ok`), ...checkForwarded(form, trustProxy)]
   } catch {
-    return [warn(name, `nothing answers at ${baseUrl}`, mend)]
+    return [warn(name, `nothing answers at ${baseUrl}`, fix)]
   }
 }
 

@@ -35,7 +35,7 @@ function checkWebhookKey({ webhookKey }: Pick<Secrets, 'webhookKey'>): Finding {
   if (webhookKey !== undefined) return ok(name, 'set')
   return warn(
     name,
-    'unset: whoever reads the database can make the secrets of webhooks',
+    'unset: anybody who reads the database can make the secrets of webhooks',
     'Set it before the first webhook, such as to what openssl rand -hex 32 gives.',
   )
 }
@@ -160,9 +160,9 @@ export function checkDatabase(
   return [checkFile(inspection), ...checkRoom(inspection), ...checkMode(database), ...onServer]
 }
 
-/** Connections of a replica beside its pool: one for leases, two for search. */
+/** Connections of a replica outside its pool: one for leases, two for search. */
 const OWN_CONNECTIONS = 3
-/** The oldest version that the community still mends. */
+/** The oldest version that the community still maintains. */
 const LEAST_POSTGRES = 14
 /** Clocks kept by NTP differ by milliseconds. */
 const MAX_CLOCKS_APART_MS = 1_000
@@ -194,10 +194,10 @@ function checkConnections({ maxConnections, replicas }: ServerFacts, poolSize: n
   const each = poolSize + OWN_CONNECTIONS
   const room = Math.floor(maxConnections / each)
   const detail = `each replica takes up to ${each} of ${maxConnections}: room for ${room}, ${replicas} live`
-  const mend = 'Raise max_connections, or lower DATABASE_POOL_SIZE.'
-  if (room < Math.max(1, replicas)) return fail(name, detail, mend)
-  // A new one starts beside the others while they are restarted in turn.
-  return room < replicas + 1 ? warn(name, detail, mend) : ok(name, detail)
+  const fix = 'Raise max_connections, or lower DATABASE_POOL_SIZE.'
+  if (room < Math.max(1, replicas)) return fail(name, detail, fix)
+  // A new one starts next to the others while they are restarted in turn.
+  return room < replicas + 1 ? warn(name, detail, fix) : ok(name, detail)
 }
 
 function checkClocks({ clockAhead: { least, most } }: ServerFacts): Finding {
@@ -225,16 +225,16 @@ function checkMode(database: Config['database']): Finding[] {
   if (database.kind !== 'sqlite') return []
   const mode = statSync(database.path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o077) === 0) return []
-  const mend = `chmod 600 ${database.path}*`
-  return [warn('database file', 'others on this machine can read it', mend)]
+  const fix = `chmod 600 ${database.path}*`
+  return [warn('database file', 'others on this machine can read it', fix)]
 }
 
 function checkFile({ state, version, wantedVersion, problem }: DatabaseInspection): Finding {
   const name = 'database'
   if (state === 'unusable') {
-    const mend =
+    const fix =
       'Let the service write the database of DATABASE_URL: the file and its folder, or the server with its user. If a file is damaged, restore a backup: docs/operations.md.'
-    return fail(name, `it cannot be used: ${problem}`, mend)
+    return fail(name, `it cannot be used: ${problem}`, fix)
   }
   if (state === 'absent') return ok(name, 'there is none yet; the first start makes it')
   if (version > wantedVersion) {
@@ -262,9 +262,9 @@ function checkRoom({ freeBytes, sizeBytes = 0, server }: DatabaseInspection): Fi
   }
   if (freeBytes === undefined) return []
   const detail = `${describeBytes(freeBytes)} free; the database has ${describeBytes(sizeBytes)}`
-  const mend = 'Make room on the disk of DATABASE_URL: without it nothing can be settled.'
-  if (freeBytes < EMPTY_BYTES) return [fail(name, detail, mend)]
-  if (freeBytes < LOW_BYTES) return [warn(name, detail, mend)]
+  const fix = 'Make room on the disk of DATABASE_URL: without it nothing can be settled.'
+  if (freeBytes < EMPTY_BYTES) return [fail(name, detail, fix)]
+  if (freeBytes < LOW_BYTES) return [warn(name, detail, fix)]
   return [ok(name, detail)]
 }
 
@@ -286,9 +286,9 @@ export function checkArchive({
     return [ok(name, `${detail}${shared}`)]
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    const mend =
+    const fix =
       'Let the user of the service write to ARCHIVE_FOLDER. Until then old payments stay in the journal.'
-    return [warn(name, `its folder cannot be written (${code})`, mend)]
+    return [warn(name, `its folder cannot be written (${code})`, fix)]
   }
 }
 

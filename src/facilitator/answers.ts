@@ -48,7 +48,7 @@ export interface SettleResult extends Answered<SettleAnswer> {
 /** Makes the answer of verify while no relayer can send. Nothing is wrong with the payment, so it is counted nowhere. */
 export function verifyUnavailable(payer?: Address): Answered<VerifyAnswer> {
   const message =
-    'No relayer of this facilitator can sign and pay for gas at present, so the payment could not be settled; try again later.'
+    'No relayer of this facilitator can sign and pay for gas now, so the payment could not be settled; try again later.'
   return verifyRejection({ reason: 'unexpectedVerifyError', message }, payer)
 }
 
@@ -100,12 +100,12 @@ export function reportVerify(
   }
 }
 
-/** Tells whether a success moved nothing. Anybody gets one, as often as they ask, so no figure counts it. */
+/** Returns whether a success moved nothing. Anybody gets one, as often as they ask, so no figure counts it. */
 export function isFree({ body, payment }: SettleResult): boolean {
   return body.success && payment?.amount === 0n
 }
 
-/** Tells whether an answer leaves the outcome of the payment open. */
+/** Returns whether an answer leaves the outcome of the payment open. */
 export function isUndecided({ errorReason }: SettleAnswer): boolean {
   const { settlementPending, settlementUnknown } = reasons
   return errorReason === settlementPending.code || errorReason === settlementUnknown.code

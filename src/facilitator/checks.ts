@@ -23,7 +23,7 @@ export interface Terms {
   /** By lower-case address; the first is the default one. */
   tokens: ReadonlyMap<Address, AcceptedToken>
   isRelayer(address: Address): boolean
-  /** Tells whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
+  /** Returns whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
   isFacilitator(address: Address): boolean
   isPayerBlocked(payer: Address): boolean
   isPayToBlocked(payTo: Address): boolean
@@ -66,7 +66,7 @@ export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>):
       )
 }
 
-/** The checks that need neither signature nor chain, in the order that tells the caller most. */
+/** The checks that need neither signature nor chain, in the order that helps the caller most. */
 const checks: readonly Check[] = [
   acceptedNetwork,
   rail,

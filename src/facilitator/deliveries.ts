@@ -5,7 +5,7 @@ import { type DeliveryStore, RESTORED_KEY } from '../store/deliveries.js'
 
 /** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
 export interface Delivery {
-  /** Tells whether the right still holds. It must be called right before the answer is written. */
+  /** Returns whether the right still holds. It must be called right before the answer is written. */
   isHeld(): Promise<boolean>
   /** Records that the answer has left completely. Resolves once this is stored, however long the store takes. */
   complete(): Promise<void>
@@ -134,7 +134,7 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
 
   return {
     take,
-    /** Tells whether this process is answering a caller with the job's success at this moment. */
+    /** Returns whether this process is answering a caller with the job's success at this moment. */
     isDelivering: (jobId: string) => delivering.has(jobId),
   }
 }

@@ -21,7 +21,7 @@ export const EXACT = 'exact'
 /** The kind of payments by Permit2, of both proxies: Permit2 has one set of nonces for each payer, over all tokens. */
 export const PERMIT2 = 'permit2'
 
-/** Tells whether jobs of a kind are payments. */
+/** Returns whether jobs of a kind are payments. */
 export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
   return kind === EXACT || kind === PERMIT2
 }
@@ -115,7 +115,7 @@ function expectedTransfer(job: Job): ExpectedTransfer {
   return { asset, payer, payTo, value: BigInt(value), nonce }
 }
 
-/** Tells whether a transaction was signed here for this job. */
+/** Returns whether a transaction was signed here for this job. */
 export type IsOurs = (job: Job, transaction: Hex) => Promise<boolean>
 
 /** Makes `IsOurs` from the transactions in the journal. */
@@ -270,7 +270,7 @@ export async function examineUse(
 }
 
 /**
- * Tells whether a use counts for the claim of this job: it is our own, or it was mined afterwards. Afterwards means a later
+ * Returns whether a use counts for the claim of this job: it is our own, or it was mined afterwards. Afterwards means a later
  * block than the newest seen at the claim, and not an earlier second, because nodes that lag may have hidden blocks.
  */
 export async function isSinceClaim(

@@ -35,7 +35,7 @@ export interface ServedNetwork extends NetworkAccess {
   readCoded: ReadCoded
   /** Returns the price of one gas now, 18-decimal units. */
   gasPrice(): bigint
-  /** Tells whether the contracts of `batch-settlement` are deployed on the network. */
+  /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
   /** Returns an error if the token at this lower-case address is no longer the pinned one. */
   tokenMismatch(asset: Address): Error | undefined
@@ -291,7 +291,7 @@ function isClockReason({ reason }: Rejection): boolean {
   return reason === 'validBefore' || reason === 'validAfter'
 }
 
-/** Tells whether a row has this signature: bytes that passed once need no second check. */
+/** Returns whether a row has this signature: bytes that passed once need no second check. */
 function isStoredSignature(job: Job, signature: Hex): boolean {
   return (JSON.parse(job.details) as { signature: Hex }).signature === signature
 }

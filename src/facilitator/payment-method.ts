@@ -42,7 +42,7 @@ export interface NetworkAccess {
 export interface Permit2Access {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse<Permit2Transfer>
-  /** Tells whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
+  /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
   isOffered(scheme: Payment['scheme']): boolean
   /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
   multicall(): OwnMulticall | undefined

@@ -25,7 +25,7 @@ import { permit2Key, readPermit2Details } from './permit2-job.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 import { settlementStatuses } from './settlement-status.js'
 
-/** Tells payments with one nonce apart: a payer may use it once in each token, and once more by Permit2. */
+/** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */
 export interface Which {
   asset?: Address | undefined
   method?: 'eip3009' | 'permit2' | undefined

@@ -151,7 +151,7 @@ function minimum(payment: Payment, terms: Terms, clock: Clock): Rejection | unde
   return isFreeOfCharge(payment, clock) ? undefined : minimumAmount(payment, terms)
 }
 
-/** Tells whether a settle of `upto` charges nothing. */
+/** Returns whether a settle of `upto` charges nothing. */
 export function isFreeOfCharge(
   { scheme, amount: charged }: Pick<Payment, 'scheme' | 'amount'>,
   { isSettle }: Pick<Clock, 'isSettle'>,

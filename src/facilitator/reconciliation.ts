@@ -35,12 +35,12 @@ export interface ComparedPayment {
 
 /** The blocks of one step: some four minutes on Arc, and few enough logs for one answer of a node. */
 export const STEP_BLOCKS = 500
-/** The rows of one commit: a service that runs beside waits for it. */
+/** The rows of one commit: a running service waits for it. */
 const ROWS_AT_ONCE = 100
 
 /**
  * Compares the journal with the payments that our wallets brought on chain in a range of blocks, the oldest first. Without
- * `rebuilt` nothing is written. With it, missing rows are inserted and failed ones mended. No other row changes. Doing the
+ * `rebuilt` nothing is written. With it, missing rows are inserted and failed ones corrected. No other row changes. Doing the
  * same again changes nothing. Rejects with `RpcUnavailableError` and `RpcResponseError`.
  */
 export type Reconcile = (range: BlockRange) => Promise<ComparedPayment[]>

@@ -31,11 +31,11 @@ import type { Settle, SettleRequest } from './settler.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
-  /** Returns what is settled at present. */
+  /** Returns what is settled now. */
   supported(): SupportedAnswer
   verify: Verify
   settle: Settle
-  /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
+  /** Returns whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
   payments: PaymentFinder
   findMerchant: FindPaidMerchant

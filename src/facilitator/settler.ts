@@ -25,7 +25,7 @@ export interface SettleRequest {
   body: unknown
   /** The `Idempotency-Key` header, if any. */
   idempotencyKey: string | undefined
-  /** Tells whether somebody still waits for the answer. */
+  /** Returns whether somebody still waits for the answer. */
   isConnected(): boolean
   /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
   onClaimed?(settlementId: string): void
@@ -311,7 +311,7 @@ export const identifierConflict = reject(
   'This payer used this payment identifier with another payment; send a fresh one.',
 )
 
-/** Tells whether an id belongs to another payment of its payer. Nobody learns it without the payer's signature. */
+/** Returns whether an id belongs to another payment of its payer. Nobody learns it without the payer's signature. */
 export async function isBoundElsewhere(
   store: Pick<DeliveryStore, 'findIdempotencyKey'>,
   key: string | undefined,
@@ -348,7 +348,7 @@ interface ObtainedJob {
 /** The results with which a settle goes on. */
 type Settleable = Exclude<CheckResult, { state: 'rejected' | 'held' | 'unclear' }>
 
-/** Tells whether a valid settle charges nothing, so that there is nothing to bring on chain. */
+/** Returns whether a valid settle charges nothing, so that there is nothing to bring on chain. */
 function isFree(payment: Payment, { state }: CheckResult): boolean {
   return state === 'valid' && isFreeOfCharge(payment, purpose)
 }

@@ -21,10 +21,10 @@ interface VerifierOptions {
   checksum: (address: Address) => Address
   /** Returns the URL where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
-  /** Tells whether a relayer, or the very one that is named, can send transactions on this network at present. */
+  /** Returns whether a relayer, or the very one that is named, can send transactions on this network now. */
   canSettle: (network: string, facilitator?: Address) => boolean
   now: () => number
-  /** Tells whether this process is answering a caller with the job's success at this moment. */
+  /** Returns whether this process is answering a caller with the job's success at this moment. */
   isDelivering: (jobId: string) => boolean
 }
 

@@ -168,7 +168,7 @@ function renderExamples(examples: Record<string, { summary: string; value: unkno
 
 type Schema = Record<string, unknown>
 
-/** The keywords of a schema that are shown beside its type. */
+/** The keywords of a schema that are shown next to its type. */
 const plain = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength', 'default']
 /** Longer lists are lists of codes, which the description of their answer explains. */
 const MAX_SHOWN_VALUES = 8

@@ -239,7 +239,7 @@ function isEncoded({ headers }: FastifyRequest): boolean {
   return !/^(identity)?$/i.test(headers['content-encoding'] ?? '')
 }
 
-/** Tells whether the connection broke or timed out during the upload, so that nobody receives the answer. */
+/** Returns whether the connection broke or timed out during the upload, so that nobody receives the answer. */
 function isAbortedUpload(error: FastifyError, request: FastifyRequest): boolean {
   return error.code === 'ECONNRESET' && request.raw.readableAborted
 }

@@ -70,7 +70,7 @@ export async function installCors(app: FastifyInstance): Promise<void> {
 /** Smaller answers are not worth the work. */
 const COMPRESS_FROM_BYTES = 1_024
 
-/** Compresses the answers of the routes that are registered after it in the same scope, and tells caches so. */
+/** Compresses the answers of the routes that are registered after it in the same scope, and says so to caches. */
 export async function installCompression(app: FastifyInstance): Promise<void> {
   // Small answers and 304s need the header too: a cache must not take one encoding for the only one.
   app.addHook('onRequest', async (_request, reply) => {

@@ -26,7 +26,7 @@ export interface ReadinessCheck {
 
 interface ReadinessOptions {
   checks: readonly ReadinessCheck[]
-  /** Told of what a check throws. */
+  /** Receives what a check throws. */
   log: { warn(details: object, message: string): void }
   /** Milliseconds a check may take; 3,000 if absent. */
   timeoutMs?: number

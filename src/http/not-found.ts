@@ -51,7 +51,7 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
   })
 }
 
-/** Tells whether a browser opens an address as a page. */
+/** Returns whether a browser opens an address as a page. */
 export function asksForPage({ method, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && /\btext\/html\b/.test(headers.accept ?? '')

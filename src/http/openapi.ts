@@ -14,7 +14,7 @@ import { version } from './version.js'
 
 /*
  * Writes the OpenAPI document from the operations of the routes. `@fastify/swagger` is not used: it passes JSON Schema
- * through a draft-07 resolver that drops descriptions beside a `$ref`, and it calls every request body required.
+ * through a draft-07 resolver that drops descriptions next to a `$ref`, and it calls every request body required.
  */
 
 /** The parts of an OpenAPI 3.1 document that the page and the tests read. */
@@ -184,7 +184,7 @@ function writeParameters(
   })
 }
 
-/** Tells whether a request is refused for its form. The document shows it beside the refusal. */
+/** Returns whether a request is refused for its form. The document shows it next to the refusal. */
 function isMalformed({ status }: Example): boolean {
   return status === 400
 }

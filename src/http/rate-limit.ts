@@ -116,7 +116,7 @@ function prefixOf(ip: string, groupCount: number): string {
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const last = tail === '' ? [] : tail.split(':')
-    // A dotted IPv4 ending stands for two groups.
+    // A dotted IPv4 ending is two groups.
     const lastCount = last.length + (tail.includes('.') ? 1 : 0)
     while (groups.length + lastCount < 8) groups.push('0')
     groups.push(...last)

@@ -116,7 +116,7 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
   }
 }
 
-/** Warnings that a live 402 asks for something else than the listing says. */
+/** Warnings about a live 402 that differs from the listing. */
 const unlisted = ['price_drift', 'foreign_pay_to']
 
 function healthOf({ endpoint: { status, probe } }: CatalogEntry): JsonObject {

@@ -43,7 +43,7 @@ export type ReadRunway = (balance: bigint) => Promise<number>
 
 /**
  * Estimates by the gas of the last 24 hours: that of today, and of yesterday's the share of the day that is still to
- * come. If nothing was spent yesterday, today's pace since midnight (UTC) stands for the whole day.
+ * come. If nothing was spent yesterday, today's pace since midnight (UTC) is taken for the whole day.
  */
 export function createRunway(options: {
   network: string

@@ -24,7 +24,7 @@ export interface Dispatcher {
   takeWaiting(longerThanMs: number): TrackedJob[]
   /** Returns the test whether a job would only wait here for others of its payer, or of its kind, that are under way. */
   heldBack(): (entry: JobProfile) => boolean
-  /** Fails jobs that wait in vain because every lane is closed. */
+  /** Fails jobs that nobody will send because every lane is closed. */
   giveUpStranded(): void
   stop(): void
 }
@@ -268,8 +268,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     if (hasOpenLane(entry)) return 'The chain could not be reached'
     return entry.senders === undefined
-      ? 'No relayer of this facilitator can sign and pay for gas at present'
-      : `Only ${entry.senders.join(', ')} may send the payment, and cannot sign and pay for gas at present`
+      ? 'No relayer of this facilitator can sign and pay for gas now'
+      : `Only ${entry.senders.join(', ')} may send the payment, and cannot sign and pay for gas now`
   }
 
   return {

@@ -65,7 +65,7 @@ export interface GasModel {
   maxMembers(blockGasLimit: bigint, expectedGas?: bigint): number
   /** Learns from a mined transaction that paid these recipients. */
   learn(gasUsed: bigint, payTos: readonly string[]): void
-  /** Returns what one payment takes at present, for prices and forecasts. */
+  /** Returns what one payment takes now, for prices and forecasts. */
   perPayment(): bigint
 }
 

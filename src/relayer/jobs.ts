@@ -87,7 +87,7 @@ export type Examination =
   /** It could still land: a new transaction may be sent. */
   | { state: 'open' }
 
-/** A job this process works on: what the relayer remembers beside its row. */
+/** A job this process works on: what the relayer remembers in addition to its row. */
 export interface TrackedJob extends JobProfile {
   job: Job
   kind: JobKind

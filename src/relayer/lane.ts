@@ -31,7 +31,7 @@ import type { RelayerWorld } from './world.js'
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {
   address: Address
-  /** Returns why the lane takes no payments at present; `undefined` while it does. */
+  /** Returns why the lane takes no payments now; `undefined` while it does. */
   closedBecause(): string | undefined
   inFlight(): number
   /** Returns the jobs of each transaction under way. */
@@ -110,7 +110,7 @@ const closedBy = { balance: 'no gas money', block: 'blocked by the chain' } as c
 /** A transaction that only fills its slot. */
 const NO_OP_GAS = 21_000n
 const SEND_TIMEOUT_MS = 5_000
-const NOT_TAKEN = 'the chain node answered something else than the hash of what it was sent'
+const NOT_TAKEN = 'the chain node answered something other than the hash of the transaction'
 /** Refusals after which no node may have the transaction; the others have a repair that sends another at once. */
 const mayBeNowhere = new Set<SendProblem>([
   'insufficientFunds',
@@ -128,7 +128,7 @@ const BUMP_MS = 6_000
 const LOST_MS = 1_500
 /** A replacement at a higher fee gets this long before the next one, while the base fee runs away. */
 const CATCH_UP_MS = 1_000
-/** Milliseconds between two reads of receipts of slots that were set aside, beside the block feed. */
+/** Milliseconds between two reads of receipts of slots that were set aside, in addition to the block feed. */
 const CHECK_ASIDE_MS = 3_000
 /** A nonce that is used is not asked about any more after this. */
 const ASIDE_MS = 60_000

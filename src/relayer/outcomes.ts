@@ -116,8 +116,8 @@ export interface SpendingOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'>
 type Spending = Omit<GasSpending, 'network'>
 
 /**
- * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whoever made it
- * fail. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can have made
+ * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whichever part of it
+ * failed. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can have made
  * members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others that shared
  * it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
  */

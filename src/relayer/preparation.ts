@@ -78,7 +78,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
         const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
         const outcome = failure('validBefore', message, { gasCost: entry.burntGas })
         if (entry.job.transaction === null && (await keeper.refuse(entry, outcome))) continue
-        // A transaction signed before may have landed, or may land until the chain's clock is past the end: only the chain can tell.
+        // A transaction signed before may have landed, or may land until the chain's clock is past the end: only the chain shows which.
         if (entry.job.expiresAt <= chainSeconds) void examiner.examine(entry, {})
         else queue.putBack(entry, RETRY_MS)
       } else kept.push(entry)
@@ -153,10 +153,10 @@ export function createPreparation(options: PreparationOptions): Preparation {
   return { prepare, dropHopeless }
 }
 
-/** Returns why a job that must bear its gas does not; both amounts are dollars, each on its own scale. */
+/** Returns why a job that must cover its gas does not; both amounts are dollars, each on its own scale. */
 export function checkGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection | undefined {
   if (toNative(gain) >= gasCost) return undefined
-  const message = `It moves ${formatAtomic(gain)} dollars and would cost ${formatNative(gasCost)} of gas at present; wait until more has come together.`
+  const message = `It moves ${formatAtomic(gain)} dollars and would cost ${formatNative(gasCost)} of gas now; wait until more has come together.`
   return { reason: 'amountBelowMinimum', message }
 }
 

@@ -79,7 +79,7 @@ function createCheckedSigner(address: Address, keccak256: Keccak256, sign: SignD
       const isOwn = (yParity: number) => recover(compact, yParity, digest, keccak256) === address
       const yParity = [0, 1].find(isOwn)
       if (yParity === undefined)
-        throw new SignerError('it signs something else, or with another key')
+        throw new SignerError('it signed something else, or with another key')
       const [r, s] = [compact.subarray(0, 32), compact.subarray(32)].map((it) => bytesToHex(it))
       return serializeTransaction(unsigned, { r: r as Hex, s: s as Hex, yParity })
     },
@@ -103,7 +103,7 @@ function lowS(signature: Uint8Array): Uint8Array {
   try {
     return secp256k1.signatureNormalize(Uint8Array.from(signature))
   } catch {
-    throw new SignerError('it answers something else than a signature')
+    throw new SignerError('it returned something other than a signature')
   }
 }
 

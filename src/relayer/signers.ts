@@ -50,7 +50,7 @@ function createRpcSigner(address: Address, rpc: Rpc, keccak256: Keccak256): Sign
     const params = [toParameters(address, transaction)]
     const timeoutMs = SIGN_TIMEOUT_MS
     const answer = await rpc.request('eth_signTransaction', params, { timeoutMs })
-    // geth answers with the transaction beside its bytes.
+    // geth answers with the transaction next to its bytes.
     return readSignature((answer as { raw?: unknown } | null)?.raw ?? answer)
   })
 }

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import { type RelayerTransaction, type Signer, SignerError, trialTransaction } from './signer.js'
 
-/** A signer that knows whether it signs at present. */
+/** A signer that knows whether it signs now. */
 export interface WatchedSigner extends Signer {
-  /** Returns why it gives no signature at present; `undefined` while it does. */
+  /** Returns why it gives no signature now; `undefined` while it does. */
   failure(): string | undefined
   /** Tries a key that is held elsewhere, before a payment needs it. */
   tryEarly(): void

@@ -5,7 +5,7 @@ import type { TracingOptions } from './tracing.js'
 interface SdkOptions {
   /** The collector, to which `/v1/traces` is added. */
   endpoint: string
-  /** Attributes of the process that all its spans share, besides those that OpenTelemetry reads from the environment. */
+  /** Attributes of the process that all its spans share, apart from those that OpenTelemetry reads from the environment. */
   resource: Readonly<Record<string, string>>
   /** Called with how many spans the collector took, or did not. */
   onOutcome?: (outcome: 'exported' | 'dropped', spans: number) => void

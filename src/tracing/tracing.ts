@@ -193,7 +193,7 @@ function now(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Tells whether a request came through a proxy that `TRUST_PROXY` names. */
+/** Returns whether a request came through a proxy that `TRUST_PROXY` names. */
 function isFromProxy({ ips = [] }: FastifyRequest): boolean {
   return ips.length > 1
 }

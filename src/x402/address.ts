@@ -23,7 +23,7 @@ const paymentContracts: ReadonlySet<string> = new Set([
   ...Object.values(permit2Contracts),
 ])
 
-/** Tells whether an address, in either case, is a contract of x402. A payment to one of them would be lost for good. */
+/** Returns whether an address, in either case, is a contract of x402. A payment to one of them would be lost for good. */
 export function isChannelContract(address: string): boolean {
   return paymentContracts.has(address.toLowerCase())
 }
@@ -63,7 +63,7 @@ const MAX_CHECKED = 5_000
 const checkedSpellings = new Map<string, boolean>()
 
 /**
- * Tells whether an address has letters of both cases that differ from its EIP-55 form. EIP-55 derives the case of each
+ * Returns whether an address has letters of both cases that differ from its EIP-55 form. EIP-55 derives the case of each
  * letter from the hash of the address, so a difference means a mistyped digit. Returns `false` for addresses in one case,
  * which carry no checksum, and for texts that are no address.
  */

@@ -34,7 +34,7 @@ type ParsedBatchRequest =
   | { ok: true; request: BatchRequest }
   | { ok: false; rejection: Rejection; payer?: Address }
 
-/** Tells whether a body is for this scheme: the requirement names it, and the version is 2. */
+/** Returns whether a body is for this scheme: the requirement names it, and the version is 2. */
 export function isBatchBody(body: unknown): boolean {
   const { x402Version, paymentRequirements } = (body ?? {}) as Record<string, unknown>
   const scheme = (paymentRequirements as { scheme?: unknown } | null | undefined)?.scheme
@@ -59,7 +59,7 @@ export function parseBatchRequest(body: unknown): ParsedBatchRequest {
   if (!parsed.success) {
     return badShape('invalidPayload', 'paymentPayload.payload', parsed.error, body)
   }
-  // The id is not bound: repeats are told by the totals of the channel. One that the merchant requires must be there.
+  // The id is not bound: repeats are recognised by the channel's totals. One that the merchant requires must be there.
   const identified = readPaymentIdentifier(body)
   if (!identified.ok) return identified
   return {

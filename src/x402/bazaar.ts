@@ -118,7 +118,7 @@ function readResource(
 }
 
 /**
- * Reads the values of a template's places from the paid URL, or those beside it where a server names the template itself;
+ * Reads the values of a template's places from the paid URL, or those next to it where a server names the template itself;
  * `undefined` unless it is a template of that URL.
  */
 function pathParamsIn(
@@ -215,7 +215,7 @@ const MAX_DECODE_PASSES = 5
 const MAX_TEMPLATE_CHARS = 1_024
 
 /**
- * Tells whether a route template such as `/weather/:city` may stand for a path. A buyer could have altered it, so the
+ * Returns whether a route template such as `/weather/:city` may be the form of a path. A buyer could have altered it, so the
  * fully decoded text must neither climb (`..`) nor lead to another host (`://`). Source: bazaar extension.
  */
 export function isRouteTemplate(value: unknown): value is string {
@@ -299,7 +299,7 @@ function isPrintable(value: unknown): value is string {
 }
 
 /**
- * Tells whether a page may load an icon from this URL: http or https, without a login, from a host with a name. The URL
+ * Returns whether a page may load an icon from this URL: http or https, without a login, from a host with a name. The URL
  * parser decodes the host first, so full-width, octal, hexadecimal and short spellings of an IP address are recognised.
  */
 export function isIconUrl(value: unknown): value is string {
@@ -322,7 +322,7 @@ export type BazaarStatus =
   | { status: 'success' | 'processing'; reason?: string }
   | { status: 'rejected'; rejectedReason: string }
 
-/** Longer ones would not fit beside other headers in what proxies take. */
+/** Longer ones would not fit next to other headers in what proxies take. */
 const MAX_REASON_CHARS = 300
 
 /** Encodes the header `EXTENSION-RESPONSES`: base64 of JSON, keyed by extension. It is for the merchant, not the buyer. */

@@ -15,7 +15,7 @@ export const uncalledMethods: readonly CallMethod[] = ['PUT', 'PATCH', 'DELETE']
 export const bodyTypes = ['json', 'form-data', 'text'] as const
 export const mcpTransports = ['streamable-http', 'sse'] as const
 
-/** Example values of a call. The members belong to a kind of method each; query parameters may stand beside a body. */
+/** Example values of a call. The members belong to a kind of method each; query parameters may accompany a body. */
 export interface CallExample {
   /** Values of the places of the path, such as `id` of `/users/:id`. */
   pathParams?: Record<string, string>

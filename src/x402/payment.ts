@@ -54,7 +54,7 @@ export function keptResourceOf({ resourceUrl, toolName }: PaidResource): PaidRes
   return paidResourceOf({ resourceUrl: url, toolName })
 }
 
-/** The members that a payment by Permit2 has beside its authorization. */
+/** The members that a payment by Permit2 has in addition to its authorization. */
 export interface Permit2Payment extends Permit2Terms {
   /** The permit of the extension `eip2612GasSponsoring`, which may be malformed. */
   permit?: TokenPermit | 'malformed'

@@ -3,7 +3,7 @@ import { permit2Contracts } from './address.js'
 import { type Authorization, createWords, WORD_BYTES } from './authorization-digest.js'
 import type { Keccak256 } from './keccak.js'
 
-/** The members that a payer signs for Permit2 beside the authorization. Addresses are lower-case. */
+/** The members that a payer signs for Permit2 in addition to the authorization. Addresses are lower-case. */
 export interface Permit2Terms {
   token: Address
   /** The proxy that calls Permit2. */

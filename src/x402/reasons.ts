@@ -123,7 +123,7 @@ export const reasons = {
     status: 200,
     source: 'arcus',
     meaning:
-      'The amount is zero, below the minimum this facilitator settles, or what it moves does not bear its gas.',
+      'The amount is zero, below the minimum this facilitator settles, or the amount does not cover its gas.',
   },
   invalidPayTo: {
     code: 'invalid_pay_to',

@@ -81,7 +81,7 @@ const ADDRESS_WORD = /^0{24}/
 const SMALL_WORD = /^0{56}.{8}$/
 const NOT_HEX = /[^0-9a-f]/i
 
-/** Tells whether a signature is marked as wrapped by ERC-6492; it may still be malformed. */
+/** Returns whether a signature is marked as wrapped by ERC-6492; it may still be malformed. */
 export function isErc6492Signature(signature: Hex): boolean {
   return signature.endsWith(MAGIC)
 }

@@ -11,7 +11,7 @@ export interface SignerRecovery {
   implementation: SignerRecoveryImplementation
   /** Returns the signer in lower case, or `undefined` where the token would revert. */
   recoverSigner(digest: Uint8Array, signature: Hex): Address | undefined
-  /** Tells whether `address`, in either case, signed. */
+  /** Returns whether `address`, in either case, signed. */
   signerMatches(digest: Uint8Array, signature: Hex, address: Address): boolean
 }
 

@@ -229,7 +229,7 @@ describe('arcus deploy-contracts', () => {
     const file = join(folder, 'ours.hex')
     writeFileSync(file, readArtifact('BatchSettlement').bytecode)
     const refused = await run(...mainnet, '--code', file, '--yes')
-    expect(refused.text).toContain('nothing else than')
+    expect(refused.text).toContain("only x402's own code")
     expect(refused.code).toBe(1)
   })
 

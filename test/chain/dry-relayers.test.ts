@@ -71,7 +71,7 @@ const unsent = {
     success: false,
     errorReason: reasons.unexpectedSettleError.code,
     errorMessage: expect.stringMatching(
-      /No relayer .* can sign and pay for gas at present; nothing was sent/,
+      /No relayer .* can sign and pay for gas now; nothing was sent/,
     ),
     transaction: '',
     network: 'eip155:5042',

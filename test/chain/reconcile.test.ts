@@ -166,7 +166,7 @@ it('a lost journal is rebuilt from the chain, and tells no success twice', async
   await expectUsed()
 })
 
-it('beside the service a dry run only reports, and --write mends failed rows alone', async () => {
+it('next to the service a dry run only reports, and --write corrects failed rows alone', async () => {
   const [failed, open, different, ...rest] = [...told.keys()] as [
     SignedPayment,
     SignedPayment,

@@ -100,7 +100,7 @@ describe('the doctor', () => {
       RELAYER_PRIVATE_KEYS: `0x${'7'.repeat(64)}`,
     })
     const wrong = findings.filter(({ state }) => state !== 'ok')
-    expect(wrong.map(({ mend }) => mend).filter((mend) => mend === undefined)).toEqual([])
+    expect(wrong.filter(({ fix }) => fix === undefined)).toEqual([])
   })
 
   it.each<[string, () => Record<string, string>, string]>([
@@ -209,7 +209,7 @@ describe.concurrent('npm run doctor', () => {
     expect([code, stderr]).toEqual([1, ''])
     expect(stdout).toContain('MIN_AMOUNT must be')
     expect(stdout).toContain('RELAYER_PRIVATE_KEYS entry 1')
-    expect(stdout).toContain('2 to mend')
+    expect(stdout).toContain('2 to fix')
     expect(stdout).not.toMatch(new RegExp(`${secret}|canary`))
   })
 

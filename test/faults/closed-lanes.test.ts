@@ -96,7 +96,7 @@ describe('a relayer without gas money', () => {
     },
   )
 
-  it('is the only one: failures are answered truly, and a refill mends it', async () => {
+  it('is the only one: failures are answered truly, and a refill cures it', async () => {
     world = await startWorld({ env: SHORT_WAIT })
     const payments = await somePayments(20)
     const settling = spread(world.client, payments, 800)
@@ -120,7 +120,7 @@ describe('a relayer on the blocklist of the chain', () => {
     await expectAllSettledAndTrue(world, payments)
   })
 
-  it('is the only one: failures are answered truly, and unblocking mends it', async () => {
+  it('is the only one: failures are answered truly, and unblocking cures it', async () => {
     world = await startWorld({ env: SHORT_WAIT })
     const lift = refuseFirstRelayer(BLOCKED)
     const payments = await somePayments(10)

@@ -8,7 +8,7 @@ export class ArcusError extends Error {
   readonly code: string
   /** HTTP status; 0 when there was no answer. */
   readonly status: number
-  /** Facts of the answer beside its sentence, such as the endpoints that were refused. */
+  /** Facts of the answer in addition to its sentence, such as the endpoints that were refused. */
   readonly details: unknown
   /** Seconds to wait, as the service asks. */
   readonly retryAfter: number | undefined

@@ -158,13 +158,13 @@ function isSame(a: Named, b: Named): boolean {
   return a.url === b.url && a.method === b.method && a.toolName === b.toolName
 }
 
-/** Tells outages and limits, which pass, from refusals, which do not. */
+/** Returns whether an error passes by itself: outages and limits do, refusals do not. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ArcusError)) return false
   return error.status === 0 || error.status === 429 || error.status >= 500
 }
 
-/** Tells whether the service refuses a number that it, or another one, gave before: it was restored or replaced. */
+/** Returns whether the service refuses a number that it, or another one, gave before: it was restored or replaced. */
 function isOfAnotherCatalog(error: unknown, since: number): boolean {
   const { status = 0 } = error instanceof ArcusError ? error : {}
   return (status === 400 || status === 410) && Number.isSafeInteger(since) && since > 0

@@ -47,7 +47,7 @@ export interface ListingClient {
    * confirmation back.
    */
   confirmPayTo(merchantId: string, owner: Address | null): Promise<SavedListing>
-  /** Makes a webhook (`id` is `null`) or changes one. The secret of a new one is told this once. */
+  /** Makes a webhook (`id` is `null`) or changes one. The secret of a new one is shown only in this answer. */
   setHook(merchantId: string, hook: HookSettings): Promise<{ id: string; secret: string | null }>
   deleteHook(merchantId: string, id: string): Promise<{ id: string }>
   /** Answers a rating, which is done once. */

@@ -132,7 +132,7 @@ export const listingLimits = {
 
 const limits = listingLimits
 
-/** Tells whether an address looks mistyped: the directory refuses one whose EIP-55 checksum is wrong. */
+/** Returns whether an address looks mistyped: the directory refuses one whose EIP-55 checksum is wrong. */
 export function isMistyped(address: string): boolean {
   return hasWrongChecksum(address)
 }
@@ -141,7 +141,7 @@ const chosenId = new RegExp(limits.merchantId.pattern)
 /** The id of what was found in payments to an address. Nobody chooses such an id; the key of its payTo claims it. */
 const foundId = /^payto-0x[0-9a-f]{40}$/
 
-/** Names that are, or may become, a path beside `/api/merchants/{id}`, or that pass for the service itself. */
+/** Names that are, or may become, a path next to `/api/merchants/{id}`, or that pass for the service itself. */
 const reservedIds: ReadonlySet<string> = new Set(
   `activity admin agent agents all api arc arcus catalog changes claim console constructor directory discovery
   endpoints facilitator health history identity llms login logout mcp merchant merchants metrics new null official
@@ -386,7 +386,7 @@ export const endpointBody = z
       .unknown()
       .optional()
       .describe(
-        'The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent; `pathParams` fill the places of a path such as `/users/:id`.',
+        'The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` next to them are shown, never sent; `pathParams` fill the places of a path such as `/users/:id`.',
       ),
     inputSchema: inputSchema.nullable().default(null),
     output: output
@@ -465,7 +465,7 @@ function readExample({ method, url }: CallTarget, raw: unknown): ReadExample {
   return { example: { ...typed, body, ...asked, ...last } as CallExample }
 }
 
-/** Returns the members of an example that may stand beside its parameters. */
+/** Returns the members of an example that may accompany its parameters. */
 function besides(method: CallMethod): readonly string[] {
   if (method === 'MCP') return []
   const all = ['headers', 'pathParams']

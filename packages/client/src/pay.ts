@@ -64,7 +64,7 @@ export interface Paid {
   amount: bigint
   /** Absent if nothing was signed. */
   payment?: PaymentName
-  /** The settlement as the seller tells it: `transaction` if it succeeded, and else `errorReason`. */
+  /** The settlement as the seller reports it: `transaction` if it succeeded, and else `errorReason`. */
   settlement?: NonNullable<Reply['settlement']>
   /** The reason why the seller refused the payment. */
   refusal?: string

@@ -80,7 +80,7 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
   throw new ArcusError('too_dear', message, 402, { accepts })
 }
 
-/** Tells whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
+/** Returns whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
 function isPayable(offer: Requirement, plain: Limits['plain']): boolean {
   const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
   const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')

@@ -108,7 +108,7 @@ export function quote(text: string): string {
   return JSON.stringify(stripHidden(shown)).replace(allBreaking, '\ufffd')
 }
 
-/** Returns a text, whoever wrote it, with one full stop at its end. */
+/** Returns a text with one full stop at its end. */
 export function asSentence(text: string): string {
   return `${text.replace(/[.\s]+$/, '')}.`
 }

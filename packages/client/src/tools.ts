@@ -92,7 +92,7 @@ function readResult(result: unknown, error: unknown): Reply {
     const isAsking = offer.required !== undefined
     return { response: jsonOf({ error }, isAsking ? 402 : 500), isAsking, ...offer }
   }
-  // A tool that succeeds may tell of the terms of others.
+  // A tool that succeeds may name the terms of others.
   const hasFailed = result.isError === true
   const settlement = memberOf(memberOf(result, '_meta'), 'x402/payment-response')
   const offer = readOffer(hasFailed ? requiredIn(result) : undefined, settlement)

@@ -36,9 +36,9 @@ export interface ChannelsOptions {
   claimSeconds?: number
   /** Delay for a buyer who withdraws the deposit on chain. 900 to 2,592,000; default a day. */
   withdrawDelaySeconds?: number
-  /** Tells whether the facilitator settles the scheme now. While it does not, routes offer `exact` alone. Default: always. */
+  /** Returns whether the facilitator settles the scheme now. While it does not, routes offer `exact` alone. Default: always. */
   isOffered?: () => boolean
-  /** Tells whether this process claims now, where several share a storage. Default: it always does. */
+  /** Returns whether this process claims now, where several share a storage. Default: it always does. */
   isTurn?: () => boolean
   log?: Log
 }
@@ -50,7 +50,7 @@ export interface Channels {
   readonly asset: string
   /** The official scheme, which keeps the vouchers. */
   readonly scheme: SchemeNetworkServer
-  /** Tells whether calls may be paid by channel now. */
+  /** Returns whether calls may be paid by channel now. */
   isOffered(): boolean
   /** Returns the same price by `batch-settlement`. Throws for another receiver, network or asset. */
   offer(exact: PaymentRequirements): PaymentRequirements

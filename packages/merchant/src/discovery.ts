@@ -187,7 +187,7 @@ function resolve(reference: string, scope: Scope): { target: unknown; scope: Sco
   return { target, scope: { ...scope, root } }
 }
 
-/** Tells plain JSON objects from instances of classes, which are schemas of other validators. */
+/** Returns whether a value is a plain JSON object. Instances of classes are schemas of other validators. */
 function isPlainObject(value: unknown): value is JsonObject {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)

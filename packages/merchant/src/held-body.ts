@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 type Source = Readable | ReadableStream
 
-/** Tells whether a payload of Fastify is a stream, of Node or of the web. */
+/** Returns whether a payload of Fastify is a stream, of Node or of the web. */
 export function isStream(payload: unknown): payload is Source {
   if (typeof payload !== 'object' || payload === null) return false
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown }

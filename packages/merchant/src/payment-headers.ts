@@ -64,7 +64,7 @@ const exposed = ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE']
 const MAX_HEADER_BYTES = 8_192
 const MAX_MESSAGE_CHARS = 500
 
-/** Lets scripts in browsers read the headers of the payment, beside those that are exposed already. */
+/** Lets scripts in browsers read the headers of the payment, in addition to those that are exposed already. */
 export function exposePaymentHeaders(reply: FastifyReply): void {
   const now = String(reply.getHeader(EXPOSE) ?? '')
   const names = now.split(',').map((name) => name.trim().toLowerCase())

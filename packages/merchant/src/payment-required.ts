@@ -73,7 +73,7 @@ function resourceUrl(request: FastifyRequest, baseUrl: string | undefined): stri
   return `${baseUrl ?? `${request.protocol}://${request.host}`}${path}`
 }
 
-/** Tells browsers, which accept HTML by name, from programs that accept everything as a wildcard. */
+/** Returns whether a browser asks: it accepts HTML by name, where programs accept everything by a wildcard. */
 function wantsPage(accept: string | undefined): boolean {
   return accept?.toLowerCase().includes('text/html') ?? false
 }

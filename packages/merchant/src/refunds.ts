@@ -23,7 +23,7 @@ export interface RefundsOptions {
   /** Interval at which refunds that have not landed are tried again. Default 30. */
   retrySeconds?: number
   /**
-   * Tells whether a payment was settled whose answer was lost. Default: asks Arcus at `/payments`. It is required where
+   * Returns whether a payment was settled whose answer was lost. Default: asks Arcus at `/payments`. It is required where
    * `facilitator` is a client of your own.
    */
   wasSettled?: (refund: Refund) => Promise<boolean | undefined>
@@ -94,7 +94,7 @@ export interface Refunds {
   readonly payTo: string
   /** Records a refund before the payment is settled. Rejects when it cannot be recorded. */
   plan(refund: NewRefund): Promise<PlannedRefund>
-  /** Tells whether another call has planned a refund of the same payment. */
+  /** Returns whether another call has planned a refund of the same payment. */
   isKnown(payment: NewRefund): boolean
   /** Returns the refunds that have not landed. */
   pending(): Refund[]
@@ -172,7 +172,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     await ledger.write({ ...refund, state })
   }
 
-  /** Makes the refund due, unless an earlier one stands for the payment. Returns the amount of the one that stands. */
+  /** Makes the refund due, unless the payment has an earlier one. Returns the amount of the one that counts. */
   async function makeDue(refund: Refund): Promise<string> {
     const standing = onePerPayment.take(refund)
     const isDue = standing.id === refund.id && refund.amount !== '0'
@@ -300,11 +300,11 @@ interface OnePerPayment {
   /** Starts a call that plans this refund and does not know the outcome of the payment yet. */
   open(refund: Refund): void
   close(refund: Refund): void
-  /** Tells whether a call that presents the payment is under way. */
+  /** Returns whether a call that presents the payment is under way. */
   isOpen(refund: Refund): boolean
-  /** Returns the refund that stands for the payment: this one, unless another was taken before. */
+  /** Returns the refund that counts for the payment: this one, unless another was taken before. */
   take(refund: Refund): Refund
-  /** Tells whether a refund was taken for this payment. */
+  /** Returns whether a refund was taken for this payment. */
   isTaken(payment: PaymentOfRefund): boolean
   /** Forgets payments that cannot be presented again. */
   prune(): void

@@ -143,12 +143,12 @@ export function createResourceServer(
   }
 }
 
-/** Tells a facilitator that refused the payment from one that could not check it. */
+/** Returns whether the facilitator refused the payment, rather than being unable to check it. */
 function isRefusal(statusCode: number): boolean {
   return statusCode < 500 && statusCode !== TOO_MANY_REQUESTS
 }
 
-/** Tells whether the payer is withdrawing the deposit of the channel: a voucher signed from now on may come too late. */
+/** Returns whether the payer is withdrawing the deposit of the channel: a voucher signed from now on may come too late. */
 function isWithdrawing({ extra }: VerifyResponse): boolean {
   return Number(extra?.withdrawRequestedAt ?? 0) > 0
 }

@@ -13,7 +13,7 @@ export interface UptoWallets {
   refresh(): Promise<void>
   /** Returns the wallet that a 402 names; `undefined` while the facilitator does not settle `upto` on the network. */
   offered(network: string): string | undefined
-  /** Tells whether the facilitator pays the gas of a buyer's first approval (`eip2612GasSponsoring`). */
+  /** Returns whether the facilitator pays the gas of a buyer's first approval (`eip2612GasSponsoring`). */
   isSponsored(): boolean
   /**
    * Returns the requirements with the wallet of this payment, where it is one of the facilitator's: an earlier 402 may
@@ -92,13 +92,13 @@ export const uptoScheme: SchemeNetworkServer = {
   enhancePaymentRequirements: async (requirements) => requirements,
 }
 
-/** Returns the requirement for `upto` beside that of `exact`; the wallet is added when it is offered. */
+/** Returns the requirement for `upto` next to that of `exact`; the wallet is added when it is offered. */
 export function uptoOffer(exact: PaymentRequirements): PaymentRequirements {
   const extra = { ...exact.extra, assetTransferMethod: 'permit2' }
   return { ...exact, scheme: 'upto', extra }
 }
 
-/** Tells buyers that they may sign their first approval of Permit2 instead of sending it. */
+/** Declares that buyers may sign their first approval of Permit2 instead of sending it. */
 export const sponsoringExtension = {
   [SPONSORING]: {
     info: {

@@ -18,7 +18,7 @@ export type { Price } from './price.js'
  * `config` of a route. It applies to the scope it is registered in, and to scopes within that are made after it.
  */
 export const x402: FastifyPluginAsync<X402Options> = Object.assign(install, {
-  // The same marks that fastify-plugin sets: the plugin applies to the routes beside it, not to a scope of its own.
+  // The same marks that fastify-plugin sets: the plugin applies to the routes next to it, not to a scope of its own.
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'arcus-x402',
   [Symbol.for('plugin-meta')]: { name: 'arcus-x402', fastify: '5.x' },

@@ -119,7 +119,7 @@ function nothingIn(place: string, isFolder: boolean): CommandError {
   const code = readCode(place)
   const got = code === undefined ? 'no creation code' : `code with the hash ${keccak256(code)}`
   return new CommandError(
-    `${place} holds ${got}, which no missing contract has: nothing else than x402's own code is sent.`,
+    `${place} holds ${got}, which no missing contract has: only x402's own code is sent.`,
   )
 }
 

@@ -347,7 +347,7 @@ function createRowBounds(now: () => number) {
   }
 }
 
-/** Tells whether the payment was found valid, now or before: then it has a row in the journal. */
+/** Returns whether the payment was found valid, now or before: then it has a row in the journal. */
 function isSound({ state, settlementId }: PaymentAnswer): boolean {
   if (state === 'free') return false
   return state === 'valid' || state === 'pending' || settlementId !== null

@@ -19,7 +19,7 @@ type LatencyStep = { upToMs: number; count: number }
 /**
  * Reads the activity of a range for its merchant: the sums, and the same by hour or day, net of refunds. Payments of the
  * owner, the recipient or a relayer to themselves are in `selfPayments` and nowhere else. Refusals are apart from
- * failures, because anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
+ * failures, because anybody can be refused. Amounts are decimal strings of atomic units, with their dollars.
  */
 export async function readActivity(
   store: Reads,

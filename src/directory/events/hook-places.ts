@@ -30,7 +30,7 @@ const byGroup = <Value>(make: () => Value) =>
   Object.fromEntries(groups.map((group) => [group, make()])) as Record<Group, Value>
 
 /**
- * Creates the places of deliveries. Within a group the owners take turns: whoever has many hooks, or many names for one
+ * Creates the places of deliveries. Within a group the owners take turns: an owner of many hooks, or of many names for one
  * host, holds up nobody else. A host is the name in the URL with its port: names that share an address are apart, because
  * each must have answered a challenge under a certificate of its own. The clock is that of this process.
  */

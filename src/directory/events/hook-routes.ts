@@ -92,7 +92,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
       )
       if (result.state !== 'done') throw faultOf(result, checked.merchant)
     })
-    // The secret of a new webhook is told this once.
+    // The secret of a new webhook is shown only here.
     const secret = known === null ? secrets.of(made) : undefined
     return { id, secret: secret === undefined ? null : writeSecret(secret) }
   })

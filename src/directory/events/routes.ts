@@ -17,7 +17,7 @@ import { toNotice } from './notice.js'
 const eventsOperation: Operation = {
   id: 'listEvents',
   tag: 'Activity',
-  summary: 'The feed of a merchant, oldest first: what its webhooks tell',
+  summary: 'The feed of a merchant, oldest first: what its webhooks receive',
   description:
     'With the session of the owner every event, payments included. Without a session only what the catalog shows to everybody: endpoints that fail or recover, and prices that drift. Events are kept for 30 days, and 10,000 of a merchant.',
   answers: { 200: 'A page.' },

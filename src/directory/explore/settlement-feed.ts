@@ -53,16 +53,16 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
       if (news.length > KEPT) news.splice(0, news.length - KEPT)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const told = news.length === 0 ? [] : await tell(news)
+    const settled = news.length === 0 ? [] : await describe(news)
     last = row
     const from = row - LOOK_BACK
     seen = new Set([...seen, ...news.map(({ id }) => id)].filter((id) => id > from))
-    if (told.length === 0) return
-    kept = [...kept, ...told].sort((a, b) => a.id - b.id).slice(-KEPT)
-    for (const listener of listeners) listener(told)
+    if (settled.length === 0) return
+    kept = [...kept, ...settled].sort((a, b) => a.id - b.id).slice(-KEPT)
+    for (const listener of listeners) listener(settled)
   }
 
-  async function tell(payments: readonly SettledPayment[]): Promise<Settlement[]> {
+  async function describe(payments: readonly SettledPayment[]): Promise<Settlement[]> {
     const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
     const names = new Map(

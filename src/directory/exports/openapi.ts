@@ -145,7 +145,7 @@ function toOperation(
 }
 
 /**
- * Tells whether the document needs the input schema as a whole: for a body it does; the parameters of a query stand alone
+ * Returns whether the document needs the input schema as a whole: for a body it does; the parameters of a query stand alone
  * unless they refer to one another.
  */
 function needsComponent({ method, inputSchema }: Endpoint): boolean {
@@ -156,7 +156,7 @@ function needsComponent({ method, inputSchema }: Endpoint): boolean {
   )
 }
 
-/** Returns the parameters of the query, each with its part of the schema, which beside a body is unknown, and the example. */
+/** Returns the parameters of the query, each with its part of the schema, which next to a body is unknown, and the example. */
 function queryParameters(endpoint: Endpoint, base: string) {
   const { method, example, url } = endpoint
   const inputSchema = isBodyMethod(method) ? null : endpoint.inputSchema

@@ -171,8 +171,8 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
     return rejected('too many resources wait; the next payment offers it again.')
   }
 
-  /** Notes why a resource is not taken in, and tells the merchant which members of its description were left out. */
-  function told(
+  /** Notes why a resource is not taken in, and adds to the answer which members of its description were left out. */
+  function answerOf(
     { payload, payTo }: SettledPayment,
     status: BazaarStatus,
     dropped: readonly string[] = [],
@@ -199,13 +199,13 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
       try {
         const read = readOffer(settled, options)
         if (read === undefined) return undefined
-        if (!read.ok) return Promise.resolve(told(settled, rejected(read.rejectedReason)))
+        if (!read.ok) return Promise.resolve(answerOf(settled, rejected(read.rejectedReason)))
         const { dropped } = read.offer.resource
         const work = answer(read.offer).catch((err) => unreadable(err, settled))
         answering.add(work)
         void work.finally(() => answering.delete(work))
         return inTime(work, ANSWER_MS, () => processing).then((status) =>
-          told(settled, status, dropped),
+          answerOf(settled, status, dropped),
         )
       } catch (err) {
         return Promise.resolve(unreadable(err, settled))
@@ -281,7 +281,7 @@ function createOfferQueue(options: {
     running = undefined
   }
 
-  /** Tells whether the queue has no room. One payTo gets a part of it, so that it cannot fill the queue. */
+  /** Returns whether the queue has no room. One payTo gets a part of it, so that it cannot fill the queue. */
   function isFull(payTo: Address): boolean {
     if (waiting.size >= MAX_WAITING) return true
     const ofPayTo = [...waiting.values()].filter(({ terms }) => terms.payTo === payTo)

@@ -49,7 +49,7 @@ export interface OfferRules {
   networks: ReadonlyMap<string, readonly Pick<Stablecoin, 'address' | 'symbol'>[]>
   /** An entry whose URL may not be called never becomes live. */
   targetRules: TargetRules
-  /** Tells whether the operator blocks a recipient; takes lower-case addresses. */
+  /** Returns whether the operator blocks a recipient; takes lower-case addresses. */
   isPayToBlocked: (payTo: Address) => boolean
 }
 
@@ -98,10 +98,10 @@ export function readOffer(
 }
 
 /** A shorter value is found in any text. */
-const MIN_TELLING_CHARS = 8
+const MIN_REPEATED_CHARS = 8
 
 /**
- * Tells whether a description repeats a value of the paid URL's query. The extension is the seller's, and its values are
+ * Returns whether a description repeats a value of the paid URL's query. The extension is the seller's, and its values are
  * examples; but a seller may write the call itself into it, and then they are the buyer's own.
  */
 function repeatsQuery(resource: BazaarResource, paidUrl: unknown): boolean {
@@ -111,13 +111,13 @@ function repeatsQuery(resource: BazaarResource, paidUrl: unknown): boolean {
   const query = [...url.searchParams]
   if (query.some(([name, value]) => String(memberOf(example, name)) === value)) return true
   const raw = [url.username, url.password, ...`${url.search}&${url.hash}`.split(/[?&=#]/)]
-  const telling = [...query.map(([, value]) => value), ...raw].filter(
-    (value) => value.length >= MIN_TELLING_CHARS,
+  const values = [...query.map(([, value]) => value), ...raw].filter(
+    (value) => value.length >= MIN_REPEATED_CHARS,
   )
-  if (telling.length === 0) return false
+  if (values.length === 0) return false
   const { url: _, ...texts } = resource
   const written = JSON.stringify(texts)
-  return telling.some((value) => written.includes(JSON.stringify(value).slice(1, -1)))
+  return values.some((value) => written.includes(JSON.stringify(value).slice(1, -1)))
 }
 
 /** Leaves out the description, which the endpoint's own 402 gives to our probe. */
@@ -165,7 +165,7 @@ function rejected(rejectedReason: string): { ok: false; rejectedReason: string }
   return { ok: false, rejectedReason }
 }
 
-/** Tells whether a live endpoint asks for exactly the terms that were paid. */
+/** Returns whether a live endpoint asks for exactly the terms that were paid. */
 export function agrees(
   quoted: readonly QuotedRequirement[],
   paid: readonly QuotedRequirement[],

@@ -81,7 +81,7 @@ export async function findPlace(
   return { state: 'free', evicted: oldestFailed(crowd)?.id }
 }
 
-/** Tells whether an entry is live or waits for its first probe. */
+/** Returns whether an entry is live or waits for its first probe. */
 function isPromising({ status, probe }: Endpoint): boolean {
   return status === 'live' || probe === null
 }
@@ -117,7 +117,7 @@ export function healthOfFound(
   return { ...waiting, probe, nextProbeAt: null }
 }
 
-/** Tells whether the last probe is so old that a payment may cause another. */
+/** Returns whether the last probe is so old that a payment may cause another. */
 export function isStale({ probe }: Pick<Endpoint, 'probe'>, nowSeconds: number): boolean {
   return probe === null || nowSeconds - probe.checkedAt >= FRESH_PROBE_SECONDS
 }

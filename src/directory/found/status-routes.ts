@@ -10,7 +10,7 @@ import { canonicalUrl } from '../../x402/bazaar.js'
 import type { CallTarget } from '../../x402/calls.js'
 import type { AutoCatalog } from './auto-catalog.js'
 
-/** Entries of one URL that are told. */
+/** Entries of one URL that an answer shows. */
 const MAX_ENTRIES = 20
 
 const resource = 'https://api.example.com/nobody-lists-this'
@@ -22,7 +22,7 @@ const statusOperation: Operation = {
   tag: 'Discovery',
   summary: 'Why a resource is listed, or is not',
   description:
-    'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to mend it. The refusals are those of paid resources that this process saw last.',
+    'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to correct it. The refusals are those of paid resources that this process saw last.',
   answers: { 200: 'What is known.' },
   codes: [],
   examples: {
@@ -142,5 +142,5 @@ function mendOf({
     return 'It is found with merchant and payTo, and by its URL. Only what Arcus may call (GET, HEAD, POST, and tools over streamable HTTP) gets into the default list by itself.'
   }
   if (nextProbeAt === null) return 'List an address that may be called.'
-  return `Mend what the probe found, then ask for another: ${byHand}.`
+  return `Correct what the probe found, then ask for another: ${byHand}.`
 }

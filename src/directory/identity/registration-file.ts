@@ -37,7 +37,7 @@ export async function fetchRegistrationFile(url: string, fetch: GuardedFetch): P
 }
 
 /**
- * Tells whether `registrations` of the file names the agent. The id may be a number or a string of digits; a number above
+ * Returns whether `registrations` of the file names the agent. The id may be a number or a string of digits; a number above
  * 2^53 is not exact and counts as no id.
  */
 export function namesAgent(

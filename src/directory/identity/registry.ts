@@ -40,7 +40,7 @@ export function createIdentityRegistry({ rpc, registry: address }: IdentityRegis
     address,
     /** CAIP-10, as registration files name it. */
     name: `${IDENTITY_NETWORK}:${address}`,
-    /** Tells whether the last `refresh` found a registry of a known version; refreshes first if none ran yet. */
+    /** Returns whether the last `refresh` found a registry of a known version; refreshes first if none ran yet. */
     isServed: async (): Promise<boolean> => isServed ?? (await refresh()).isServed,
     /** Reads whether the registry is there. If that fails, the earlier result is kept. */
     refresh,

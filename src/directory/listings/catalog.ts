@@ -197,7 +197,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     })
   }
 
-  /** Takes new figures in beside the answers; those that could not be read are read at the next one. */
+  /** Takes new figures in between the answers; those that could not be read are read at the next one. */
   function refreshUsage(): void {
     if (refresh.underWay() !== undefined || now() < usageAt) return
     void refresh(() => followUsage().catch(() => {}))

@@ -142,7 +142,7 @@ function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[
   return probe.warnings.map((code) => ({ path, code, message }))
 }
 
-/** Explains why payments to an unproven address do not count for a listing, and what mends it. */
+/** Explains why payments to an unproven address do not count for a listing, and how to change that. */
 export function unprovenMessage({ id, payTo }: Merchant): string {
   return `Payments to ${getAddress(payTo)} do not count for ${id} yet: the owner is another key, and anybody can list an address. Have the key of that address sign payto.confirm for the owner once (POST /api/merchants/${id}/payto-confirmation).`
 }

@@ -199,7 +199,7 @@ const BADGE_NAME_CHARS = 30
 const CHAR_WIDTH = 7
 const PADDING = 10
 
-/** Draws a badge: the name of the merchant, and beside it `live · 2,100 paid calls`. */
+/** Draws a badge: the name of the merchant, and next to it `live · 2,100 paid calls`. */
 function drawBadge(merchant: Merchant, state: keyof typeof colours, paidCalls: number): string {
   const calls = `${paidCalls.toLocaleString('en')} paid ${paidCalls === 1 ? 'call' : 'calls'}`
   const texts = [

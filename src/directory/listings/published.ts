@@ -12,7 +12,7 @@ export function publishedIdentity({ agentId, identity }: Merchant): { agentId: s
   return isControlled ? { agentId: identity.agentId } : null
 }
 
-/** Tells whether the public may see a merchant. */
+/** Returns whether the public may see a merchant. */
 export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
   return hiddenReason === null && deletedAt === null
 }

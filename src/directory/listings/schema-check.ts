@@ -18,7 +18,7 @@ export type SchemaVerdict =
 /** Units of some 0.1 µs. An honest schema takes a hundredth of this. */
 const MAX_WORK = 60_000
 
-/** Units that a schema takes beside one for each keyword, value and name that is looked at. */
+/** Units that a schema takes in addition to one for each keyword, value and name that is looked at. */
 const PER_SCHEMA = 3
 /** Parts of a message come from a stranger. */
 const MAX_MESSAGE_CHARS = 300
@@ -69,7 +69,7 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     const known = rules.get(schema)
     if (known !== undefined) return known
     const made = Object.keys(schema)
-      // The type is the most telling problem, and `unevaluated…` asks what all others have looked at.
+      // The type is the most helpful problem, and `unevaluated…` asks what all others have looked at.
       .sort((a, b) => placeOf(a) - placeOf(b))
       .flatMap((keyword) => makeRule(keyword, schema, check) ?? [])
     rules.set(schema, made)

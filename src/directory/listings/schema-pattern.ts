@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import { SchemaFault } from './schema-shape.js'
 
-/** Tells whether a text has a match. */
+/** Returns whether a text has a match. */
 export type SchemaPattern = (text: string) => boolean
 
 /** Any character up to a thousand times, `.{0,1000}`, has two thousand instructions. */

@@ -172,7 +172,7 @@ export function createWrites(options: WritesOptions) {
 function checkName({ name, payTo }: Pick<Merchant, 'name' | 'payTo'>, before?: Merchant): void {
   const found = findReserved(name)
   if (found === undefined || (before?.isOfficial === true && before.payTo === payTo)) return
-  const message = `must not show ${quote(found)}, which stands for merchants run by the operator of this directory`
+  const message = `must not show ${quote(found)}, which is reserved for merchants run by the operator of this directory`
   throw listingFault([{ path: 'name', message }])
 }
 

@@ -44,7 +44,7 @@ export interface GuardedRequest {
   contentType?: string
   /** `application/json` unless given. */
   accept?: string
-  /** Beside those that every call has. Nothing in them comes from a listing. */
+  /** In addition to those that every call has. Nothing in them comes from a listing. */
   headers?: Readonly<Record<string, string>>
   /** Longest body of the answer, instead of the usual one. */
   bodyBytes?: number
@@ -52,7 +52,7 @@ export interface GuardedRequest {
   times?: Partial<CallTimes>
   /** Returns the body of the answer as base64, for bytes that are no text. */
   asBase64?: boolean
-  /** Takes each part of the body as it comes. Tells whether all that is wanted was said, though the server may go on. */
+  /** Takes each part of the body as it comes. Returns whether it is enough, although the server may go on. */
   isWhole?: (part: string) => boolean
 }
 

@@ -148,7 +148,7 @@ export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
 /** The names of another rail's `extra` are its own, so it is kept whole or not at all. */
 const otherRailLimits = { depth: 4, nodes: 64, stringChars: 256 }
 
-/** Tells whether two spellings are one EVM address. */
+/** Returns whether two spellings are one EVM address. */
 export function isSameAddress(a: string, b: Address): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
@@ -209,7 +209,7 @@ function clean(value: unknown, maxChars: number): string | undefined {
   return text === '' ? undefined : text
 }
 
-/** Tells whether a page may show an icon: its reader calls that address, so it must be one that Arcus would call. */
+/** Returns whether a page may show an icon: its reader calls that address, so it must be one that Arcus would call. */
 function isCallable(iconUrl: string): boolean {
   return checkTarget(iconUrl, { allowPrivateHosts: false, ownOrigins: [] }).isAllowed
 }
@@ -312,7 +312,7 @@ export function readInputSchema(
   return { ...alone, $defs: definitions }
 }
 
-/** Tells whether a schema says anything about the parameters: `{type: 'object'}` alone does not. */
+/** Returns whether a schema says anything about the parameters: `{type: 'object'}` alone does not. */
 function isDescriptive(schema: Record<string, unknown>): boolean {
   return Object.keys(schema).some((key) => key !== 'type')
 }

@@ -184,7 +184,7 @@ function isDue({ nextProbeAt }: Endpoint, nowSeconds: number): boolean {
   return nextProbeAt !== null && nextProbeAt <= nowSeconds
 }
 
-/** Tells whether the listing changed since the entry was read for the probe. */
+/** Returns whether the listing changed since the entry was read for the probe. */
 function isOther(current: CatalogEntry, probed: CatalogEntry): boolean {
   return (
     current.merchant.revision !== probed.merchant.revision ||

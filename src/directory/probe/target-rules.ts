@@ -38,7 +38,7 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
-/** Tells whether an address, literal, resolved or connected, may be called. */
+/** Returns whether an address, literal, resolved or connected, may be called. */
 export function isAllowedAddress(address: string, { allowPrivateHosts }: TargetRules): boolean {
   return isPublicAddress(address) || (allowPrivateHosts && isLocalAddress(address))
 }
@@ -73,7 +73,7 @@ function nameProblem(host: string, { allowPrivateHosts }: TargetRules): string |
   return suffix === undefined ? undefined : `Hosts of ${suffix} are not public.`
 }
 
-/** Tells whether a URL leads to this service. On a developer's machine only the port tells it from the others. */
+/** Returns whether a URL leads to this service. On a developer's machine only the port distinguishes it from the others. */
 function isOwn(url: URL, { ownOrigins, allowPrivateHosts }: TargetRules): boolean {
   return ownOrigins.some((origin) => {
     const own = new URL(origin)
@@ -113,14 +113,14 @@ const localIpv6 = ranges(['::1/128', 'fc00::/7'])
 /** A cloud's metadata service inside the private range. */
 const metadataIpv6 = ranges(['fd00:ec2::/32'])
 
-/** Tells whether an IP, as resolvers and sockets spell it, is a host of the public internet. Other texts are not. */
+/** Returns whether an IP, as resolvers and sockets spell it, is a host of the public internet. Other texts are not. */
 export function isPublicAddress(text: string): boolean {
   const version = isIP(text)
   if (version === 4) return !isIn(closedIpv4, text)
   return version === 6 && isIn(openIpv6, text) && !isIn(closedIpv6, text)
 }
 
-/** Tells whether an IP belongs to this machine or a private network around it; metadata services do not. */
+/** Returns whether an IP belongs to this machine or a private network around it; metadata services do not. */
 export function isLocalAddress(text: string): boolean {
   const version = isIP(text)
   if (version === 4) return isIn(localIpv4, text)

@@ -44,7 +44,7 @@ export type VerdictWarning =
 
 export interface Verdict {
   state: VerdictState
-  /** A sentence or two about the answer, and how to mend it. */
+  /** A sentence or two about the answer, and how to correct it. */
   message: string
   warnings: VerdictWarning[]
   seen: Record<string, string | number | null>
@@ -69,7 +69,7 @@ export interface Expected {
   method: string
 }
 
-/** Tells whether a server that answers so is busy or broken: a later call may succeed. */
+/** Returns whether a server that answers so is busy or broken: a later call may succeed. */
 export function isPassing(status: number): boolean {
   return status >= 500 || [408, 425, 429].includes(status)
 }
@@ -102,7 +102,7 @@ export function checkFailure(answer: Unanswered): Verdict {
   return verdict('unreachable', `${answer.message} It is tried again later.`, seen)
 }
 
-/** Tells whether the endpoint is wrong; otherwise it is live, or could not be checked now. */
+/** Returns whether the endpoint is wrong; otherwise it is live, or could not be checked now. */
 export function isDefinite(state: VerdictState): boolean {
   return state !== 'live' && state !== 'unreachable' && state !== 'not_called'
 }
@@ -213,7 +213,7 @@ function wrongRail(
   return wrong('other_rail', message, seen)
 }
 
-/** Tells whether a payTo is the expected one; if none is expected, whether it can be paid at all. */
+/** Returns whether a payTo is the expected one; if none is expected, whether it can be paid at all. */
 function isPayee(payTo: string, wanted: Address | undefined): boolean {
   if (wanted !== undefined) return isSameAddress(payTo, wanted)
   return isAddress(payTo, { strict: false }) && !isSameAddress(payTo, zeroAddress)
@@ -275,7 +275,7 @@ function toLive(
   }
 }
 
-/** Tells whether a requirement pays somebody else on the same network: no buyer who was sent here means that. */
+/** Returns whether a requirement pays somebody else on the same network: no buyer who was sent here means that. */
 function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolean {
   return network === chosen.network && payTo.toLowerCase() !== chosen.payTo.toLowerCase()
 }

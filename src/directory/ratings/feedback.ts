@@ -39,7 +39,7 @@ export type FeedbackMaker = ReturnType<typeof createFeedbackMaker>
 /** Makes what the ERC-8004 reputation registry takes of a rating. All throw a `WriteFault`. */
 export function createFeedbackMaker(options: FeedbackOptions) {
   const { ratings, rpc, checksum, now } = options
-  /** Tells whether the reputation registry is on the chain and about the agents of the identity registry that we read. */
+  /** Returns whether the reputation registry is on the chain and about the agents of the identity registry that we read. */
   const isServed = shareReads(KNOWN_MS, now, async () => {
     if (rpc === undefined) return false
     const found = await readIdentityRegistryOf(rpc, options.reputationRegistry)

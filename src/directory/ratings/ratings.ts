@@ -251,7 +251,7 @@ export function createRatings(options: RatingsOptions) {
       const { status } = payment
       const rated = { network, payTo: status.payTo.toLowerCase() as Address, url, toolName }
       const hashOn = (chain: number) => hashTypedData(ratingTypedData(chain, message))
-      // Only the payer is told below what the payment was for: anybody finds the nonce on the chain.
+      // Only the payer learns below what the payment was for, because anybody finds the nonce on the chain.
       await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)
       const weight = await weigh(rated, status, await checkPurchase(rated, payment))
       const rating = {

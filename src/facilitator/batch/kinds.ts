@@ -153,7 +153,7 @@ function expectedDeposit(job: Job) {
   return { asset, payer, payTo, value: BigInt(amount), nonce }
 }
 
-/** Decides a deposit by the end of its authorization. It counts whoever sent it and whenever: it fills this channel. */
+/** Decides a deposit by the end of its authorization. It counts for any sender at any time, because it fills this channel. */
 async function decideDeposit(use: AuthorizationUse): Promise<Examination> {
   if (use.state === 'paid') {
     const { receipt, transferLog } = use
@@ -180,7 +180,7 @@ interface Since {
 /** The number of blocks, some minutes, before a job that are searched as well: a node may have lagged when it began. */
 export const LOOK_BACK_BLOCKS = 5_000
 
-/** Examines a claim. The totals on chain decide, whoever sent the transaction. */
+/** Examines a claim. The totals on chain decide, for any sender of the transaction. */
 async function examineClaim(
   rpc: Rpc,
   { claims }: ClaimDetails,
@@ -211,7 +211,7 @@ export async function findClaims(
   return newest
 }
 
-/** Examines a payout. The total on chain decides, whoever sent the transaction. */
+/** Examines a payout. The total on chain decides, for any sender of the transaction. */
 async function examineSettle(rpc: Rpc, details: SettleDetails, since: Since): Promise<Examination> {
   const { receiver, token } = details
   const settledBefore = BigInt(details.settledBefore)
@@ -246,7 +246,7 @@ async function examineRefund(
 const REFUND_CALL = /b77433e9[0-9a-f]{448}/
 
 /**
- * Tells whether a log belongs to this refund. A refund may return less than was asked for if less was left; then only the
+ * Returns whether a log belongs to this refund. A refund may return less than was asked for if less was left; then only the
  * call itself distinguishes it from another refund with the same nonce.
  */
 async function isOwnRefund(
@@ -266,7 +266,7 @@ async function isOwnRefund(
   return input.includes(`${call}${wordOf(asked)}${wordOf(BigInt(nonce))}`)
 }
 
-/** Tells whether a transaction claimed something of these channels. */
+/** Returns whether a transaction claimed something of these channels. */
 function isClaimed({ logs, isSuccess }: Receipt, { claims }: ClaimDetails): boolean {
   const ids = new Set(claims.map(({ channelId }) => channelId as string))
   const isOwn = ({ address, topics }: Receipt['logs'][number]) =>

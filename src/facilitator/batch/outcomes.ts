@@ -232,7 +232,7 @@ const reasonsAfterSignature = new Set<Rejection['reason'] | undefined>([
 
 /**
  * Finds a deposit that is on chain although no job of ours brought it there, and records it. Unlike a payment it counts
- * whoever sent it and whenever: it can only fill this channel, and the merchant counts in totals what the channel pays
+ * for any sender at any time: it can only fill this channel, and the merchant counts in totals what the channel pays
  * for. Throws `RpcUnavailableError`.
  */
 export async function recordLandedDeposit(
@@ -258,7 +258,7 @@ export async function recordLandedDeposit(
   return kept ?? journal.findJob(kind, network, key)
 }
 
-/** Tells whether a refused deposit is on chain all the same. Throws `RpcUnavailableError`. */
+/** Returns whether a refused deposit is on chain all the same. Throws `RpcUnavailableError`. */
 export async function isLandedElsewhere(
   job: BatchJob,
   chain: ServedNetwork,

@@ -166,7 +166,7 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     return waitForOutcome(obtained.job, deadline, obtained.isOurs)
   }
 
-  /** Claims or reopens the row, and tells whether this request did so; another one may have been quicker. */
+  /** Claims or reopens the row, and returns whether this request did so; another one may have been quicker. */
   async function obtainRow(
     job: NewJob,
     failed: Job | undefined,
@@ -206,7 +206,7 @@ function isActive(row: Job): boolean {
   return row.state !== 'failed'
 }
 
-/** Tells whether settle takes a payload: the merchant keeps vouchers, and a refund needs the merchant's members. */
+/** Returns whether settle takes a payload: the merchant keeps vouchers, and a refund needs the merchant's members. */
 function isSettled(payload: BatchPayload): payload is SettledPayload {
   return payload.type !== 'voucher' && (payload.type !== 'refund' || 'refundNonce' in payload)
 }

@@ -78,7 +78,7 @@ const CLAIM_CALL_TIMEOUT_MS = 3_000
 
 /**
  * Checks that the settlement contract accepts a voucher that the payer signs, by simulating the claim as the receiver
- * could send it. A wallet can see its caller, the gas and whether it may write, so no other call tells the same.
+ * could send it. A wallet can see its caller, the gas and whether it may write, so no other call shows the same.
  * `deposit` is the call that goes before the claim. Throws `RpcUnavailableError`.
  */
 export async function checkClaimable(
@@ -120,7 +120,7 @@ const abi = parseAbi([
 const MIN_SIGNATURE_CHARS = 2 + 2 * 64
 
 /**
- * Tells whether a row answers a request: the same job, with the signature that was sent or another one of the same
+ * Returns whether a row answers a request: the same job, with the signature that was sent or another one of the same
  * account. The other facts of a row are public once it is on chain, so the signature must prove the caller.
  */
 export async function isSameRequest(row: Job, { digest, proof }: BatchJob): Promise<boolean> {

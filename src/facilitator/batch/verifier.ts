@@ -25,7 +25,7 @@ interface BatchVerifierOptions {
   journal: SettlementJournal
   verified: VerifiedPayments
   checksum: (address: Address) => Address
-  /** Tells whether a relayer can send transactions on this network at present. */
+  /** Returns whether a relayer can send transactions on this network now. */
   canSettle: (network: string) => boolean
 }
 

@@ -134,7 +134,7 @@ describe('a transaction that is prepared', () => {
     expect((await prepareOf(['a'], { gas: 990_000n })).prepared?.gasLimit).toBe(1_000_000n)
   })
 
-  it('that must bear its gas is not sent while it moves less', async () => {
+  it('that must cover its gas is not sent while it moves less', async () => {
     // 100,000 gas cost a little more than 0.002 dollars here.
     const little = await prepareOf(['a'], { gain: 2_000n })
     expect(little.prepared).toBeUndefined()

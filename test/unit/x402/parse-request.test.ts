@@ -242,7 +242,7 @@ describe('a malformed body', () => {
   })
 })
 
-describe('a body of something else than `exact` by EIP-3009', () => {
+describe('a body of something other than `exact` by EIP-3009', () => {
   it('is refused for its scheme before its other members are parsed', () => {
     const foreign = withMember(aBody(), requirements, {
       scheme: 'batch-settlement',

@@ -14,7 +14,7 @@ import { StoreUnavailableError } from './store/errors.js'
 const DRAIN_MARGIN_MS = 5_000
 /** The waits for a node or a database that is away. */
 const retries = { firstMs: 500, lastMs: 15_000 }
-/** The time after which a failed start ends the process, whatever is still open. */
+/** The time after which a failed start ends the process, even if something is still open. */
 const CLOSE_PATIENCE_MS = 1_000
 
 // Most memory of a payment is garbage within a second. If the collector runs when the heap has grown by half, instead of

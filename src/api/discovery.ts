@@ -144,7 +144,7 @@ export const changesAnswer = z.object({
       sequence: z.int().describe('Number of the last change of the merchant in this page.'),
       removed: z
         .boolean()
-        .describe('Whether the merchant is deleted or hidden. Forget what you hold of it.'),
+        .describe('Whether the merchant is deleted or hidden. Drop what you have of it.'),
       items: z
         .array(discoveryItem)
         .describe('All items of the merchant now, those that are not live too.'),

@@ -294,7 +294,7 @@ export const transactionParams = z.object({
   transaction: z
     .string()
     .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
-    .describe('As a settle was answered with.'),
+    .describe('As the answer to a settle names it.'),
 })
 
 /** Parameters of `/payments/status/{paymentId}`. */
@@ -302,5 +302,5 @@ export const statusParams = z.object({
   paymentId: z
     .string()
     .regex(/^[0-9A-Za-z-]{1,64}$/, 'must be the paymentId of an answer of settle')
-    .describe('As a settle was answered with.'),
+    .describe('As the answer to a settle names it.'),
 })

@@ -58,7 +58,7 @@ export function startGasWatch(options: GasWatchOptions) {
   function tick(): void {
     if (!isKeeper()) return
     for (const one of networks) {
-      look(one).catch((err) => log.warn({ err }, 'the gas money could not be looked at'))
+      look(one).catch((err) => log.warn({ err }, 'the gas money could not be checked'))
     }
   }
   // Not at once: a new webhook receives nothing that happened before it.

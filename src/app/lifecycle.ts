@@ -68,7 +68,7 @@ export function installDrain(options: DrainOptions): Drain {
     }
     log.info({ reason, graceMs }, 'draining')
     const isIdle = await closeServer(app, graceMs)
-    if (!isIdle) log.warn('grace is over; requests in flight were cut')
+    if (!isIdle) log.warn('the grace period is over; requests in flight were cut off')
     let isClosed = false
     try {
       const closing = onClose().then(() => true)

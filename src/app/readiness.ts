@@ -36,7 +36,7 @@ export function createReadinessChecks(
   return [
     {
       ...toCheck('journal', async () => checkJournal(await journal.isWritable(), leases.isShared)),
-      late: 'the database keeps a write waiting',
+      late: 'a write to the database does not end in time',
     },
     ...(leases.isShared ? [toCheck('leases', async () => checkLeases(leases))] : []),
     ...(disk.freeBytes() === undefined ? [] : [toCheck('disk', async () => checkDisk(disk))]),
@@ -68,7 +68,7 @@ function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageM
   const seconds = ((ageMs() ?? 0) / 1000).toFixed(1)
   if (isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
   const detail = `not renewed for ${seconds} s, so nothing is sent from here: the database waits or cannot be reached`
-  return fail('leases', detail, 'Check the server of the database and the way there.')
+  return fail('leases', detail, 'Check the database server and the network to it.')
 }
 
 /** Returns a warning on little space and no failure: payments are kept as long as there is any space. */

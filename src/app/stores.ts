@@ -50,7 +50,7 @@ export async function composeStores(
   )
   teardown.add('database', () => stores.close())
   const upkeep = stores.startUpkeep((err) =>
-    log.warn({ err }, 'the database could not be kept in order; trying again'),
+    log.warn({ err }, 'the upkeep of the database failed; trying again'),
   )
   teardown.add('upkeep', () => upkeep.stop())
   const leases = createLeaseKeeper(stores.leases, log)

@@ -21,10 +21,10 @@ import {
 
 const help = `arcus deploy-contracts --network mainnet|testnet --code PLACE [OPTIONS]
 
-Puts contracts that Arc is still without at their addresses, through the CREATE2 deployer: those of x402, which are the
+Deploys contracts that Arc still lacks to their addresses, through the CREATE2 deployer: those of x402, which are the
 settlement contract of batch-settlement, its two collectors and the two proxies for payments by Permit2 (Arc has that of
-upto), and the multicall of your relayer wallets, through which payments of upto share transactions. x402's code is yours to
-bring, with --code. The command shows the cost and asks before it sends. What is there already is left alone.
+upto), and the multicall of your relayer wallets, through which payments of upto share transactions. You bring x402's code
+with --code. The command shows the cost and asks before it sends. What is there already is left alone.
 
   --network    mainnet or testnet, whose nodes the settings name
   --code       a file with creation code (hex, or the artifact of a compiler), a folder with such files, or x402's

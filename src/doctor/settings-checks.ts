@@ -211,7 +211,7 @@ function checkClocks({ clockAhead: { least, most } }: ServerFacts): Finding {
 
 function checkPooler({ timeouts }: ServerFacts): Finding {
   const name = 'pooler'
-  const detail = 'a pooler stands between: statements are not prepared'
+  const detail = 'a pooler is in between: statements are not prepared'
   if (timeouts.statementMs > 0 && timeouts.idleInTransactionMs > 0) return ok(name, detail)
   return warn(
     name,

@@ -153,9 +153,9 @@ export const verifyOperation: Operation = {
   tag: 'Payments',
   summary: 'Check a signed payment without changing anything',
   description:
-    'Call it before the work, and settle after the work has succeeded. A yes reserves nothing: keep the time between the two short.',
+    'Call it before the work, and settle after the work has succeeded. A valid answer reserves nothing: keep the time between the two short.',
   answers: {
-    200: `Judged. With \`isValid\` false \`invalidReason\` is one of:\n\n${refusals('verify')}`,
+    200: `The result. With \`isValid\` false \`invalidReason\` is one of:\n\n${refusals('verify')}`,
   },
   codes: errors('verify'),
   examples: {
@@ -207,7 +207,7 @@ export const settleOperation: Operation = {
       description: `On chain, or refused. With \`success\` false \`errorReason\` is one of:\n\n${refusals('settle')}`,
       headers: {
         'EXTENSION-RESPONSES':
-          'Base64 of JSON: what became of the bazaar extension of the payment, if it had one.',
+          'Base64 of JSON: whether the resource of the bazaar extension was listed, if the payment had one.',
       },
     },
   },
@@ -316,14 +316,14 @@ export const paymentOperation: Operation = {
 export const statusOperation: Operation = {
   id: 'getSettlementStatus',
   tag: 'Payments',
-  summary: 'What became of anything that settle answered about',
+  summary: 'The outcome of anything that settle answered about',
   description:
     'The `statusUrl` of deposits, claims, payouts and refunds of channels. For a payment by `exact` or `upto` there is more at its own address.',
   answers: { 200: 'Its status.' },
   codes: [httpCodes.not_found],
   examples: {
     unknown: {
-      summary: 'An id nobody was answered with',
+      summary: 'An id that no answer named',
       params: { paymentId: '00000000-0000-4000-8000-000000000000' },
       status: 404,
       answer: { error: 'not_found', message: 'Nothing with this id was settled here.' },

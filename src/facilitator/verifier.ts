@@ -31,7 +31,7 @@ interface VerifierOptions {
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
 
-/** Settle reads the sums of the budgets anew, so that verify need not: more gas than that is spent between the two. */
+/** Settle reads the sums of the budgets anew, so that verify need not. */
 const BUDGETS_MAX_AGE_MS = 1_000
 
 const purpose = {

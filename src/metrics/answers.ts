@@ -147,7 +147,7 @@ function createInstruments(registry: Registry) {
     new Histogram({ name, help, buckets, labelNames: ['network'], registers })
   return {
     total: {
-      verify: answers('arcus_verify_total', 'Answers of verify; reason is valid for a yes.'),
+      verify: answers('arcus_verify_total', 'Answers of verify; reason is valid for a valid payment.'),
       settle: answers(
         'arcus_settle_total',
         'Answers of settle; reason is settled for a success, free for one that charged nothing.',
@@ -165,7 +165,7 @@ function createInstruments(registry: Registry) {
     }),
     broken: answers(
       'arcus_broken_promises_total',
-      'Payments that verify said yes to and settle finally failed.',
+      'Payments that verify found valid and that finally failed to settle.',
     ),
   }
 }

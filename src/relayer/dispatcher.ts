@@ -264,7 +264,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return "The chain's base fee is above the cap of this facilitator"
     }
     if (cause instanceof StoreUnavailableError || cause instanceof LeaseLostError) {
-      return 'The database of this facilitator keeps it waiting'
+      return 'The database of this facilitator does not answer in time'
     }
     if (hasOpenLane(entry)) return 'The chain could not be reached'
     return entry.senders === undefined

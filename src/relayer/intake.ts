@@ -12,7 +12,7 @@ import type { RelayerWorld } from './world.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 export interface Intake {
-  /** Takes lanes whose lease has come and drops lanes whose lease has gone. Rejects when a lane could not be resumed. */
+  /** Takes lanes whose lease was gained and drops lanes whose lease was lost. Rejects when a lane could not be resumed. */
   followLeases(): Promise<void>
   /** Offers a job that was claimed here to the others when there is no lane for it; returns whether it did. */
   passOn(job: Job): boolean

@@ -409,7 +409,7 @@ export const reasons = {
     status: 500,
     source: 'x402-spec',
     meaning:
-      'The chain could not be read, or no relayer can sign and pay for gas; nothing is said of the payment.',
+      'The chain could not be read, or no relayer can sign and pay for gas; this says nothing about the payment.',
   },
   unexpectedSettleError: {
     code: 'unexpected_settle_error',

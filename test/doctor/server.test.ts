@@ -54,7 +54,7 @@ it.each<[string, Partial<ServerFacts>, string]>([
   [
     'behind a pooler without limits of time',
     { isPooled: true },
-    'warn pooler: a pooler stands between: statements are not prepared, and no limit',
+    'warn pooler: a pooler is in between: statements are not prepared, and no limit',
   ],
 ])('says of a server that is %s what is wrong', (_, changes, said) => {
   const found = troubles(changes)

@@ -107,7 +107,7 @@ function compile(folder: string): void {
     )
   }
   if (status !== 0)
-    throw new CommandError(`forge could not compile ${folder}: see its words above.`)
+    throw new CommandError(`forge could not compile ${folder}: see its output above.`)
 }
 
 function nothingIn(place: string, isFolder: boolean): CommandError {

@@ -157,7 +157,7 @@ async function waitForCode(rpc: Rpc, { name, address }: Deployment, hash: Hex): 
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
   throw new CommandError(
-    `The transaction ${hash} for ${name} has put no code at ${address} within a minute: look at it, and run the command again once it is mined.`,
+    `The transaction ${hash} for ${name} has put no code at ${address} within a minute: check it, and run the command again once it is mined.`,
   )
 }
 

@@ -156,7 +156,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     for (const { payer, payTo } of paid.values()) {
       await options
         .onPaid?.(options.refundWallets.get(payer) ?? payer, payTo)
-        .catch((err) => log.warn({ err }, 'what came back to a payer could not be noted'))
+        .catch((err) => log.warn({ err }, 'a payment back to a payer could not be recorded'))
     }
   }
 

@@ -131,6 +131,6 @@ export function createEventCollector(options: EventCollectorOptions) {
       await sweep(signal)
     },
     onError: (err) =>
-      options.log.warn({ err }, 'news could not be put into the feeds; trying again'),
+      options.log.warn({ err }, 'events could not be added to the feeds; trying again'),
   })
 }

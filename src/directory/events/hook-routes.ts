@@ -22,12 +22,12 @@ import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/se
 import { type HookSecrets, writeSecret } from './hook-secrets.js'
 
 const MAX_HOOKS = 5
-const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and how they fare', {
+const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and their state', {
   200: 'All of them, without their secrets.',
 })
 
 const setOperation = {
-  ...writeOperation('hook.set', 'setHook', 'Make or change a webhook, or let it begin anew', {
+  ...writeOperation('hook.set', 'setHook', 'Create, change or restart a webhook', {
     id: null,
     url: 'https://shop.example.com/arcus',
     since: null,

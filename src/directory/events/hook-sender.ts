@@ -156,7 +156,7 @@ export function createHookSender(options: HookSenderOptions) {
 
   function start(hook: Hook, group: Group): void {
     const work = workFor(hook)
-      .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be worked for'))
+      .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be served'))
       .finally(() => {
         places.leave(hook)
         lookAgain()

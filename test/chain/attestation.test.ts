@@ -95,7 +95,7 @@ describe('one nonce', () => {
       }),
     )
 
-  it('of one payment needs no more to be told; of a charge by upto the attestation states what moved', async () => {
+  it('of one payment needs no further query; of a charge by upto the attestation states what moved', async () => {
     const upto = await aPermit2Payment({ permitted: 9_000n, nonce: BigInt(nonce) })
     const { body } = await world.post('/settle', charging(upto, 1_234n))
     const { attestation } = body.extensions[NAME].info
@@ -106,7 +106,7 @@ describe('one nonce', () => {
     expect(kept?.body).toEqual(attestation)
   })
 
-  it('of several payments is told apart by token and method, and never answered with one of them', async () => {
+  it('of several payments is distinguished by token and method, and never answered with one of them', async () => {
     for (const wish of [{ nonce, value: 2_000n }, inEurc({ nonce, value: 3_000n })]) {
       expect((await settle(await aSignedPayment(wish))).body).toMatchObject({ success: true })
     }

@@ -324,7 +324,7 @@ describe.each([
 })
 
 describe('a payer who burns the nonce in front of our transaction', () => {
-  it('is told so at once, with the transaction of ours that failed for it', async () => {
+  it('is answered so at once, with the transaction of ours that failed for it', async () => {
     const { pay, signer, from } = await aPair()
     const payment = await pay()
     const data = await burning(payment, signer)

@@ -142,7 +142,7 @@ async function aBuyer() {
   return buyer
 }
 
-it('a charge of nothing is in no figure of use, whoever asks and however often', async () => {
+it('a charge of nothing is in no figure of use, for any caller and however often', async () => {
   const paid = charging(await aCall(buyer), 15_000n)
   expect((await settleAll([paid]))[0]?.body).toMatchObject({ success: true, amount: '15000' })
   await expectFigures(1)

@@ -112,7 +112,7 @@ describe('the registry', () => {
     expect(await aRegistry().readAgent(largest, owner.address)).toBeUndefined()
   })
 
-  it('tells owner, operators and strangers apart', async () => {
+  it('distinguishes owner, operators and strangers', async () => {
     await send('register', [])
     const isAuthorized = async () =>
       (await aRegistry().readAgent('0', stranger.address))?.isAuthorized
@@ -172,7 +172,7 @@ describe('the registry', () => {
     await expect(send('setMetadata', [0n, 'agentWallet', '0x01'])).rejects.toThrow('reserved key')
   })
 
-  it('tells whom its events are about, each event once', async () => {
+  it('shows whom its events are about, each event once', async () => {
     const registry = aRegistry()
     await send('register', [])
     await send('register', [])

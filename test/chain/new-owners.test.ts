@@ -118,7 +118,7 @@ describe('new owners', () => {
     expect(await save(anOwner('2001:db8:8::1'))).toBe('saved')
   })
 
-  it('are told in HTTP when to come again', async () => {
+  it('learn by HTTP when to come again', async () => {
     const account = anAccount()
     const sent = vi.fn()
     const watch = createListingClient({

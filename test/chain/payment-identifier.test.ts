@@ -69,7 +69,7 @@ it('the same id and payment get the stored outcome, and no second merchant a sec
   })
 })
 
-it('the merchant that was told is told again by its own key, whatever the id', async () => {
+it('the merchant that was answered is answered again by its own key, whatever the id', async () => {
   const payment = await anIdentified(anId())
   const headers = { 'idempotency-key': 'merchant-order-0001' }
   const { transaction } = (await settle(payment, headers)).body
@@ -93,7 +93,7 @@ it('the same id with another payment is a conflict for verify and settle, and mo
   expect((await world.get(`/payments/eip155:5042/${from}/${nonce}`)).status).toBe(404)
 })
 
-it('a payment that settled before is told with its hash when it comes with an id of another', async () => {
+it('a payment that settled before is answered with its hash when it comes with an id of another', async () => {
   const id = anId()
   await settle(await anIdentified(id))
   const payment = await aSignedPayment()

@@ -442,7 +442,7 @@ describe('a payment by Permit2 that is refused', () => {
     expect(body.invalidMessage).toMatch(/^\S.+\.$/)
   })
 
-  it('for a wrong name of the token is told the right one, and needs to quote none', async () => {
+  it('for a wrong name of the token is answered with the right one, and needs to quote none', async () => {
     const { body } = await verify(await aPermit2Payment(quoting('USD Coin', '2')))
     expect(body.invalidMessage).toMatch(/"USD Coin";.* has name "USDC" and version "2"/)
     for (const extra of [undefined, null, {}, { name: '', version: null }]) {

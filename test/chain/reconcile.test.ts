@@ -122,7 +122,7 @@ async function expectUsed(): Promise<void> {
   }
 }
 
-it('a lost journal is rebuilt from the chain, and tells no success twice', async () => {
+it('a lost journal is rebuilt from the chain, and answers no success twice', async () => {
   // Some travel together, and one alone.
   const payments = await Promise.all(Array.from({ length: 12 }, () => aSignedPayment()))
   const alone = await aSignedPayment()

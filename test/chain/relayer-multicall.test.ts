@@ -78,7 +78,7 @@ it('settles equal payments at once, in few transactions, each for its own transf
   expect((await merchantBalance()) - before).toBe(42_000n)
 })
 
-it('tells of equal payments in one transaction which one failed', async () => {
+it('shows which of equal payments in one transaction failed', async () => {
   const payer = await aPayer()
   const nonces = [aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce()]
   const payments = await Promise.all(nonces.map((nonce) => aPayment({ ...payer, nonce })))

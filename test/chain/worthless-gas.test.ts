@@ -90,7 +90,7 @@ describe('a flood of payments of one unit', () => {
   })
   afterAll(() => world.stop())
 
-  it('takes half of what a day may cost, and leaves the rest to payments that bear their gas', async () => {
+  it('takes half of what a day may cost, and leaves the rest to payments that cover their gas', async () => {
     const to = anAccount().address
     const one = () => aSignedPayment({ to, value: 1n })
     let answers: { success: boolean; errorReason: string }[] = []

@@ -308,7 +308,7 @@ describe('a hostile seller', () => {
 })
 
 describe('watch', () => {
-  it('gives the whole catalog, then each change, through an outage, until it is told to stop', async () => {
+  it('gives the whole catalog, then each change, through an outage, until it is stopped', async () => {
     const stopping = new AbortController()
     let outages = 2
     const watched = createArcusClient({
@@ -390,7 +390,7 @@ describe('watch', () => {
     }
   })
 
-  it('tells a change within a second, also right after another, and goes on after a restart', async () => {
+  it('reports a change within a second, also right after another, and goes on after a restart', async () => {
     const stopping = new AbortController()
     const seen: string[] = []
     let heard = () => {}

@@ -184,7 +184,7 @@ describe('pay by Permit2', () => {
     expect(await tokenBalance(world.chainUrl, usdc, account.address)).toBe(980_000n)
   })
 
-  it('tells a settlement that failed, with all that is needed to look it up', async () => {
+  it('reports a settlement that failed, with all that is needed to look it up', async () => {
     const stand = await aStand({ extra: permit2 })
     const { account, signer, signed } = await aBuyer()
     const paid = await arcus.pay(stand.url, { signer, maxAmount })
@@ -341,7 +341,7 @@ describe.each([true, false])('pay for a tool (answers in JSON: %s)', (enableJson
     )
   })
 
-  it('pays nothing for a tool that is free, and tells one that does not exist', async () => {
+  it('pays nothing for a tool that is free, and reports one that does not exist', async () => {
     signed.length = 0
     const free = await arcus.pay(shop.url, { signer, maxAmount, toolName: 'free' })
     expect([free.response.ok, free.amount]).toEqual([true, 0n])
@@ -430,7 +430,7 @@ describe('a hostile MCP server', () => {
     }
   })
 
-  it('that speaks no MCP is told from one that is away', async () => {
+  it('that speaks no MCP is distinguished from one that is away', async () => {
     const web = await aStand({})
     const error = await errorOf(arcus.pay(web.url, { signer, maxAmount, toolName: 'a' }))
     expect([error.code, error.status]).toEqual(['not_mcp', 402])

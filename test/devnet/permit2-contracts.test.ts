@@ -151,7 +151,7 @@ it('stands at the addresses and has the calls and events of the official package
   expect(upto).toEqual(expect.arrayContaining(signatures(x402UptoPermit2ProxyABI)))
 })
 
-it('settles an exact payment of the official client, whoever sends it', async () => {
+it('settles an exact payment of the official client, from any sender', async () => {
   const [payer, merchant, stranger] = [await aPayer(), anAccount().address, anAccount().address]
   await approve(payer.address)
   const payment = await signed('exact', payer, merchant)
@@ -193,7 +193,7 @@ it('settles less than the ceiling with a gasless approval, for the named wallet 
   expect(logs.at(-1)?.topics).toEqual([toEventSelector('SettledWithPermit()')])
 })
 
-it('tells that a gasless approval failed, and settles by the allowance that is there', async () => {
+it('reports that a gasless approval failed, and settles by the allowance that is there', async () => {
   const [payer, merchant] = [await aPayer(), anAccount().address]
   await approve(payer.address)
   const payment = await signed('exact', payer, merchant)

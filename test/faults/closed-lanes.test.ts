@@ -181,7 +181,7 @@ describe('what every node refuses', () => {
     await expectAllSettledAndTrue(world, [payment])
   })
 
-  it('or hears of and does not answer about keeps its hash', async () => {
+  it('or receives and does not answer about keeps its hash', async () => {
     world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
     const [payment] = (await somePayments(1)) as [SignedPayment]
     world.proxy.fault(SEND, refused(BLOCKED))

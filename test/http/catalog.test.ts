@@ -522,7 +522,7 @@ describe('GET /api/merchants/:id/openapi.json', () => {
     expect((await ask('/api/merchants/m/openapi.json', known)).statusCode).toBe(200)
   })
 
-  it('tells unknown, deleted and hidden merchants apart', async () => {
+  it('distinguishes unknown, deleted and hidden merchants', async () => {
     await listings.list('gone')
     await listings.write('gone', { kind: 'delete' })
     await listings.list('hidden')
@@ -544,7 +544,7 @@ describe('GET /api/merchants/:id/openapi.json', () => {
 })
 
 describe('GET /api/merchants/:id/llms.txt', () => {
-  it('tells a language model the endpoints, their prices and where to read on', async () => {
+  it('shows a language model the endpoints, their prices and where to read on', async () => {
     await listings.list('m', [
       anEndpoint(),
       anEndpoint({

@@ -114,7 +114,7 @@ describe('the drain', () => {
     agent.destroy()
   })
 
-  it('is told to balancers first: it serves on for the delay, and each answer closes its connection', async () => {
+  it('is announced to balancers first: it serves on for the delay, and each answer closes its connection', async () => {
     const { url, source, exited, events, release } = await aDrainingServer({ delayMs: 1_500 })
     release()
     expect((await fetch(`${url}/ready`)).status).toBe(200)

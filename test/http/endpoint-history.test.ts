@@ -126,7 +126,7 @@ describe('the health of an endpoint', () => {
 })
 
 describe('the prices of an endpoint', () => {
-  it('are told where they change, with a sentence', async () => {
+  it('are shown where they change, with a sentence', async () => {
     await probe(Date.UTC(2026, 9, 30) / 1000)
     await probe(Date.UTC(2026, 10, 3) / 1000, { amount: '9000000' })
     await probe(Date.UTC(2026, 10, 4) / 1000, { amount: '9000000' })

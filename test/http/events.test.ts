@@ -93,7 +93,7 @@ async function read(path = url, as?: Address) {
 }
 
 describe('the feed of a merchant', () => {
-  it('tells its owner each payment once, oldest first, whatever died in between', async () => {
+  it('shows its owner each payment once, oldest first, whatever died in between', async () => {
     await decide('1')
     await decide('2', { state: 'failed' })
     await decide('3', { payTo: stranger })

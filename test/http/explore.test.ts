@@ -78,7 +78,7 @@ async function follow(from = '192.0.2.1') {
   return heard
 }
 
-it('tells payments by day, net of refunds and of payments to oneself', async () => {
+it('shows payments by day, net of refunds and of payments to oneself', async () => {
   await save(stores.listings, { id: 'shops', ...own }, [{}])
   await pay(
     { merchantId: 'shops', at: noon - 2 * DAY * 1_000 },
@@ -123,7 +123,7 @@ it('counts each payer of a merchant once, and names nobody whose address is not 
   expect(overviews).toBe(1)
 })
 
-it('tells nothing of a payment but what the chain and the directory show', async () => {
+it('shows nothing of a payment but what the chain and the directory show', async () => {
   await pay({ merchantId: null, resource: 'https://secret.example/path', payer: buyer(7) })
   await pay({ isSelf: true }, { kind: 'verify', state: 'valid' }, { state: 'failed' })
   const { settlements } = await explore()

@@ -164,7 +164,7 @@ const patiently = <T>(look: () => T) => vi.waitFor(look, { timeout: 10_000, inte
 const keys = () => receiver.deliveries.map(({ event, status }) => `${event.data.key}:${status}`)
 
 describe('a webhook', () => {
-  it('is set, changed and removed by the owner, and its secret is told once', async () => {
+  it('is set, changed and removed by the owner, and its secret is shown once', async () => {
     const made = await make()
     expect(made).toEqual({
       id: expect.stringMatching(/^hook_.{16}$/),
@@ -455,7 +455,7 @@ async function happenTo(listings: readonly string[], key: string): Promise<void>
 }
 
 describe('twenty quick hooks beside eight slow ones', () => {
-  it('hear of everything while the slow ones hold their calls, which then hear of it too', async () => {
+  it('receive everything while the slow ones hold their calls, which then receive it too', async () => {
     // Each has an owner, and the slow ones have names of their own for one address.
     const held = await startSlowReceiver()
     const all: string[] = []
@@ -758,7 +758,7 @@ describe('a replay', () => {
 })
 
 describe('the webhook of the operator', () => {
-  it('tells once a day that gas runs low, also if the database is away at the start', async () => {
+  it('reports once a day that gas runs low, also if the database is away at the start', async () => {
     const secret = Buffer.alloc(32, 7)
     const setOperator = stores.hooks.setOperator
     let tries = 0

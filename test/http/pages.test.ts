@@ -112,7 +112,7 @@ describe('the page of a merchant', () => {
     expect((await get('/merchants/weather')).statusCode).not.toBe(200)
   })
 
-  it('has a title, a description, a card and its offers, whoever asks', async () => {
+  it('has a title, a description, a card and its offers, for any reader', async () => {
     for (const accept of ['text/html', '*/*', 'application/json']) {
       const { statusCode, headers, body } = await get('/merchants/weather', { accept })
       expect([accept, statusCode]).toEqual([accept, 200])
@@ -195,7 +195,7 @@ describe('search engines', () => {
     '/for/operators',
   ]
 
-  it('are told where the sitemap is, and what is not for them', async () => {
+  it('learn where the sitemap is, and what is not for them', async () => {
     const { body, headers } = await get('/robots.txt')
     expect(headers['content-type']).toBe('text/plain; charset=utf-8')
     expect(body).toContain(`Sitemap: ${directoryUrl}/sitemap.xml`)

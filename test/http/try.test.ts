@@ -307,7 +307,7 @@ describe('POST /api/try', () => {
     expect(host.seen).toHaveLength(3)
   })
 
-  it('runs few calls of one merchant at once, whoever makes them to whichever host', async () => {
+  it('runs few calls of one merchant at once, from any visitor to any host', async () => {
     let end = () => {}
     let arrive = () => {}
     const arrived = new Promise<void>((resolve) => {

@@ -186,7 +186,7 @@ describe('the status of a URL', () => {
     }
   })
 
-  it('says why a paid resource was refused, and tells the merchant the same', async () => {
+  it('says why a paid resource was refused, and answers the merchant the same', async () => {
     const url = `${shop.url}/broken`
     const payment = await aSignedPayment({
       value: 10_000n,

@@ -170,7 +170,7 @@ it('shows the income of an address to nobody who lists it, until the key of the 
   await client(copyist.account).delete('copy-house')
 })
 
-it('shows its status to people, and tells their browsers where they are', async () => {
+it('shows its status to people, and shows their browsers where they are', async () => {
   const { body } = await world.get('/api/status')
   expect(body).toMatchObject({
     status: 'ready',

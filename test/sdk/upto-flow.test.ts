@@ -84,7 +84,7 @@ const client = x402Client.fromConfig({
 })
 const buy = (used: string) => wrapFetchWithPayment(fetch, client)(`${shop}/metered?used=${used}`)
 
-it('the official merchant tells a buyer without an approval to approve Permit2', async () => {
+it('the official merchant asks a buyer without an approval to approve Permit2', async () => {
   expect((await buy('1')).status).toBe(412)
 })
 

@@ -3,7 +3,7 @@ import { inTime } from '../../../src/async/in-time.js'
 
 const never = new Promise<string>(() => {})
 
-it('gives the value that comes in time, and what stands for it after the limit', async () => {
+it('gives the value that comes in time, and the substitute after the limit', async () => {
   expect(await inTime(Promise.resolve('value'), 60_000, () => 'late')).toBe('value')
   expect(await inTime(never, 1, () => 'late')).toBe('late')
   expect(await inTime(never, -5, () => 'late')).toBe('late')

@@ -135,7 +135,7 @@ describe('the search for a use', () => {
       return createAuthorizationUses(chain as unknown as Rpc)(expected, 0, 100)
     }
 
-    it('and tells a cancelled authorization from a used one', async () => {
+    it('and distinguishes a cancelled authorization from a used one', async () => {
       const found = await findIn(topics.authorizationCanceled, [[use(0), transfer(1)]])
       expect(found).toEqual({ state: 'cancelled', transaction })
     })

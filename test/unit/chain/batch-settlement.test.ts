@@ -47,7 +47,7 @@ const payouts = [5, 6, 7].map((block) => ({ block, words: [1_000n] }))
 const blocks = { from: 0, to: 9 }
 const who = { receiver, token } as const
 
-it('tells payouts of the same amount apart by the total paid out before', async () => {
+it('distinguishes payouts of the same amount by the total paid out before', async () => {
   for (const node of [aNode(payouts), aNode(payouts, { pruned: true })]) {
     for (const [i, { block }] of payouts.entries()) {
       const before = BigInt(i) * 1_000n

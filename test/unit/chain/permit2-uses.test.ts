@@ -242,7 +242,7 @@ describe.each([
     const mineOpaque = (trace?: object, logs = pair) =>
       mine({ hash: hash('aa'), block: 19_990, input: own, logs, ...(trace && { trace }) })
 
-    it('cannot tell without a trace', async () => {
+    it('cannot decide without a trace', async () => {
       mineOpaque()
       const use = await find()
       expect(use).toMatchObject({ state: 'untraced', receipt: { transactionHash: hash('aa') } })
@@ -412,7 +412,7 @@ describe('without the state of old blocks', () => {
     expect(queries).toBe(2)
   })
 
-  it('a cancellation is told once every older block was searched', async () => {
+  it('a cancellation is reported once every older block was searched', async () => {
     mined = [{ hash: hash('bb'), block: 19_990, logs: [cancelled()] }]
     expect(await find()).toMatchObject({ state: 'cancelled', transaction: hash('bb') })
     expect(queries).toBe(4)

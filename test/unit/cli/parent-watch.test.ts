@@ -49,7 +49,7 @@ it.each([
   expect(await next()).toBe('gone')
 })
 
-it('a process that npm started goes on when whoever started npm is gone, and ends with npm', async () => {
+it('a process that npm started goes on when the parent of npm is gone, and ends with npm', async () => {
   const npm = `process.title = 'npm start'
     console.log(process.pid)
     require('node:child_process').spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })`

@@ -136,7 +136,7 @@ describe('readConfig', () => {
     expect(problems(key)).toEqual([expect.stringContaining('BUYBACK_ADDRESS is not')])
   })
 
-  it('keeps the archive beside the SQLite file, or where it is told', () => {
+  it('keeps the archive next to the SQLite file, or where the setting says', () => {
     const days = { JOURNAL_RETENTION_DAYS: '90' }
     expect(read({ ...days, DATABASE_URL: 'sqlite:/srv/arcus.db' }).archive).toEqual({
       retentionDays: 90,

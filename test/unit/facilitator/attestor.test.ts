@@ -46,7 +46,7 @@ it('signs the same statement twice alike, and it verifies', async () => {
   expect(await isSoundAttestation(attestation)).toBe(true)
 })
 
-it('goes by its own clock where the node does not tell the time of the block', () => {
+it('goes by its own clock where the node does not give the time of the block', () => {
   expect(restore(attestor.attest(job, transfer, receipt))?.payload.observedAt).toBe('1800000000')
 })
 

@@ -95,7 +95,7 @@ describe('the ceiling of a day', () => {
     }
   })
 
-  it('keeps half for payments that bear their gas', async () => {
+  it('keeps half for payments that cover their gas', async () => {
     const spent = { [SUBSIDISED]: DOLLAR }
     const guard = aGuard({ dailyGasLimit, total: DOLLAR, spent })
     expect(await guard.ask({ amount: 1n })).toBe(refused)

@@ -152,7 +152,7 @@ describe('a payment that the journal knows', () => {
     expect(await result).toMatchObject({ state: 'known', job: { digest } })
   })
 
-  it('is told to nobody who presents another signature', async () => {
+  it('is answered to nobody who presents another signature', async () => {
     const asked = { ...payment, signature: `0x${'ab'.repeat(64)}1b` } as const
     const { result } = check({ row: { ...submitted, digest } }, asked)
     expect(await result).toMatchObject(rejected('signature'))

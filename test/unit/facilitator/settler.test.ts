@@ -188,7 +188,7 @@ describe('a settle whose payment has landed', () => {
     expect((await ask()).body).toMatchObject(used)
   })
 
-  it('is pending while another caller is being told', async () => {
+  it('is pending while another caller is being answered', async () => {
     const { ask } = aSettler({ decided: confirmed, turn: { state: 'busy' } })
     expect((await ask()).body).toMatchObject(pending)
   })

@@ -12,7 +12,7 @@ async function anOpenLane() {
 const [first, second] = [signed(0), signed(1)]
 
 describe('a transaction', () => {
-  it('is kept before it is sent, under the epoch of the lease and with the budgets that bear it', async () => {
+  it('is kept before it is sent, under the epoch of the lease and with the budgets that it is charged to', async () => {
     const { lane, done, attempts, taken } = await anOpenLane()
     await lane.open(call, ['a', 'b'], fees)
     await settled()

@@ -175,7 +175,7 @@ describe('the leases of a group', () => {
 })
 
 describe('the time that all processes share', () => {
-  it('is that of the store, as well as the beats tell, and moves only when they exclude it', async () => {
+  it('is that of the store, as well as the beats show, and moves only when they exclude it', async () => {
     const { world, keeper } = aStore()
     const aheadMs = () => Date.now() - keeper.now()
     world.clockAhead = { least: 6_900, most: 7_100 }

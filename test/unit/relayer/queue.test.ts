@@ -64,7 +64,7 @@ describe('payers', () => {
     Array.from({ length: count }, () => of(payer, isSingle))
   const payersOf = (entries: readonly TrackedJob[]) => entries.map(({ payer }) => payer).join('')
 
-  it('take turns, whoever came first and however many jobs they have', () => {
+  it('take turns, in any order of arrival and however many jobs they have', () => {
     const queue = createJobQueue()
     for (const entry of [...crowdOf('a', 400, true), of('b', true), of('c', true)]) queue.add(entry)
     const taken = Array.from({ length: 5 }, () => queue.take(ten)).flat()

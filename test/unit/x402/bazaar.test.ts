@@ -376,7 +376,7 @@ it('is base64 of JSON keyed by extension', () => {
   expect(decode(header)).toEqual({ bazaar: { status: 'processing' } })
 })
 
-it('tells a reason, short and printable whatever a stranger put into it', () => {
+it('gives a reason, short and printable whatever a stranger put into it', () => {
   const rejectedReason = `got "\u202e\u0007ä"${'x'.repeat(1_000)}`
   const header = encodeExtensionResponses({ bazaar: { status: 'rejected', rejectedReason } })
   const { bazaar } = decode(header)

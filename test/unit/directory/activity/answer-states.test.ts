@@ -86,7 +86,7 @@ describe('a settle that was not successful', () => {
     },
   )
 
-  it('counts once a day if a payer can cause it, whoever they were to pay', () => {
+  it('counts once a day if a payer can cause it, whatever the recipient', () => {
     const states = [1, 2, 3].map((n) => {
       const payment = { proof: `0x0${n}`, payTo: n === 3 ? payer : payTo }
       stateOf(valid({ payment }))

@@ -191,7 +191,7 @@ describe('the endpoint of a paid URL', () => {
     expect(find('https://api.example.com/search?kind=images')).toBeUndefined()
   })
 
-  it('is none where only the lost query of the call would tell', () => {
+  it('is none where only the lost query of the call would decide', () => {
     const findKept = (url: string, toolName?: string) => index.find(new URL(url), toolName, false)
     expect(findKept('https://api.example.com/search')).toBeUndefined()
     expect(findKept('https://api.example.com/weather')).toBe(1)

@@ -138,7 +138,7 @@ describe('the recorder of activity', () => {
     expect(kept.map(({ asset }) => asset)).toEqual([payTo, owner])
   })
 
-  it('tells self-payments apart: by the owner, the recipient, a relayer', async () => {
+  it('recognises self-payments: by the owner, the recipient, a relayer', async () => {
     const { recorder, kept } = aRecorder()
     const relayer: Address = '0x7777777777777777777777777777777777777777'
     for (const from of [owner, payTo, relayer, payer]) recorder.record(anAnswer({ from }))

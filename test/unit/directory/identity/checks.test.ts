@@ -92,7 +92,7 @@ describe('pay', () => {
 })
 
 describe('file', () => {
-  it('names the agent, and tells the host it came from', async () => {
+  it('names the agent, and the host it came from', async () => {
     const { fetch } = aWeb({ 'https://agent.example/card.json': naming })
     expect(await checkFile(anAgent(), name, fetch)).toMatchObject({
       passed: true,

@@ -26,7 +26,7 @@ describe('the file a tokenURI names', () => {
     expect(asked).toEqual([{ url, method: 'GET' }])
   })
 
-  it('is not there for any other status, and nothing is told of the body', async () => {
+  it('is not there for any other status, and nothing of the body is shown', async () => {
     const answer = await read('https://agent.example/', async () => answered('{"secret":1}', 404))
     expect(answer).toEqual({ ok: false, reason: 'the host answered 404' })
   })

@@ -74,7 +74,7 @@ describe('a schema and its example', () => {
     }
   })
 
-  it('are told apart from earlier ones under the same anchors', () => {
+  it('are distinguished from earlier ones under the same anchors', () => {
     const anchored = (type: string) => ({
       $defs: { a: { $anchor: 'a', type } },
       properties: { a: { $ref: '#a' } },

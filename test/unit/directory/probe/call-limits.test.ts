@@ -21,7 +21,7 @@ describe('the budget for calls', () => {
     expect(await spend('you', 'c', work)).toBe('done')
   })
 
-  it('is small for one host, whoever calls', async () => {
+  it('is small for one host, for any caller', async () => {
     const { spend } = createCallBudget({ now: () => 0, perHost: { capacity: 2, refillMs: 3_000 } })
     for (const caller of ['a', 'b']) expect(await spend(caller, 'host', work)).toBe('done')
     expect(await retryAfter(spend('c', 'host', work))).toBe('3')

@@ -157,7 +157,7 @@ describe('a call', () => {
     expect(seen).toBe('application/json {"a":1}')
   })
 
-  it('does not follow a redirect, and tells where it leads without its user name', async () => {
+  it('does not follow a redirect, and reports where it leads without its user name', async () => {
     const inner = await open((_, response) => response.end('secret'))
     const target = await open((_, response) => {
       response.writeHead(307, { location: `http://user:pass@127.0.0.1:${inner.port}/x` }).end()

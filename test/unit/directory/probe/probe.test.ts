@@ -167,7 +167,7 @@ describe('an endpoint is live', () => {
     expect(result.record).toMatchObject({ verdict: 'live', warnings: [] })
   })
 
-  it('with a body that is endless, compressed, late or cut off, when the header tells all', async () => {
+  it('with a body that is endless, compressed, late or cut off, when the header says all', async () => {
     const head = { 'payment-required': toHeader(aPaymentRequired()) }
     const answers: RequestListener[] = [
       (_, response) => response.writeHead(402, head).end(Buffer.alloc(1_048_576)),
@@ -371,7 +371,7 @@ describe('a save is refused when the endpoint', () => {
     })
   })
 
-  it('redirects, and is told where to', async () => {
+  it('redirects, and is reported with the target', async () => {
     const record = await refused((_, response) =>
       response.writeHead(308, { location: '/other' }).end(),
     )

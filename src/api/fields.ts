@@ -42,7 +42,6 @@ export const currency = z
 /** Half of what was measured took no longer than the first, 95 % no longer than the second. */
 export const latency = { p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }
 
-/** A price with the token it is in. */
 export const listedPrice = {
   price: amount.describe('As listed, in atomic units of the asset.'),
   priceUsd: usd.optional().describe('Absent where the price is not in dollars.'),
@@ -71,7 +70,6 @@ export const network = z
 
 const ID_RULE = 'must be a whole number from 1'
 
-/** The id of an endpoint in a request. */
 export const endpointId = z.int(ID_RULE).min(1, ID_RULE)
 
 export const seconds = z.int().meta({ id: 'UnixSeconds', description: 'Unix time in seconds.' })
@@ -171,7 +169,6 @@ export const standing = {
     ),
 }
 
-/** Any JSON object. */
 export const anyObject = z.record(z.string(), z.unknown())
 
 /** Example values of a call: parameters of the URL, a body, or arguments of a tool. */

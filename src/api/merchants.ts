@@ -62,7 +62,6 @@ export const catalogAnswer = z.object({
 export type CatalogEndpoint = AnswerOf<typeof catalogEndpoint>
 export type CatalogMerchant = AnswerOf<typeof catalogMerchant>
 
-/** The path of the badge of a merchant. */
 export const badgeParams = z.object({ merchant: z.string().max(200).describe('Merchant id.') })
 
 export const openApiAnswer = z.looseObject({

@@ -66,7 +66,6 @@ export function choiceParameter<const Value extends string>(values: readonly Val
     .meta({ wire: { type: 'string', enum: values } })
 }
 
-/** A day of the calendar. */
 export function dayParameter() {
   const rule = 'a day as YYYY-MM-DD'
   return z

@@ -150,7 +150,6 @@ export const settleAnswer = z
   ])
   .meta({ id: 'SettleAnswer' })
 
-/** The facts of a payment. */
 const payment = {
   network,
   asset: address,

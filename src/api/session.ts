@@ -20,7 +20,6 @@ export const nonceAnswer = z.object({
 
 export type NonceAnswer = AnswerOf<typeof nonceAnswer>
 
-/** The body of a sign-in. */
 export const signInBody = z.strictObject({
   message: z.string().describe('ERC-4361, with the nonce of `GET /api/session/nonce`.'),
   signature: z

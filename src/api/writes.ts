@@ -131,7 +131,6 @@ const link = z
   })
   .meta({ wire: { type: 'string', maxLength: ratingLimits.link.maxChars } })
 
-/** The request of a rating. */
 export const ratingBody = z.strictObject({
   message: z
     .strictObject({

@@ -80,7 +80,6 @@ export interface ComposedDirectory {
   /** Lists the resources that settled payments name. */
   bazaar: BazaarIntake
   onAnswer(answer: PaymentAnswer): void
-  /** Figures for operators. */
   figures: WatchedDirectory
   /** Reads of the catalog for agents. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }

@@ -35,7 +35,6 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   probe: ProbeHosted
   findPayment: PaymentFinder['byNonce']
   network: Network
-  /** The token of the prices. */
   token: Stablecoin
   /** Returns whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: DeploymentWatch

@@ -46,7 +46,6 @@ export function addressWord(address: Address): string {
   return address.slice(2).toLowerCase().padStart(64, '0')
 }
 
-/** Returns the topic that names an address. */
 export function addressTopic(address: Address): Hex {
   return `0x${addressWord(address)}`
 }

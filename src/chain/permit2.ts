@@ -18,7 +18,6 @@ export interface Permit2Transfer extends ExpectedTransfer {
   facilitator: Address | undefined
 }
 
-/** Returns the transfer that settles a payment. */
 export function transferOfPayment({
   asset,
   payTo,
@@ -108,7 +107,6 @@ export function relationOf(data: Hex, expected: Permit2Transfer): CallRelation {
   return isSameNonce && owner === addressWord(expected.payer) ? 'usesNonce' : 'other'
 }
 
-/** A settlement that a proxy logged. */
 export interface LoggedSettlement {
   /** The index of the expected transfer, if the asset logged it directly before; another payment moved something else. */
   transferLog: number | undefined

@@ -103,7 +103,6 @@ export function watchNpm(onGone: () => void): void {
 interface ProcessFacts {
   name: string
   parent: number
-  /** The process group. */
   group: number
 }
 

@@ -187,7 +187,6 @@ function isAddressRange(range: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128)
 }
 
-/** The database that `DATABASE_URL` names. */
 export type DatabaseUrl =
   | { kind: 'sqlite'; path: string }
   /** The URL as written; it may hold a password. */

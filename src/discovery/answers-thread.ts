@@ -5,7 +5,6 @@ import type { CatalogFigures } from './catalog-reader.js'
 import { createUrgency } from './pace.js'
 
 interface ThreadedAnswersOptions {
-  /** The script of the thread. */
   script: URL
   /** The database, which the thread opens with `openListingReader`. */
   source: string
@@ -13,7 +12,6 @@ interface ThreadedAnswersOptions {
   onFault: (error: unknown) => void
 }
 
-/** The `workerData` of the thread. */
 export interface ThreadData {
   source: string
   /** The memory of `createUrgency`. */

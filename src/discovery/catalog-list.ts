@@ -64,7 +64,6 @@ export interface ListedEndpoint
   asset: string
   /** ISO 4217; `null` if not known. */
   currency: string | null
-  /** The evidence that it is used. */
   evidence: Evidence
 }
 

@@ -33,7 +33,6 @@ export interface CatalogFigures {
 
 /** Reads the catalog into a list and follows the changes in the store. */
 export interface CatalogReader {
-  /** Begins to read. */
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>

@@ -21,7 +21,6 @@ export const EXACT = 'exact'
 /** The kind of payments by Permit2, of both proxies: Permit2 has one set of nonces for each payer, over all tokens. */
 export const PERMIT2 = 'permit2'
 
-/** Returns whether jobs of a kind are payments. */
 export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
   return kind === EXACT || kind === PERMIT2
 }

@@ -71,7 +71,6 @@ interface PaymentCheckOptions {
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
-/** The purpose of a check. */
 export interface Purpose {
   isSettle: boolean
   /** The authorization must still be valid for so long. */
@@ -80,7 +79,6 @@ export interface Purpose {
   maxAgeMs: number
 }
 
-/** Checks a payment. */
 export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
 
 /**

@@ -150,7 +150,6 @@ const byPermit2: PaymentMethod = {
   createJob: (intent, claim) => createPermit2Job({ ...intent, ...claim }),
 }
 
-/** Returns the method of a payment. */
 export function methodOf({ permit2 }: Pick<Payment, 'permit2'>): PaymentMethod {
   return permit2 === undefined ? byEip3009 : byPermit2
 }

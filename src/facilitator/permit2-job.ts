@@ -80,7 +80,6 @@ export function createPermit2Job(
   }
 }
 
-/** Reads the details of a job of this kind. */
 export function readPermit2Details(job: Pick<Job, 'key' | 'details'>): Permit2Details {
   return readExactDetails(job) as Permit2Details
 }

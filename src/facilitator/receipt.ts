@@ -14,7 +14,6 @@ export interface PaymentRecord {
   resourceUrl: string | undefined
   /** The tool that the payload named, likewise. */
   toolName: string | undefined
-  /** The symbol of the token. */
   symbol: string
   /** The scheme by which it was paid. */
   scheme: 'exact' | 'upto'

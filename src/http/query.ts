@@ -31,7 +31,6 @@ function withLists(query: RawQuery, shape: Readonly<Record<string, unknown>>): R
   return read
 }
 
-/** Returns a 400 about parameters. */
 export function parameterFault(message: string): RequestFault {
   return httpFault('invalid_request', message)
 }

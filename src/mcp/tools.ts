@@ -20,12 +20,10 @@ interface LiveTerms {
   quoted?: { accepts: readonly object[]; resource: object; bazaar: object | null }
 }
 
-/** The sources that the tools read. */
 interface ToolSources {
   /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON; throws for wrong parameters. */
   answers: Record<'resources' | 'search', (query: Query) => Promise<{ bytes: Uint8Array }>>
   listings: Pick<ListingReader, 'findAtUrl'>
-  /** Makes a discovery item. */
   toItem(entry: CatalogEntry): object
   /** Calls a listed endpoint without payment; throws a 429 when `caller` or the host must wait. */
   liveTerms(caller: string, entry: CatalogEntry, example?: CallExample): Promise<LiveTerms>

@@ -10,7 +10,6 @@ import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   observeRpc(network: string): RpcObserver
-  /** Counts spans of traces. */
   countSpans(outcome: 'exported' | 'dropped', spans: number): void
   /** Counts an attempt to write the archive that failed. */
   countArchiveFailure(): void

@@ -13,7 +13,6 @@ const MAX_SINGLES = MAX_IN_FLIGHT / 2
 const PAYERS_SHARE = 7 / 8
 
 export interface BlockMeasure {
-  /** The gas of a block. */
   blockGas: bigint
   /** The gas of a payment that names none of its own. */
   gasPerPayment: bigint

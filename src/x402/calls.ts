@@ -25,7 +25,6 @@ export interface CallExample {
   body?: unknown
   /** Shown to buyers, and never sent by Arcus. */
   headers?: Record<string, unknown>
-  /** Arguments of a tool. */
   arguments?: Record<string, unknown>
 }
 

@@ -82,7 +82,6 @@ export type Pay = (target: string | Item, options: PayOptions) => Promise<Paid>
 
 const ARC = 'eip155:5042'
 
-/** Creates `pay` over a `fetch`. */
 export function createPay(fetch: typeof globalThis.fetch): Pay {
   return async (target, options) => {
     const limits = readLimits(options)

@@ -13,7 +13,6 @@ import { type PaymentRequired, readOffer, type Settlement } from './terms.js'
 export type Item = Answer<'GET /discovery/resources'>['items'][number]
 export type PaymentPayload = Parameters<typeof encodePaymentSignatureHeader>[0]
 
-/** How a seller is called. */
 export interface SellerCall {
   /** Values of the places of a path such as `/users/:id`. */
   pathParams?: Record<string, string>
@@ -24,11 +23,9 @@ export interface SellerCall {
   bodyType?: (typeof bodyTypes)[number]
   /** The method; by default that of the item, else POST with a body and GET without one. */
   method?: string
-  /** Headers for the seller. */
   headers?: Record<string, string>
   /** A tool of the MCP server at the URL. An item names its own. */
   toolName?: string
-  /** Arguments of a tool. */
   arguments?: Record<string, unknown>
   /** By default each request may take a minute. */
   signal?: AbortSignal

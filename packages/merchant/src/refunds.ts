@@ -74,7 +74,6 @@ export interface RefundLedger {
   close(): Promise<void>
 }
 
-/** The transfer of a refund on chain. */
 export interface RefundTransfer {
   network: Refund['network']
   asset: string

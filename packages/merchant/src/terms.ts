@@ -123,7 +123,6 @@ export function createPricedRoutes(
   }
 }
 
-/** Returns the content of a 402. */
 export function paymentRequired(terms: Terms, url: string, error?: string): PaymentRequired {
   return {
     x402Version: 2,

@@ -16,7 +16,6 @@ export interface CanaryMetrics {
   render(): Promise<string>
 }
 
-/** Creates the figures of the canary. */
 export function createCanaryMetrics(now: () => number = Date.now): CanaryMetrics {
   const registry = new Registry()
   const registers = [registry]

@@ -147,10 +147,10 @@ interface Candidate {
 }
 
 /**
- * Creates the index of endpoints by origin and path, which finds the endpoint that a paid URL belongs to. If several share them, the one with the longest listed query that is
- * part of the call's query is found. Of the tools at one URL the one that the payment names is found, and of several none
- * for a payment without a name. A listed path such as `/weather/:city` covers every path of its form that is not listed
- * itself. A paid URL that has lost its query is of no endpoint where a listed one has a query.
+ * Creates the index of endpoints by origin and path, which finds the endpoint that a paid URL belongs to. If several share
+ * them, the one with the longest listed query that is part of the call's query is found; of the tools at one URL the one
+ * that the payment names. A listed path such as `/weather/:city` covers every path of its form that is not listed itself.
+ * A paid URL that has lost its query is of no endpoint where a listed one has a query.
  */
 export function createPathIndex(
   endpoints: readonly { id: number; url: string; toolName?: string }[],

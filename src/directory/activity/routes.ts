@@ -96,7 +96,6 @@ const statsOperation: Operation = {
 }
 
 interface ActivityRoutesOptions {
-  /** The tokens that are settled. */
   tokens: readonly NamedToken[]
   store: ActivityStore
   readTotals: PublicTotalsReader

@@ -12,7 +12,6 @@ import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import type { EndpointClaims } from './draft.js'
 
-/** A settled payment, with its request. */
 export interface SettledPayment {
   network: string
   /** Lower case. */

@@ -26,14 +26,12 @@ export interface ProbeScheduleOptions {
   probe: Probe
   /** Unix milliseconds. */
   now: () => number
-  /** Decides the effect of a probe on an entry. */
   effectOf: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
   /** Others take turns at the same hosts. */
   pace: HostPace
   log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
 }
 
-/** The effect of a probe on an entry. */
 export interface ProbeEffect {
   /** Returns the health after the probe, from the health known by then. */
   after(previous: EndpointHealth): EndpointHealth

@@ -17,7 +17,7 @@ interface Receipt {
   logs: { topics: Hex[] }[]
 }
 
-/** Reads every block of the chain, and holds what was told against it. */
+/** Reads every block of the chain, and compares the answers with it. */
 export async function auditChain(chainUrl: string, told: ReadonlyMap<Hex, Hex>): Promise<Audit> {
   const head = Number(await call<Hex>(chainUrl, 'eth_blockNumber', []))
   const transactionOf = new Map<Hex, Hex>()

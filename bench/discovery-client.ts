@@ -11,7 +11,7 @@ export interface Measured {
   p50Ms: number
 }
 
-/** The figures that the server of the bench tells of itself. */
+/** The figures that the server of the bench reports about itself. */
 export interface ServerState extends LoopTurns {
   rssMb: number
   /** Processor time of all its threads since it was started. */

@@ -12,7 +12,7 @@ export interface LoopTurns {
   over5MsOfWork: number
 }
 
-/** Milliseconds between two looks at the loop. A turn is told up to two of these too long, and never too short. */
+/** Milliseconds between two looks at the loop. A turn is reported up to two of these too long, and never too short. */
 const LOOK_MS = 1
 const LONG_MS = 5
 
@@ -43,7 +43,7 @@ export function watchTurns(): () => LoopTurns {
   }
 }
 
-/** Processor time of the main thread, and how long it was ready to run and had no processor, as Linux tells them; zeros elsewhere. */
+/** Processor time of the main thread, and how long it was ready to run and had no processor, as Linux reports them; zeros elsewhere. */
 function mainThreadTimes(): () => { workedMs: number; waitedMs: number } {
   let file: number
   try {

@@ -155,7 +155,7 @@ interface Receipt {
   logs: { address: Address }[]
 }
 
-/** Holds what was told against the chain: each success needs a settlement of its own by the proxy. */
+/** Compares the answers with the chain: each success needs a settlement of its own by the proxy. */
 async function audit(chainUrl: string, told: ReadonlyMap<Hex, Hex>) {
   const proxy = uptoPermit2Proxy.toLowerCase()
   let settled = 0

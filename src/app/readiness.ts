@@ -21,7 +21,7 @@ export interface ReadyNetwork {
   /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
   readTokens: readonly (() => Promise<Token>)[]
   relayer: Relayer
-  /** 18-decimal units a gas of the next transaction; undefined before the first block. */
+  /** 18-decimal units per gas of the next transaction; undefined before the first block. */
   feePerGas(): bigint | undefined
   readRunway: ReadRunway
 }

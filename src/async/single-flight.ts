@@ -1,4 +1,4 @@
-/** A run that all share who ask while it is under way. */
+/** A run that every caller shares who asks while it is under way. */
 export interface SingleFlight<Args extends unknown[], Result> {
   /** Begins a run, or joins the one under way, whatever its arguments were. */
   (...args: Args): Promise<Result>

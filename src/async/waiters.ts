@@ -4,7 +4,7 @@ export function createWaiters<News>() {
   return {
     /** Returns every key that somebody waits for. */
     keys: () => [...waiting.keys()],
-    /** Gives the news to all who wait for the key. */
+    /** Gives the news to all callers that wait for the key. */
     wake(key: string, news: News): void {
       for (const take of waiting.get(key) ?? []) take(news)
     },

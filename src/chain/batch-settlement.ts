@@ -128,8 +128,8 @@ export async function findClaim(
 }
 
 /**
- * Finds the payout that followed on a total paid out before; without that total, the newest payout. The totals tell
- * payouts apart, because their amounts may be the same. Throws `RpcUnavailableError`.
+ * Finds the payout that followed on a total paid out before; without that total, the newest payout. The totals
+ * distinguish payouts, because their amounts may be the same. Throws `RpcUnavailableError`.
  */
 export async function findPayout(
   rpc: Rpc,

@@ -249,7 +249,7 @@ export function createSettler(options: SettlerOptions): Settle {
     if (rejection.reason !== 'nonceAlreadyUsed') return rejection
     const { from, nonce } = payment.authorization
     const url = options.paymentUrl(payment.network, checksum(from), nonce)
-    return reject(rejection.reason, `${rejection.message} Look it up at ${url}.`)
+    return reject(rejection.reason, `${rejection.message} See ${url}.`)
   }
 }
 

@@ -99,7 +99,7 @@ export function createVerifier(options: VerifierOptions): Verify {
   function used(payment: Payment, sentence: string) {
     const { from, nonce } = payment.authorization
     const url = paymentUrl(payment.network, checksum(from), nonce)
-    return reject('nonceAlreadyUsed', `${sentence} Look it up at ${url}.`)
+    return reject('nonceAlreadyUsed', `${sentence} See ${url}.`)
   }
 }
 

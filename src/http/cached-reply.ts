@@ -16,7 +16,7 @@ const CACHE_CONTROL = 'public, max-age=60'
 const HUNG_MS = 30_000
 
 /**
- * Shares one read among all who ask within `everyMs`, or within `keptTimes` the time that it took, up to `mostMs`. A read
+ * Shares one read among all callers within `everyMs`, or within `keptTimes` the time that it took, up to `mostMs`. A read
  * that failed is made again for the next of them.
  */
 export function shareReads<Answer>(

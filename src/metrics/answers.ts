@@ -61,7 +61,7 @@ const openReasons = new Set<string>(
 /** Counts and times the answers of verify and settle, and the promises that were not kept. */
 export function createAnswerMetrics(registry: Registry): AnswerMetrics {
   const { total, seconds, broken, inTime } = createInstruments(registry)
-  // The payments verify said yes to and settle has not answered yet.
+  // The payments that verify found valid and settle has not answered yet.
   const promises = new LRUCache<string, true>({ max: MAX_PROMISES })
 
   function breakPromise(key: string | undefined, network: string, code: string): void {

@@ -7,7 +7,7 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { JobQueue, MayGo } from './queue.js'
 import type { RelayerWorld } from './world.js'
 
-/** Both fee fields of an EIP-1559 transaction, 18-decimal units a gas. */
+/** Both fee fields of an EIP-1559 transaction, 18-decimal units per gas. */
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
@@ -22,7 +22,7 @@ export const RISKY_HEADROOM = 125n
 /** Nodes ask at least 10 % more in both fields of a replacement. */
 const BUMP_PERCENT = 125n
 
-/** Returns what a gas costs in a block with this base fee, 18-decimal units. */
+/** Returns the price of one unit of gas in a block with this base fee, 18-decimal units. */
 export function priceOf(baseFeePerGas: bigint): bigint {
   return baseFeePerGas + TIP
 }

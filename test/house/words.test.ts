@@ -1,7 +1,8 @@
-import { posix } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { readSources } from './source-files.js'
+import { readSources, root } from './source-files.js'
 
 const sources = readSources('src/dashboard')
 /** Everything but the catalogs, and the code that people copy. */
@@ -162,4 +163,21 @@ describe('the texts of the console', () => {
   ])('are found by the test: %s is one: %s', (code, isText) => {
     expect(textsIn('screen.tsx', code).length > 0).toBe(isText)
   })
+})
+
+/** Words that give a translated text away. Plain English has another one for each. */
+const TRANSLATED =
+  /\b(?:in vain|at present|(?:some|no)thing else than|hears of|look it up at|borne|bears? its|tells whether|(?:is|are|was|were|be) told)\b/i
+
+it('no text outside the console and the stores sounds translated', () => {
+  const pages = ['.', 'docs', 'docs/quickstarts', 'packages/client', 'packages/merchant']
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => posix.join(folder, name)))
+    .filter((path) => /\.md$|^\.env\.example$/.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  const code = readSources().filter(({ path }) => !/^src\/(?:dashboard|store)\//.test(path))
+  const lines = [...pages, ...code].flatMap(({ path, text }) =>
+    text.split('\n').map((line, i) => `${path}:${i + 1} ${line.trim()}`),
+  )
+  expect(lines.length).toBeGreaterThan(10_000)
+  expect(lines.filter((line) => TRANSLATED.test(line))).toEqual([])
 })

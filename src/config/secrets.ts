@@ -224,7 +224,9 @@ function keysOfFile(path: string): WrittenKey[] {
     }))
     .filter(({ text }) => text !== '' && !text.startsWith('#'))
   if (keys.length > 0) return keys
-  throw new ConfigError(['RELAYER_PRIVATE_KEYS_FILE names a file without keys: write one key per line.'])
+  throw new ConfigError([
+    'RELAYER_PRIVATE_KEYS_FILE names a file without keys: write one key per line.',
+  ])
 }
 
 /** Reads the key of a file that an option names. Throws one `ConfigError` that repeats neither key nor path. */

@@ -33,7 +33,7 @@ export async function checkTokens(
   const errors = read.filter((it) => it.status === 'rejected').map(({ reason }) => reason as Error)
   const isUnread = errors.some((error) => !(error instanceof TokenMismatchError))
   if (isUnread) {
-    return fail(name, 'the chain cannot be read', `Check ${group}_RPC_URLS and the network to them.`)
+    return fail(name, 'the chain cannot be read', `Check ${group}_RPC_URLS and the network.`)
   }
   const sound = tokens.map((token) => `token "${token.name}" version "${token.version}"`)
   const detail = [`chain id ${place.chainId}`, ...sound].join(', ')

@@ -147,7 +147,7 @@ function createInstruments(registry: Registry) {
     new Histogram({ name, help, buckets, labelNames: ['network'], registers })
   return {
     total: {
-      verify: answers('arcus_verify_total', 'Answers of verify; reason is valid for a valid payment.'),
+      verify: answers('arcus_verify_total', 'Answers of verify; reason is valid for a valid one.'),
       settle: answers(
         'arcus_settle_total',
         'Answers of settle; reason is settled for a success, free for one that charged nothing.',

@@ -52,8 +52,8 @@ describe('a signer', () => {
   it.each<[string, SignDigest, RegExp]>([
     ['over other bytes', (digest, asked) => compact(digest.toReversed(), asked), /something else/],
     ['of zeros', () => new Uint8Array(64), /something else/],
-    ['beyond the curve', () => new Uint8Array(64).fill(255), /else than a signature/],
-    ['of another length', () => new Uint8Array(70), /else than a signature/],
+    ['beyond the curve', () => new Uint8Array(64).fill(255), /other than a signature/],
+    ['of another length', () => new Uint8Array(70), /other than a signature/],
     ['that never comes', () => new Promise(() => {}), /no answer within/],
     ['that is refused', () => Promise.reject(new Error('no')), /cannot be reached, or refuses/],
   ])('takes no signature %s', async (_, sign, reason) => {

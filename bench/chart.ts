@@ -40,7 +40,7 @@ export function drawChart(figures: readonly Figure[]): string {
         `<tspan class="detail" dx="6">${short(arcus)} / ${short(reference)} ${unit}</tspan></text>`,
     ].join('\n')
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Arcus beside the reference facilitator">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Arcus next to the reference facilitator">
 <style>
 text { font: 13px system-ui, sans-serif; fill: #57606a }
 .title { font-weight: 600; font-size: 15px; fill: #24292f }

@@ -123,7 +123,7 @@ export const reasons = {
     status: 200,
     source: 'arcus',
     meaning:
-      'The amount is zero, below the minimum this facilitator settles, or the amount does not cover its gas.',
+      'The amount is zero, below the minimum this facilitator settles, or too small to cover its gas.',
   },
   invalidPayTo: {
     code: 'invalid_pay_to',

@@ -428,10 +428,10 @@ type ReadExample = { example: CallExample } | { path: string[]; problem: string 
 function readExample({ method, url }: CallTarget, raw: unknown): ReadExample {
   const main = parametersIn(method)
   const given = raw === undefined ? { [main]: {} } : raw
-  const beside = besides(method)
-  const isKnown = (name: string) => name === main || beside.includes(name)
+  const others = companionsOf(method)
+  const isKnown = (name: string) => name === main || others.includes(name)
   if (!isObject(given) || given[main] === undefined || !Object.keys(given).every(isKnown)) {
-    const optional = beside.length === 0 ? '' : `, and ${beside.join(', ')} if you like,`
+    const optional = others.length === 0 ? '' : `, and ${others.join(', ')} if you like,`
     return { path: [], problem: `must be { ${main} }${optional} for ${method}` }
   }
   for (const [name, value] of Object.entries(given)) {
@@ -466,7 +466,7 @@ function readExample({ method, url }: CallTarget, raw: unknown): ReadExample {
 }
 
 /** Returns the members of an example that may accompany its parameters. */
-function besides(method: CallMethod): readonly string[] {
+function companionsOf(method: CallMethod): readonly string[] {
   if (method === 'MCP') return []
   const all = ['headers', 'pathParams']
   return isBodyMethod(method) ? ['bodyType', 'queryParams', ...all] : all

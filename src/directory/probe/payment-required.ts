@@ -264,8 +264,8 @@ export function exampleIn(
   const given = memberOf(input, main)
   if (given === undefined || (main === 'queryParams' && !isObject(given))) return undefined
   const names = main === 'body' ? ['bodyType', 'queryParams', 'headers'] : ['headers']
-  const beside = names.map((name) => [name, memberOf(input, name)] as const)
-  return { [main]: given, ...defined(Object.fromEntries(beside)) }
+  const others = names.map((name) => [name, memberOf(input, name)] as const)
+  return { [main]: given, ...defined(Object.fromEntries(others)) }
 }
 
 /** Returns the schema of the parameters: of a tool its own, else the part inside the schema of `info`. */

@@ -340,7 +340,7 @@ async function readTokens(
   return tokens as [AcceptedToken, ...AcceptedToken[]]
 }
 
-/** Reads the gas of a plain transfer of the dearest token; `undefined` where one cannot be simulated. */
+/** Reads the gas of a plain transfer of the most expensive token; `undefined` where one cannot be simulated. */
 async function readTransferGas(
   rpc: Rpc,
   tokens: readonly Token[],

@@ -26,7 +26,7 @@ const SIGNED_BEFORE_SECONDS = 600
 const SEEN_AFTER_SECONDS = 43_200
 
 /**
- * Returns what a payment counts for: its amount, at most the dearest price that the endpoint asked by that scheme, in that
+ * Returns what a payment counts for: its amount, at most the highest price that the endpoint asked by that scheme, in that
  * token, when it was paid. `undefined` if it paid none of them: less than the cheapest price, or less than a tenth of the
  * ceiling of a metered one.
  */

@@ -172,7 +172,7 @@ export function createRatings(options: RatingsOptions) {
       const text = `The payment was for ${quote(place)}, which is another endpoint, or one of several tools of which it named none.`
       throw new WriteFault('payment_elsewhere', text)
     }
-    // The payer wrote the resource, so a cheap call must not pass for a dear one.
+    // The payer wrote the resource, so a cheap call must not pass for an expensive one.
     for (const endpoint of bought) {
       const noted = await history.notedPrices(endpoint.id)
       const counted = paidPrice(endpoint, noted, termsOf(found))

@@ -27,9 +27,7 @@ export interface AppOptions {
   /** Present if callers are counted together with other processes. */
   countExchange?: CountExchange | undefined
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter' | 'answerPage'>
-  /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance, pages: Console) => Promise<void>
-  /** Routes for agents. */
   mcp?: (app: FastifyInstance) => Promise<void>
   /** Routes of the operator's own paid endpoints. */
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined

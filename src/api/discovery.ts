@@ -345,7 +345,6 @@ const wideFilter = {
     .describe('Endpoints of this merchant only, those that are not live too.'),
 }
 
-/** The `cursor` of a ranked page. */
 export const rankedCursor = nameParameter()
   .regex(/^([0-9]{1,3})-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
@@ -399,7 +398,6 @@ export const browseQuery = z.object({
   ...wideFilter,
 })
 
-/** Parameters of `/discovery/changes`. */
 export const changesQuery = z.object({
   since: integerParameter()
     .prefault('0')
@@ -416,7 +414,6 @@ export const changesQuery = z.object({
 
 const MAX_URL_CHARS = 2_048
 
-/** Parameters of `/discovery/status`. */
 export const statusQuery = z.object({
   resource: textParameter(MAX_URL_CHARS, 'is required: the URL of a paid resource')
     .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ''), {
@@ -478,7 +475,6 @@ const byBody = {
   queryParams: queryParams.optional().describe('Sent as the query, in addition to the body.'),
 }
 
-/** The body of `POST /discovery/validate`. */
 export const validateBody = z
   .discriminatedUnion(
     'method',

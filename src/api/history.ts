@@ -50,7 +50,6 @@ export const pricesAnswer = z.object({
 
 export type PricesAnswer = AnswerOf<typeof pricesAnswer>
 
-/** Parameters of the health of an endpoint. */
 export const healthQuery = z.object({
   days: integerParameter({ min: 1, max: 90 }).prefault('7').describe('Days of the history.'),
 })

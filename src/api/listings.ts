@@ -229,7 +229,6 @@ export type ProbeAnswer = AnswerOf<typeof probeAnswer>
 
 const { defaultEntries, maxEntries } = listingLimits.history
 
-/** Parameters of the history of a listing. */
 export const historyQuery = z.object({
   after: integerParameter()
     .prefault('0')

@@ -288,7 +288,6 @@ export const whichQuery = z.object({
     .describe('`permit2` for payments by Permit2, where a payer used one nonce by both methods.'),
 })
 
-/** Parameters of `/payments/{transaction}`. */
 export const transactionParams = z.object({
   transaction: z
     .string()

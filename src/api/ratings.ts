@@ -100,7 +100,6 @@ export type FeedbackFile = AnswerOf<typeof feedbackFile>
 
 const MAX_RATINGS = 100
 
-/** Parameters of the ratings of an endpoint. */
 export const ratingsQuery = z.strictObject({
   before: integerParameter({ min: 1 }).optional().describe('`next` of the page before.'),
   limit: limitParameter(MAX_RATINGS)

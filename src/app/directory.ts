@@ -75,13 +75,11 @@ import type { ComposedStores } from './stores.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
 export interface ComposedDirectory {
-  /** Its routes, as a plugin. */
   routes(app: FastifyInstance, pages: Console): Promise<void>
   /** Lists the resources that settled payments name. */
   bazaar: BazaarIntake
   onAnswer(answer: PaymentAnswer): void
   figures: WatchedDirectory
-  /** Reads of the catalog for agents. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
   /** Call it before the database is closed. */
@@ -328,7 +326,6 @@ function composeIdentities({
 
 interface WritesWorld extends DirectoryWorld {
   store: ListingStore
-  /** Origin of the directory. */
   audience: string
   probe: Probe
   asksContract: AsksContract

@@ -131,7 +131,6 @@ export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promis
   })
 }
 
-/** A log as a query returns it. */
 export interface FoundLog {
   address: Address
   transactionHash: Hex

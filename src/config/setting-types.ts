@@ -105,7 +105,6 @@ export const origin = () =>
     parseOrigin,
   )
 
-/** Takes a comma list of origins. */
 export const originList = () =>
   setting(
     'must be a comma list of http:// or https:// addresses without path, such as https://agent.example.com',

@@ -29,7 +29,6 @@ export type AnvilOptions = {
   /** A block per transaction, only on `evm_mine`, or one every so many seconds. Default `auto`. */
   mining?: 'auto' | 'manual' | number
   forkUrl?: string
-  /** Base fee of the first block. */
   baseFeeWei?: bigint
   blockGasLimit?: bigint
   extraArgs?: readonly string[]

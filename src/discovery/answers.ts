@@ -32,7 +32,6 @@ export type Answer =
 
 /** Answers of discovery, ready to be sent. */
 export interface DiscoveryAnswers {
-  /** Begins to read the catalog. */
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>

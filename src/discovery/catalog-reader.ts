@@ -23,7 +23,6 @@ interface CatalogReaderOptions {
   onRead?: () => void
 }
 
-/** Figures of the catalog in memory, for the metrics. */
 export interface CatalogFigures {
   /** 0 until the catalog is read. */
   endpoints: number

@@ -75,7 +75,6 @@ export function formatCursor({ group, endpointId }: RankedPlace): string {
   return `${group}-${endpointId}`
 }
 
-/** Reads a cursor that `formatCursor` wrote. */
 function readCursor(cursor: string): RankedPlace {
   const [group, endpointId] = cursor.split('-')
   return { group: Number(group), endpointId: Number(endpointId) }

@@ -23,7 +23,6 @@ import {
 import { type Finding, fail, ok, warn } from './finding.js'
 import { checkArchive, checkDatabase, checkSettings } from './settings-checks.js'
 
-/** The subject of an examination. */
 interface Installation {
   config: Config
   secrets: Secrets

@@ -16,7 +16,6 @@ export interface LocalClientOptions {
   verify: Verify
   settle: Settle
   onAnswer(answer: PaymentAnswer): void
-  /** Returns what `GET /supported` answers. */
   supported(): SupportedAnswer
   /** Calls wait until this resolves. */
   started: Promise<void>

@@ -23,7 +23,6 @@ import type { GasGuard } from './gas-guard.js'
 import { type Intent, methodOf, type NetworkAccess, type PaymentDigest } from './payment-method.js'
 import { isFreeOfCharge } from './permit2-checks.js'
 
-/** A network as the facilitator serves it. */
 export interface ServedNetwork extends NetworkAccess {
   terms: Terms
   rpc: Rpc

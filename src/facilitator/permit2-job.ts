@@ -47,7 +47,6 @@ export function permit2Key(payer: Address, nonce: Hex): string {
   return `${payer}/${nonce}`
 }
 
-/** Returns the gas that a payment by Permit2 takes. */
 export function permit2Gas(hasPermit: boolean): bigint {
   return hasPermit ? SETTLE_GAS + PERMIT_GAS : SETTLE_GAS
 }

@@ -40,7 +40,6 @@ const purpose = {
   maxAgeMs: BUDGETS_MAX_AGE_MS,
 }
 
-/** Makes verify for `exact` and `upto`. */
 export function createVerifier(options: VerifierOptions): Verify {
   const { checkPayment, verified, checksum, paymentUrl, now } = options
   return async (body) => {

@@ -127,7 +127,6 @@ function byTag(a: DescribedRoute, b: DescribedRoute): number {
   return order.indexOf(a.operation.tag) - order.indexOf(b.operation.tag)
 }
 
-/** A route with the forms that the table has of it. */
 type FormedRoute = Pick<DescribedRoute, 'family' | 'limit' | 'operation'> & { forms: RouteForms }
 
 /** Throws for a route that is not in the table. */

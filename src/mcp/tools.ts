@@ -8,7 +8,6 @@ import { isNetwork, type Network } from '../x402/networks.js'
 import { otherRailOf, paidThrough } from '../x402/rails.js'
 
 type JsonObject = Record<string, unknown>
-/** The parameters of a URL. */
 type Query = Readonly<Record<string, string>>
 
 /** A live 402, compared with the listing. */

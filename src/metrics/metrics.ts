@@ -38,7 +38,6 @@ export interface WatchedDirectory {
   dropped(): number
 }
 
-/** The database as a scrape reads it. */
 export interface WatchedDatabase {
   store: 'sqlite' | 'postgres'
   isWritable(): Promise<boolean>

@@ -182,7 +182,6 @@ const MAX_UNDER_WAY = 8
 const FAILED_GAS = 45_000
 /** While payers take turns, a payer of whom so many payments settled in a row may share a transaction. */
 const TRUSTED_FROM = 50
-/** Payers that are remembered. */
 const MAX_REMEMBERED = 10_000
 
 export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {

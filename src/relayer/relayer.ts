@@ -57,7 +57,6 @@ export interface Relayer {
 }
 
 export interface RelayerOptions extends RelayerWorld {
-  /** The handler of each kind of job. */
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel

@@ -1,7 +1,6 @@
 import { type Address, type Hex, parseTransaction } from 'viem'
 import type { Attempt } from '../store/settlement-journal.js'
 
-/** A call that a relayer transaction makes. */
 export interface SlotCall {
   to: Address
   data: Hex

@@ -111,7 +111,6 @@ type PublicKeyRecoveryLoaders = Record<
 
 const require = createRequire(import.meta.url)
 
-/** The loaders of the real libraries. */
 export const publicKeyRecoveryLoaders: PublicKeyRecoveryLoaders = {
   'secp256k1-native': async () => {
     // Where no binary fits, the package's entry silently falls back to slow JavaScript; its bindings throw instead.

@@ -25,7 +25,6 @@ export interface RateOptions {
   audience?: string
 }
 
-/** A rating as it was kept. */
 export type KeptRating = Answer<'POST /api/ratings'>
 
 /**

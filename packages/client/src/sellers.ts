@@ -31,7 +31,6 @@ export interface SellerCall {
   signal?: AbortSignal
 }
 
-/** An answer of a seller. */
 export interface Reply {
   /** Its body is unread. */
   response: Response

@@ -303,7 +303,6 @@ interface OnePerPayment {
   isOpen(refund: Refund): boolean
   /** Returns the refund that counts for the payment: this one, unless another was taken before. */
   take(refund: Refund): Refund
-  /** Returns whether a refund was taken for this payment. */
   isTaken(payment: PaymentOfRefund): boolean
   /** Forgets payments that cannot be presented again. */
   prune(): void
@@ -389,7 +388,6 @@ function failureOf(reason = 'settlement_failed'): TransferOutcome {
   return { state: reason === ALREADY_USED ? 'used' : 'failed', reason }
 }
 
-/** Returns the transfer that a refund from this account makes. */
 function transferOf(refund: Refund, from: string): RefundTransfer {
   const { network, asset, amount, payer } = refund
   return { network, asset, from, to: payer, amount, nonce: refundNonce(refund) }

@@ -15,11 +15,9 @@ const VALID_SECONDS = 120
 const TIMEOUT_MS = 100_000
 
 export interface CanaryOptions {
-  /** The address of the service. */
   url: string
   /** `asset` is one of the tokens of the settings. */
   place: NetworkConfig & { asset: Address }
-  /** The keys of two wallets. */
   keys: readonly [Hex, Hex]
   /** The smallest payments that the service takes. */
   minAmount: MinAmount

@@ -10,7 +10,6 @@ export type HookSecrets = ReturnType<typeof createHookSecrets>
 export function createHookSecrets(key: string | undefined) {
   const keyId = key === undefined ? '' : createHash('sha256').update(key).digest('hex').slice(0, 16)
   return {
-    /** Makes the seed of a new webhook. */
     create: () => ({ seed: randomBytes(32).toString('hex'), keyId }),
     /** Returns the secret; `undefined` if it was made with another key than the present one. */
     of(hook: Pick<Hook, 'seed' | 'keyId'>): Buffer | undefined {

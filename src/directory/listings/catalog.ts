@@ -297,7 +297,6 @@ interface CatalogParts {
   last: readonly Block[]
 }
 
-/** One merchant of the catalog. */
 export interface Piece extends Standing {
   id: string
   /** A comma and the merchant's JSON; `undefined` where it is not kept. */

@@ -10,7 +10,6 @@ export interface Problem {
 /** Members and elements of one value that a keyword has looked at; `undefined` when no `unevaluated…` asks for them. */
 export type Seen = Set<string | number> | undefined
 
-/** Checks a value by one keyword. */
 export type Rule = (value: unknown, at: string, seen: Seen) => Problem | undefined
 
 /** What rules need of the check that they are part of. */
@@ -243,7 +242,6 @@ const makeObjectRule: MakeRule = (keyword, schema, check) => {
   const argument = schema[keyword]
   const one = argument as Schema
   const byName = argument as Record<string, Schema>
-  /** Checks values that are objects. */
   const ofObject = (
     find: (value: Record<string, unknown>, at: string, seen: Seen) => Problem | undefined,
   ): Rule => {

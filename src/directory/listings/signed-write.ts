@@ -39,7 +39,6 @@ export interface CheckedWrite<Body> {
 
 interface WriteCheckOptions {
   listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
-  /** Origin of the directory. */
   audience: string
   chainId: number
   checkSignature: SignatureCheck

@@ -73,7 +73,6 @@ export const writeActions = {
 >
 
 interface SigningTermsOptions {
-  /** Origin of the directory. */
   audience: string
   /** CAIP-2. */
   network: string

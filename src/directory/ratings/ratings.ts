@@ -75,7 +75,6 @@ interface RatingsOptions {
   check: WriteCheck
   checkSignature: SignatureCheck
   quota: WriteQuota
-  /** Origin of the directory. */
   audience: string
   /** CAIP-2. */
   network: string
@@ -121,7 +120,6 @@ export function createRatings(options: RatingsOptions) {
       }))
   }
 
-  /** Finds the confirmed payment of a rating. */
   async function paymentOf({ message, method }: RatingRequest): Promise<FoundPayment> {
     const { payer, nonce, asset } = message
     const found = await options.findPayment(network, payer, nonce, { asset, method })

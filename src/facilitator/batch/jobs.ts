@@ -35,12 +35,10 @@ export interface DepositDetails {
   payTo: Address
   asset: Address
   amount: string
-  /** The nonce of the EIP-3009 authorization. */
   nonce: Hex
   validAfter: string
 }
 
-/** The details of a claim's job. */
 export interface ClaimDetails {
   /** The account that signed the claim, and is charged for gas spent without a settlement. */
   authorizer: Address
@@ -58,7 +56,6 @@ export interface SettleDetails {
   settledBefore: string
 }
 
-/** The details of a refund's job. */
 export interface RefundDetails {
   channelId: Hex
   payer: Address

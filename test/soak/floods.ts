@@ -1,3 +1,6 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createListingClient } from 'arcus-client/listing-client'
 import { encodeFunctionData } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import {
@@ -18,6 +21,8 @@ import { type Attacker, post, type SettleAnswer, type Target } from './attackers
 const CROWD = 120
 /** Settles that charge nothing, and requests that take long to check. */
 const MANY = 40
+/** The most webhooks of one listing. */
+const HOOKS = 5
 /** What was told is held against the chain after this: a transaction that was under way has landed by then. */
 const LANDED_MS = 2_000
 /** The account drains itself while its payments are under way. */
@@ -184,4 +189,64 @@ async function aSlowPayment(
   return { ...payment, paymentPayload: { ...payment.paymentPayload, ...more } }
 }
 
-export const floods: readonly Attacker[] = [crowd, singles, drainer, free, heavy]
+/** Webhooks whose receiver agrees to what is sent and then never answers, and payments of one unit that are sent there. */
+const slowReceivers: Attacker = {
+  name: 'webhooks whose receiver never answers',
+  async attack(target) {
+    const { to: _, ...payer } = await aPayer(target, BigInt(MANY))
+    const owner = anAccount()
+    try {
+      const directoryUrl = target.url()
+      const terms = (await (await fetch(`${directoryUrl}/api/signing`)).json()) as {
+        audience: string
+      }
+      const client = createListingClient({ directoryUrl, ...terms, signer: owner })
+      const id = `slow-${owner.address.slice(2, 10).toLowerCase()}`
+      const url = await neverAnswering()
+      // Nothing answers there, which a listing may begin with.
+      const endpoint = {
+        url: 'http://127.0.0.1:1/',
+        method: 'GET',
+        title: 'Slow',
+        price: '1',
+      } as const
+      await client.save(id, { name: 'Slow', payTo: owner.address, endpoints: [endpoint] })
+      for (let i = 0; i < HOOKS; i++) {
+        await client.setHook(id, {
+          id: null,
+          url: `${url}/${i}`,
+          types: ['payment.settled'],
+          since: null,
+        })
+      }
+    } catch {
+      // The service or the chain is in trouble at this moment, or the service limits what one address writes.
+    }
+    const payments = await Promise.all(
+      Array.from({ length: MANY }, () =>
+        aSignedPayment({ ...payer, to: owner.address, value: 1n }),
+      ),
+    )
+    return settleAtOnce(target, owner.address, payments)
+  },
+}
+
+let receiverUrl: Promise<string> | undefined
+
+/** Returns the address of a receiver that answers challenges and nothing else. */
+function neverAnswering(): Promise<string> {
+  receiverUrl ??= new Promise((resolve) => {
+    const server = createServer(async (request, response) => {
+      const parts: Buffer[] = []
+      for await (const part of request) parts.push(part)
+      const event = JSON.parse(Buffer.concat(parts).toString()) as { challenge?: string }
+      if (event.challenge !== undefined) response.end(event.challenge)
+    }).unref()
+    server.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    )
+  })
+  return receiverUrl
+}
+
+export const floods: readonly Attacker[] = [crowd, singles, drainer, free, heavy, slowReceivers]

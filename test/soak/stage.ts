@@ -14,6 +14,8 @@ export interface Stage extends AuditedWorld {
   close(): Promise<void>
 }
 
+/** Lets attackers set webhooks at receivers of their own on this machine. */
+const webhooks = { PROBE_ALLOW_PRIVATE_HOSTS: 'true', WEBHOOK_KEY: 'ab'.repeat(32) }
 /** Seconds by which the clocks of replicas are off, where libfaketime is installed. */
 const CLOCKS_OFF = [0, 7, -7]
 
@@ -23,7 +25,7 @@ export function startStage(replicas: number): Promise<Stage> {
 }
 
 async function startOne(): Promise<Stage> {
-  const world = await startWorld({ relayers: 2 })
+  const world = await startWorld({ relayers: 2, env: webhooks })
   const troubles = [chainTroubles(world), serviceTroubles(world)]
   return { ...world, url: () => world.service().url, troubles }
 }
@@ -47,7 +49,11 @@ async function startSeveral(replicas: number): Promise<Stage> {
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
         DONT_FAKE_MONOTONIC: '1',
       }
-      return { DATABASE_URL: url.href, ...(library !== undefined && off !== 0 && clock) }
+      return {
+        ...webhooks,
+        DATABASE_URL: url.href,
+        ...(library !== undefined && off !== 0 && clock),
+      }
     },
   })
   let asked = 0

@@ -64,7 +64,7 @@ export function createPermit2Job(
   const job = createExactJob(options)
   const { facilitator } = transfer
   const details: Permit2Details = {
-    ...(JSON.parse(job.details) as ExactDetails),
+    ...readExactDetails(job),
     value: transfer.value.toString(),
     permitted: transfer.permitted.toString(),
     ...(facilitator && { facilitator }),
@@ -81,7 +81,7 @@ export function createPermit2Job(
 }
 
 /** Reads the details of a job of this kind. */
-export function readPermit2Details(job: Pick<Job, 'key' | 'details'>): Permit2Details {
+export function readPermit2Details(job: Pick<Job, 'details'>): Permit2Details {
   return readExactDetails(job) as Permit2Details
 }
 

@@ -40,6 +40,22 @@ async function aPaymentFor(resource: string, from?: Address): Promise<SignedPaym
 
 const aResource = (url: string) => ({ resource: { url, description: '', mimeType: '' } })
 
+/** A deposit into a channel; that of a wallet has a signature which only its code accepts. */
+async function aDeposit(code?: string) {
+  const channel = aChannel()
+  const { address } = channel.payer
+  await mintUsdc(world.chainUrl, address, 1_000_000n)
+  const body = await channel.deposit()
+  if (code !== undefined) {
+    await call(world.chainUrl, 'anvil_setCode', [address, code])
+    const { authorization } = body.paymentPayload.payload.deposit as {
+      authorization: { erc3009Authorization: { signature: string } }
+    }
+    authorization.erc3009Authorization.signature = `0x${'ab'.repeat(64)}1b`
+  }
+  return { body, payer: address }
+}
+
 /** Every public answer about these payments, as bytes. */
 async function everything(payments: readonly { path: string; transaction: string; id: string }[]) {
   const asked = payments.flatMap(({ path, transaction, id }) => [
@@ -79,9 +95,7 @@ it('an old payment answers as it did, to the byte, when calldata and signed byte
   const undelivered = await aPaymentFor(url)
   const byWallet = await aPaymentFor(url, wallet)
   const upto = charging(await aPermit2Payment(), 4_000n)
-  const channel = aChannel()
-  await mintUsdc(world.chainUrl, channel.payer.address, 1_000_000n)
-  const deposit = await channel.deposit()
+  const deposits = await Promise.all([aDeposit(), aDeposit(yes)])
   const settled: { path: string; transaction: string; id: string }[] = []
   for (const payment of [plain, keyed, undelivered, byWallet, upto]) {
     const { body } = await settle(payment, payment === keyed ? 'merchant-order-0001' : undefined)
@@ -91,7 +105,12 @@ it('an old payment answers as it did, to the byte, when calldata and signed byte
     const path = `/payments/${network}/${payer}/${nonce}`
     settled.push({ path, transaction: body.transaction as string, id })
   }
-  const deposited = (await settle(deposit)).body
+  const deposited: string[] = []
+  for (const { body } of deposits) {
+    const answer = (await settle(body)).body
+    expect(answer.success).toBe(true)
+    deposited.push(answer.transaction)
+  }
   const forged = structuredClone(keyed)
   forged.paymentPayload.payload.signature = plain.paymentPayload.payload.signature
 
@@ -124,6 +143,7 @@ it('an old payment answers as it did, to the byte, when calldata and signed byte
 
   // The wallet takes its yes back: what it signed settled all the same.
   await call(world.chainUrl, 'anvil_setCode', [wallet, no])
+  await call(world.chainUrl, 'anvil_setCode', [deposits[1]?.payer, no])
   for (const [i, payment] of [plain, keyed, undefined, byWallet, upto].entries()) {
     if (payment === undefined) continue
     const { code } = payment === upto ? reasons.permit2InvalidNonce : reasons.nonceAlreadyUsed
@@ -145,8 +165,8 @@ it('an old payment answers as it did, to the byte, when calldata and signed byte
   expect(new Set(told.map(({ body }) => body.transaction))).toEqual(
     new Set([settled[2]?.transaction]),
   )
-  expect((await settle(deposit)).body).toMatchObject({
-    success: true,
-    transaction: deposited.transaction,
-  })
+  for (const [i, { body }] of deposits.entries()) {
+    const again = (await settle(body)).body
+    expect(again).toMatchObject({ success: true, transaction: deposited[i] })
+  }
 })

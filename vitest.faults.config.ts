@@ -3,7 +3,6 @@ import { compiledThreads } from './test/support/compiled-threads.js'
 
 /** Files with several processes at once, or with a process that starts over and over: they keep a processor busy. */
 const busy = [
-  'archive',
   'attestation',
   'clocks',
   'database',
@@ -15,6 +14,7 @@ const busy = [
   'pgbouncer',
   'replicas',
   'rolling-restart',
+  'shrinking',
 ].map((name) => `test/faults/${name}.test.ts`)
 
 /** What is true of USDC is true of any token: kills, lying nodes and third parties once more over EURC. */

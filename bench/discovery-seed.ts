@@ -16,17 +16,17 @@ database.close()
 function seed(corpus: Corpus): void {
   const insertMerchant = database.prepare(
     `INSERT INTO merchants (id, owner, name, description, network, asset, pay_to, revision, is_official,
-       created_at, updated_at)
-     VALUES (@id, @payTo, @name, @about, @network, @asset, @payTo, 1, @isOfficial, @createdAt, @createdAt)`,
+       is_partner, name_look, named_with, created_at, updated_at)
+     VALUES (@id, @payTo, @name, @about, @network, @asset, @payTo, 1, @isOfficial, 0, '', 0, @createdAt, @createdAt)`,
   )
   const insertEndpoint = database.prepare(
-    `INSERT INTO endpoints (merchant_id, position, url, method, title, description, pricing, price, asset, symbol, tags,
-       example, input_schema, output, extras, accepts, status, last_updated, created_at)
-     VALUES (@merchantId, @position, @url, @method, @title, @description, @pricing, @price, '${asset}', 'USDC', @tags,
-       @example, @inputSchema, '{"type":"json"}', '{}', @accepts, @status, @createdAt, @createdAt)`,
+    `INSERT INTO endpoints (merchant_id, position, url, method, tool_name, title, description, pricing, price, asset, symbol,
+       tags, example, input_schema, output, extras, is_hosted, accepts, status, failures, last_updated, created_at)
+     VALUES (@merchantId, @position, @url, @method, '', @title, @description, @pricing, @price, '${asset}', 'USDC',
+       @tags, @example, @inputSchema, '{"type":"json"}', '{}', 0, @accepts, @status, 0, @createdAt, @createdAt)`,
   )
   const insertUsage = database.prepare(
-    'INSERT INTO endpoint_usage (endpoint_id, version, figures, due_at) VALUES (?, ?, ?, NULL)',
+    `INSERT INTO endpoint_usage (endpoint_id, version, figures, trend) VALUES (?, ?, ?, '{"since":0,"calls":[]}')`,
   )
   const insertAll = database.transaction((from: number, to: number) => {
     for (let endpoint = from; endpoint < to; endpoint++) {

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { signPayments } from './payments.js'
 import { startSide } from './sides.js'
 
 /**
- * The size of a payment in the journal before and after it is archived, and settles/s while others are archived beside
+ * The size of a payment in the journal before and after it is made small, and settles/s while others are made small beside
  * settles/s without, alternating.
  */
 const PAYMENTS = 2_000
@@ -26,26 +26,21 @@ try {
   const whole = sizeOf(base)
 
   const small = copyOf(base, 'small')
-  await archiveAll(small)
-  const archive = join(folder, 'small', 'archive')
-  const files = readdirSync(archive).reduce(
-    (sum, name) => sum + statSync(join(archive, name)).size,
-    0,
-  )
+  await shrinkAll(small)
   const per = (bytes: number) => short(bytes / PAYMENTS)
-  line(`a payment: ${per(whole)} bytes, archived ${per(sizeOf(small))} and ${per(files)} in files`)
+  line(`a payment: ${per(whole)} bytes, small ${per(sizeOf(small))}`)
 
   multiply(base, OLD_PAYMENTS)
   const plain: number[] = []
-  const archiving: number[] = []
+  const shrinking: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     plain.push(await settle(copyOf(base, `plain-${round}`), PAYMENTS))
-    const path = copyOf(base, `archiving-${round}`)
-    archiving.push(await settle(path, PAYMENTS, { JOURNAL_RETENTION_DAYS: '30' }))
+    const path = copyOf(base, `shrinking-${round}`)
+    shrinking.push(await settle(path, PAYMENTS, { JOURNAL_RETENTION_DAYS: '30' }))
     const left = countWhole(path) - PAYMENTS
-    line(`archived meanwhile: ${OLD_PAYMENTS + PAYMENTS - left} of ${OLD_PAYMENTS + PAYMENTS}`)
+    line(`made small meanwhile: ${OLD_PAYMENTS + PAYMENTS - left} of ${OLD_PAYMENTS + PAYMENTS}`)
   }
-  compare('settles while archiving, and without', archiving, plain, '/s')
+  compare('settles while others become small, and without', shrinking, plain, '/s')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -58,7 +53,6 @@ async function settle(
 ): Promise<number> {
   const side = await startSide('arcus', { env: { DATABASE_URL: `sqlite:${path}`, ...env } })
   try {
-    // The first file takes a while; then reading and shortening alternate.
     const old = countWhole(path)
     while (env.JOURNAL_RETENTION_DAYS !== undefined && countWhole(path) === old) await delay(100)
     const { perSecond, failed } = await drive(
@@ -74,7 +68,7 @@ async function settle(
   }
 }
 
-async function archiveAll(path: string): Promise<void> {
+async function shrinkAll(path: string): Promise<void> {
   const env = { DATABASE_URL: `sqlite:${path}`, JOURNAL_RETENTION_DAYS: '30' }
   const side = await startSide('arcus', { env })
   while (countWhole(path) > 0) await delay(500)

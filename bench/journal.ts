@@ -51,7 +51,7 @@ function fill(file: string, size: number): void {
   )
   const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
   const calldata = hex(356)
-  const details = JSON.stringify({ from: hex(20), nonce: hex(32), signature: hex(65) })
+  const details = JSON.stringify({ from: hex(20), nonce: hex(32), signatureDigest: hex(20) })
   const asset = hex(20)
   const insertMany = database.transaction((count: number) => {
     for (let i = 0; i < count; i++) {

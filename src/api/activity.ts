@@ -166,7 +166,7 @@ export const activityStates = [
 const activityRow = z.object({
   amount,
   usd: z.string().nullable().describe('`null` for a payment in another money than dollars.'),
-  asset: address.nullable().describe('`null` in rows from before several tokens were settled.'),
+  asset: address,
   symbol: z.string().nullable(),
   currency,
   id: z.int(),

@@ -17,7 +17,7 @@ const settlement = z
     at: time,
     network,
     amount,
-    asset: address.nullable().describe('`null` where only dollars were settled then.'),
+    asset: address,
     symbol: z.string().nullable(),
     currency,
     transaction: hash,

@@ -244,7 +244,7 @@ export const receiptAnswer = z
       .string()
       .nullable()
       .describe(
-        'Host and path as the payer stated them, unsigned, without the query; `null` if it is not kept.',
+        'Host and path as the payer stated them, unsigned, without the query; `null` if it is not known.',
       ),
     price: z.string().describe('The amount in whole units of the token.'),
     symbol: z.string().describe('Of the token.'),

@@ -10,7 +10,6 @@ import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls, type OwnCalls } from '../directory/probe/own-calls.js'
 import { variables } from '../doctor/chain-checks.js'
 import { createAttestor } from '../facilitator/attestor.js'
-import { shortenDetails } from '../facilitator/exact-job.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
 import { describeAssets } from '../facilitator/routes.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
@@ -21,11 +20,11 @@ import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { openSigners } from '../relayer/signers.js'
-import { startArchivist } from '../store/archive.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import { markedName } from '../store/listing-warnings.js'
 import { isPublicPayee } from '../store/ownership.js'
+import { startShrinking } from '../store/shrinking.js'
 import type { Stores } from '../store/stores.js'
 import { openSdk } from '../tracing/sdk.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
@@ -253,7 +252,7 @@ function describeApp(
   }
 }
 
-/** Starts what runs apart from requests: figures, old keys, gas money, the archive. */
+/** Starts what runs apart from requests: figures, old keys and payments, gas money. */
 function startUpkeep(
   { networks, stores, leases, isKeeper, disk, directory, metrics, now }: Parts,
   config: Config,
@@ -273,12 +272,12 @@ function startUpkeep(
     const watched = { networks, events: stores.events, isKeeper, now, log }
     teardown.add('gas watch', startGasWatch(watched))
   }
-  if (config.archive === undefined) return
-  const mayRun = () => isKeeper() && !disk.isLow()
-  const shelves = stores.archive.shelves(shortenDetails)
-  const onFailure = () => metrics?.countArchiveFailure()
-  const archivist = startArchivist({ ...config.archive, shelves, mayRun, onFailure, now, log })
-  teardown.add('archive', archivist.stop)
+  const { journalRetentionDays: retentionDays } = config
+  if (retentionDays === undefined) return
+  const { shrinker } = stores
+  const onFailure = () => metrics?.countShrinkFailure()
+  const options = { shrinker, retentionDays, mayRun: isKeeper, onFailure, now, log }
+  teardown.add('shrinking', startShrinking(options).stop)
 }
 
 /** Names the network and the setting of nodes that do not answer, because their own error has no address in it. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { ConfigError } from '../config/env.js'
-import { ArchiveError, CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
+import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { CommandError, loadEnvFile, print, printError, UsageError } from './command-line.js'
 import { verbs } from './verbs.js'
 
@@ -49,7 +49,7 @@ Settings are read as the service reads them, from .env too.`
 /** Returns one sentence for a problem that the operator can fix, and the whole error for a bug. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const written = [UsageError, CommandError, ConfigError, CopyError, ArchiveError]
+  const written = [UsageError, CommandError, ConfigError, CopyError]
   if (written.some((type) => error instanceof type)) return error.message
   const code = 'code' in error ? String(error.code) : ''
   if (

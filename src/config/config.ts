@@ -1,11 +1,10 @@
-import { dirname, join } from 'node:path'
 import type { Address } from 'viem'
 import type { NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
-import type { DatabaseUrl, MinAmount, TrustProxy } from './setting-types.js'
+import type { MinAmount, TrustProxy } from './setting-types.js'
 import {
   DEFAULT_ASSET,
   IDENTITY_REGISTRY,
@@ -69,8 +68,8 @@ export interface Config {
   /** Origins whose pages may call `/mcp`, apart from our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
-  /** `undefined` where payments stay in the journal for good. */
-  readonly archive: ArchiveConfig | undefined
+  /** Days after which a decided payment keeps no calldata and no signed transaction; `undefined` where it keeps them. */
+  readonly journalRetentionDays: number | undefined
   /** New owners accepted from one block of addresses; 0 is no limit. */
   readonly newOwnersPerHour: number
   readonly logLevel: LogLevel
@@ -87,7 +86,7 @@ export interface Config {
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
-  const problems = [...groupProblems(env), ...hostedProblems(env), ...archiveProblems(env)]
+  const problems = [...groupProblems(env), ...hostedProblems(env)]
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
     throw new ConfigError([...faults, ...problems])
@@ -133,7 +132,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     reputationRegistry: REPUTATION_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
-    archive: archiveConfig(set),
+    journalRetentionDays: set.JOURNAL_RETENTION_DAYS,
     newOwnersPerHour: set.NEW_OWNERS_PER_HOUR,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
@@ -150,37 +149,6 @@ function tracingConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Settings): Con
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
   if (set.kind === 'sqlite') return Object.freeze(set)
   return concealing({ kind: set.kind, poolSize }, { url: set.url })
-}
-
-/** The files that keep old payments. */
-export interface ArchiveConfig {
-  /** Days after its outcome at which a payment moves there. */
-  readonly retentionDays: number
-  readonly folder: string
-}
-
-function archiveConfig(set: Settings): ArchiveConfig | undefined {
-  const retentionDays = set.JOURNAL_RETENTION_DAYS
-  const folder = set.ARCHIVE_FOLDER ?? archiveBeside(set.DATABASE_URL)
-  if (retentionDays === undefined || folder === undefined) return undefined
-  return Object.freeze({ retentionDays, folder })
-}
-
-/** Returns the folder of the archive where none is set: next to the SQLite file, if there is one. */
-export function archiveBeside(database: DatabaseUrl): string | undefined {
-  if (database.kind !== 'sqlite' || database.path === ':memory:') return undefined
-  return join(dirname(database.path), 'archive')
-}
-
-/** Finds a retention whose archive has no place. */
-function archiveProblems({ JOURNAL_RETENTION_DAYS, ARCHIVE_FOLDER, DATABASE_URL }: Env): string[] {
-  if (JOURNAL_RETENTION_DAYS === undefined || ARCHIVE_FOLDER !== undefined) return []
-  const hasPlace = DATABASE_URL === undefined || /^sqlite:(?!:memory:$)/.test(DATABASE_URL)
-  if (hasPlace) return []
-  return [
-    'JOURNAL_RETENTION_DAYS is set but ARCHIVE_FOLDER is not: name a folder that all replicas share; ' +
-      'only a SQLite file has one next to it.',
-  ]
 }
 
 function networkConfig(

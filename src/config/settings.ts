@@ -59,7 +59,6 @@ export const settings = z.object({
   MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   JOURNAL_RETENTION_DAYS: integer(1, 3_650).optional(),
-  ARCHIVE_FOLDER: z.string().optional(),
   NEW_OWNERS_PER_HOUR: integer(0, 1_000_000).default(30),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),

@@ -21,7 +21,7 @@ import {
   variables,
 } from './chain-checks.js'
 import { type Finding, fail, ok, warn } from './finding.js'
-import { checkArchive, checkDatabase, checkSettings } from './settings-checks.js'
+import { checkDatabase, checkSettings } from './settings-checks.js'
 
 interface Installation {
   config: Config
@@ -44,7 +44,6 @@ export async function examine(installation: Installation): Promise<Finding[]> {
     return [
       ...checkSettings(config, secrets, env),
       ...checkDatabase(database, config.database),
-      ...checkArchive(config),
       ...chains.flat(),
       ...(await checkPublicAddress(config)),
     ]

@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import type { DatabaseInspection, ServerFacts } from '../store/stores.js'
@@ -266,37 +265,6 @@ function checkRoom({ freeBytes, sizeBytes = 0, server }: DatabaseInspection): Fi
   if (freeBytes < EMPTY_BYTES) return [fail(name, detail, fix)]
   if (freeBytes < LOW_BYTES) return [warn(name, detail, fix)]
   return [ok(name, detail)]
-}
-
-/** Checks whether old payments can be archived: the folder, or the one in which it would be made, and its room. */
-export function checkArchive({
-  archive,
-  database,
-}: Pick<Config, 'archive' | 'database'>): Finding[] {
-  if (archive === undefined) return []
-  const name = 'archive'
-  try {
-    const folder = nearestFolder(resolve(archive.folder))
-    accessSync(folder, constants.W_OK | constants.X_OK)
-    const { bavail, bsize } = statfsSync(folder)
-    const free = bavail * bsize
-    const detail = `its folder can be written, ${describeBytes(free)} free`
-    if (free < LOW_BYTES) return [warn(name, detail, 'Make room on the disk of ARCHIVE_FOLDER.')]
-    const shared = database.kind === 'postgres' ? '; all replicas need this very folder' : ''
-    return [ok(name, `${detail}${shared}`)]
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    const fix =
-      'Let the user of the service write to ARCHIVE_FOLDER. Until then old payments stay in the journal.'
-    return [warn(name, `its folder cannot be written (${code})`, fix)]
-  }
-}
-
-/** Returns the folder, or the nearest above it that exists. Throws `ENOTDIR` where a file stands in the way. */
-function nearestFolder(folder: string): string {
-  if (!existsSync(folder)) return nearestFolder(dirname(folder))
-  if (statSync(folder).isDirectory()) return folder
-  throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
 }
 
 export function describeBytes(bytes: number): string {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
 import {
@@ -25,10 +26,7 @@ export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
   return kind === EXACT || kind === PERMIT2
 }
 
-/**
- * The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. An archived payment has
- * no `signature` and does not name its resource.
- */
+/** The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. */
 export interface ExactDetails extends PaidResource {
   asset: Address
   payer: Address
@@ -37,10 +35,16 @@ export interface ExactDetails extends PaidResource {
   nonce: Hex
   validAfter: string
   validBefore: string
-  signature: Hex
+  /** The digest of the signature, which itself stands in the calldata alone. */
+  signatureDigest: string
   isAlone: boolean
-  /** The time of the claim, Unix milliseconds; missing in rows of older versions. */
-  claimedAt?: number
+  /** The time of the claim, Unix milliseconds. */
+  claimedAt: number
+}
+
+/** Returns what a row remembers of a signature: enough to recognise a repeat, also once the row has no calldata any more. */
+export function digestOfSignature(signature: Hex): string {
+  return hash('sha256', signature, 'base64url')
 }
 
 /** Returns the key of a job: the token accepts each payer's nonce once. */
@@ -69,7 +73,7 @@ export function createExactJob(options: {
     nonce,
     validAfter: validAfter.toString(),
     validBefore: validBefore.toString(),
-    signature,
+    signatureDigest: digestOfSignature(signature),
     isAlone,
     claimedAt,
     ...keptResourceOf(payment),
@@ -88,23 +92,12 @@ export function createExactJob(options: {
   }
 }
 
-export function readExactDetails({ key, details }: Pick<Job, 'key' | 'details'>): ExactDetails {
-  const read = JSON.parse(details) as ExactDetails
-  if (read.nonce !== undefined) return read
-  // The key of a payment by Permit2 has no asset: its details keep it.
-  const [nonce, payer, asset = read.asset] = key.split('/').reverse() as [Hex, Address, Address?]
-  return { ...read, asset, payer, nonce }
-}
-
-/** Returns the details that an archived payment keeps: without what its key says, and what only sending it needed. */
-export function shortenDetails(kind: string, details: string): string {
-  if (!isPayment({ kind })) return details
-  const { asset, payer, nonce, signature, resourceUrl, toolName, ...rest } = JSON.parse(details)
-  return JSON.stringify(kind === EXACT ? rest : { asset, ...rest })
+export function readExactDetails({ details }: Pick<Job, 'details'>): ExactDetails {
+  return JSON.parse(details) as ExactDetails
 }
 
 /** Returns the transfer of a job, as an attestation states it. */
-export function transferOf(job: Pick<Job, 'key' | 'details'>): SettledTransfer {
+export function transferOf(job: Pick<Job, 'details'>): SettledTransfer {
   const { payer, payTo, asset, value } = readExactDetails(job)
   return { payer, payTo, asset, amount: value }
 }
@@ -125,11 +118,6 @@ export function createOwnTransactions(
     const rows = await journal.findByTransaction(transaction)
     return rows.some(({ id }) => id === job.id)
   }
-}
-
-/** Returns the time when a job was claimed, Unix milliseconds. */
-export function claimedAtOf(job: Job): number {
-  return readExactDetails(job).claimedAt ?? job.createdAt
 }
 
 /** The parts of a network with which the jobs of a method of payment are examined and attested. */
@@ -278,7 +266,7 @@ export async function isSinceClaim(
   isOurs: IsOurs,
 ): Promise<boolean> {
   if (receipt.blockNumber <= job.seenBlock) return false
-  if (minedAt >= Math.floor(claimedAtOf(job) / 1000)) return true
+  if (minedAt >= Math.floor(readExactDetails(job).claimedAt / 1000)) return true
   return isOurs(job, receipt.transactionHash)
 }
 

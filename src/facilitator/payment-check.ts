@@ -14,6 +14,7 @@ import { findTerms, findToken, isRejection, reject, type Terms } from './checks.
 import {
   blockBefore,
   createOwnTransactions,
+  digestOfSignature,
   type IsOurs,
   isSinceClaim,
   readExactDetails,
@@ -121,7 +122,8 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     const row = await findRow(payment)
     const active = row?.state === 'failed' ? undefined : row
     const isSame = active?.digest === digest
-    if (isSame && isStoredSignature(active, payment.signature)) {
+    // Bytes that passed once need no second check.
+    if (isSame && isSignatureOf(active, payment.signature)) {
       return byRow(active, digest, payment, isSettle)
     }
     // An expired authorization may have been used in time, but none can be used too early.
@@ -289,8 +291,8 @@ function isClockReason({ reason }: Rejection): boolean {
 }
 
 /** Returns whether a row has this signature: bytes that passed once need no second check. */
-function isStoredSignature(job: Job, signature: Hex): boolean {
-  return (JSON.parse(job.details) as { signature: Hex }).signature === signature
+function isSignatureOf(job: Job, signature: Hex): boolean {
+  return readExactDetails(job).signatureDigest === digestOfSignature(signature)
 }
 
 /** The blocks that are searched for the use of an authorization never claimed here, so that the answer can name the hash. */

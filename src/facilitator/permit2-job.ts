@@ -63,7 +63,7 @@ export function createPermit2Job(
   const job = createExactJob(options)
   const { facilitator } = transfer
   const details: Permit2Details = {
-    ...(JSON.parse(job.details) as ExactDetails),
+    ...readExactDetails(job),
     value: transfer.value.toString(),
     permitted: transfer.permitted.toString(),
     ...(facilitator && { facilitator }),
@@ -79,7 +79,7 @@ export function createPermit2Job(
   }
 }
 
-export function readPermit2Details(job: Pick<Job, 'key' | 'details'>): Permit2Details {
+export function readPermit2Details(job: Pick<Job, 'details'>): Permit2Details {
   return readExactDetails(job) as Permit2Details
 }
 

@@ -10,7 +10,7 @@ export interface PaymentRecord {
   status: PaymentStatus
   /** `undefined` if none was signed at its confirmation. */
   attestation: Attestation | undefined
-  /** As the payload stated it, without its query; `undefined` for an archived payment. */
+  /** As the payload stated it, without its query; `undefined` where it named none. */
   resourceUrl: string | undefined
   /** The tool that the payload named, likewise. */
   toolName: string | undefined
@@ -76,7 +76,7 @@ export function renderReceipt(receipt: ReceiptAnswer): string {
   const rows: [string, string][] = [
     ['Paid to', `${named}${code(receipt.payTo)}`],
     ['Paid by', code(receipt.payer)],
-    ['For', resource === null ? 'not kept' : `${code(resource)}<br>as the payer stated it`],
+    ['For', resource === null ? 'not known' : `${code(resource)}<br>as the payer stated it`],
     ['Confirmed', `${time(receipt.confirmedAt)}${block}`],
     ['Accepted', time(receipt.acceptedAt)],
     ['Network', code(receipt.network)],

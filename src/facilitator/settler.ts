@@ -14,7 +14,7 @@ import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
-import { claimedAtOf, readExactDetails, transferOf } from './exact-job.js'
+import { readExactDetails, transferOf } from './exact-job.js'
 import { createPayerTurns } from './payer-turns.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import { type Intent, methodOf } from './payment-method.js'
@@ -378,7 +378,7 @@ function createJobObtainer(options: SettlerOptions) {
         : reopen(intent, intent.failedJob, request)
     }
     const { receipt, failedJob } = result
-    const found = newJob(intent, claimedAtOf(failedJob))
+    const found = newJob(intent, readExactDetails(failedJob).claimedAt)
     const { network } = found
     const { deliveredKey } = failedJob
     const attestation = attestor?.attest({ network, deliveredKey }, transferOf(found), receipt)

@@ -11,8 +11,8 @@ import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   observeRpc(network: string): RpcObserver
   countSpans(outcome: 'exported' | 'dropped', spans: number): void
-  /** Counts an attempt to write the archive that failed. */
-  countArchiveFailure(): void
+  /** Counts an attempt to make old payments small that failed. */
+  countShrinkFailure(): void
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
@@ -76,9 +76,9 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['outcome'],
     registers: [registry],
   })
-  const archiveFailures = new Counter({
-    name: 'arcus_archive_failures_total',
-    help: 'Attempts to write the archive that failed; the rows stay in the journal. One a minute until one succeeds.',
+  const shrinkFailures = new Counter({
+    name: 'arcus_journal_shrink_failures_total',
+    help: 'Attempts to make old payments small that failed; they stay as they are. One a minute until one succeeds.',
     registers: [registry],
   })
 
@@ -106,7 +106,7 @@ export function createMetrics(now: () => number): Metrics {
     ...answers,
     observeRpc: createRpcMetrics(registry),
     countSpans: (outcome, count) => spans.inc({ outcome }, count),
-    countArchiveFailure: () => archiveFailures.inc(),
+    countShrinkFailure: () => shrinkFailures.inc(),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {

@@ -36,7 +36,7 @@ export interface IntakeOptions
 
 /** Milliseconds between two reads of offered jobs, or of outcomes of others: little against a block of half a second. */
 const POLL_MS = 50
-/** A sole process has nobody that offers jobs, except for what a migration brought along. */
+/** A process that is alone is offered only what `arcus migrate` brought along. */
 const ALONE_POLL_MS = 1_000
 /** A job that has waited this long without a lane is offered. */
 const OFFER_AFTER_MS = 1_000

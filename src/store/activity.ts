@@ -19,8 +19,8 @@ export interface NewActivity {
   toolName: string | null
   payTo: Address
   payer: Address
-  /** The token in lower case; `null` in rows of older versions, whose token was the only one. */
-  asset: Address | null
+  /** The token in lower case. */
+  asset: Address
   /** Atomic units. */
   amount: bigint
   state: ActivityState

@@ -12,8 +12,3 @@ export class MigrationError extends Error {
 export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
-
-/** A file of the archive that is not what was written, or not one of ours, in one sentence. */
-export class ArchiveError extends Error {
-  override readonly name = 'ArchiveError'
-}

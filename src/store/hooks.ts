@@ -140,8 +140,8 @@ export function createHookStore(sql: Sql) {
         return
       }
       await sql.run(
-        `INSERT INTO hooks (id, merchant_id, url, types, seed, key_id, created_at, confirmed_at, cursor)
-         VALUES ($1, '', $2, '["gas.low"]', '', '', $3, $3, ${newest})
+        `INSERT INTO hooks (id, merchant_id, owner, host, url, types, seed, key_id, created_at, confirmed_at, cursor)
+         VALUES ($1, '', '', '', $2, '["gas.low"]', '', '', $3, $3, ${newest})
          ON CONFLICT (id) DO UPDATE SET url = excluded.url, parked = NULL, failures = 0,
            failing_since = NULL, next_at = $3`,
         [OPERATOR_HOOK, url, now],

@@ -22,7 +22,7 @@ export interface ProbeRecord {
   seen: Record<string, string | number | null>
   /** Unix seconds. */
   checkedAt: number
-  /** The time until the answer, milliseconds; absent in older results. */
+  /** The time until the answer, milliseconds; absent where nothing was called. */
   ms?: number
 }
 

@@ -8,7 +8,7 @@ const folderOf = (engine: Engine) => new URL(`../../migrations/${engine}/`, impo
 /** Returns the migrations of an engine in order. The number of those that a database has is the version of its schema. */
 function filesOf(engine: Engine): string[] {
   return readdirSync(folderOf(engine))
-    .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
+    .filter((file) => /^\d{4}[a-z-]*\.sql$/.test(file))
     .sort()
 }
 

@@ -42,14 +42,15 @@ const toRow = ({ job, outcome, minedAt }: RebuiltJob, now: number) => ({
  * Marks a row as confirmed. If it is about the same authorization, it keeps its details, which may say more than the chain
  * does.
  */
-const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL, archived_at = NULL,
+const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL,
     details = CASE WHEN digest = $1 THEN details ELSE $2 END, digest = $1, calldata = $3, expires_at = $4,
     "transaction" = $5, block_number = $6, gas_cost = $7, transfer_log = $8, updated_at = $9,
     delivered_key = CASE WHEN delivered_at IS NULL THEN $10 ELSE delivered_key END,
     delivered_at = COALESCE(delivered_at, $11)
   WHERE id = $12 AND round = $13 AND state = 'failed' AND NOT EXISTS (
     SELECT 1 FROM jobs AS other
-    WHERE other."transaction" = $5 AND other.transfer_log = $8 AND other.network = jobs.network)`
+    WHERE other."transaction" = $5 AND other.state = 'confirmed' AND other.transfer_log = $8
+      AND other.network = jobs.network)`
 
 /**
  * Puts back what the chain shows and the journal lost. Every job counts as answered with success, because it may have been

@@ -62,7 +62,7 @@ export function createUsageStore(sql: Sql) {
     },
     /** Places that the next rows of activity name; `undefined` after the last one. */
     async paidAfter(row: number): Promise<{ last: number; paid: PaidPlace[] } | undefined> {
-      // After an upgrade every row that is kept is looked through.
+      // The first refresh looks through every row that is kept.
       await pause()
       const end = await sql.get<{ last: number | null }>(
         `SELECT max(id) AS last FROM (SELECT id FROM activity WHERE id > $1 ORDER BY id LIMIT ${ROWS_AT_ONCE}) AS page`,

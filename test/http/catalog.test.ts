@@ -128,7 +128,8 @@ describe('GET /api/merchants', () => {
       const usage = { calls: windows, payers: windows, topPayerShare, ...times }
       listings.database
         .prepare(
-          'INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures) VALUES (?, ?, ?)',
+          `INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures, trend)
+           VALUES (?, ?, ?, '{"since":0,"calls":[]}')`,
         )
         .run(id, ++version, JSON.stringify(usage))
       return usage

@@ -249,15 +249,15 @@ describe('a rating', () => {
       'payment_elsewhere',
     ])
     expect(await refusal(pay({ payTo: stranger.address }))).toEqual([403, 'payment_elsewhere'])
-    const archived = pay()
-    const { status } = payments.get(archived) as { status: PaymentStatus }
-    payments.set(archived, {
+    const nameless = pay()
+    const { status } = payments.get(nameless) as { status: PaymentStatus }
+    payments.set(nameless, {
       status,
       resourceUrl: undefined,
       toolName: undefined,
       scheme: 'exact',
     })
-    expect(await refusal(archived)).toEqual([409, 'payment_unclear'])
+    expect(await refusal(nameless)).toEqual([409, 'payment_unclear'])
     // The query belongs to the buyer.
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
   })

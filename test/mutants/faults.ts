@@ -573,7 +573,7 @@ const exactKind = faultsOf(
     ],
     [
       'a transfer of a second before the claim confirms nothing',
-      'if (minedAt >= Math.floor(claimedAtOf(job) / 1000)) return true',
+      'if (minedAt >= Math.floor(readExactDetails(job).claimedAt / 1000)) return true',
       'if (minedAt > 0) return true',
     ],
     [
@@ -1044,37 +1044,30 @@ const watchedSigners = faultsOf(
   ],
 )
 
-const archive = faultsOf(
+const shrinking = faultsOf(
   true,
   ['test/unit/store/sqlite.test.ts'],
   [
     [
-      'a success that nobody was told is not archived',
-      "state === 'confirmed' && row.delivered_at !== null",
-      "state === 'confirmed'",
+      'an open payment keeps its calldata',
+      "isOver: `state IN ('confirmed', 'failed') AND",
+      'isOver: `round >= 0 AND',
     ],
     [
-      'a payment that may land is not archived',
-      'isOver && updatedAt < before && !mayLand',
-      'isOver && updatedAt < before',
+      'a payment that may land keeps its calldata',
+      'WHERE a.is_open = 1)`,',
+      'WHERE a.is_open = 2)`,',
     ],
     [
-      'a row that changed after it was archived stays whole',
-      'WHERE id = $3 AND round = $4 AND state = $5 AND updated_at = $6',
-      'WHERE id = $3 AND $4 >= 0 AND $5 IS NOT NULL AND $6 > 0',
+      'a payment that was decided lately keeps its calldata',
+      'AND updated_at < $2 AND id NOT IN',
+      'AND $2 > 0 AND id NOT IN',
     ],
     [
-      'a transaction is archived after its payments',
-      'isOpen === 0 && unarchived === 0',
-      'isOpen === 0',
+      'a transaction that may land keeps its bytes',
+      "isOver: 'is_open = 0 AND created_at < $2'",
+      "isOver: 'created_at < $2'",
     ],
-    [
-      'a transaction that was replaced still leads to its payments',
-      `AND state = 'confirmed' AND "transaction" = $1 AND transfer_log IS NOT NULL)`,
-      ')',
-    ],
-    ['a file is read whole', 'if (end === undefined) throw', 'if (rows < 0) throw'],
-    ['a file has the digest at its end', 'end.sha256 !== sha256', 'end.sha256 === undefined'],
   ],
 )
 
@@ -1263,7 +1256,7 @@ const buyer = faultsOf(
 export const faults: readonly Fault[] = [
   ...signers,
   ...watchedSigners,
-  ...archive,
+  ...shrinking,
   ...attribution,
   ...permit2Logs,
   ...permit2Payments,

@@ -106,7 +106,7 @@ export const listingLimits = {
   url: { maxChars: 2_048 },
   title: { minChars: 1, maxChars: 100 },
   endpointDescription: { maxChars: 1_000 },
-  /** The limits of the bazaar for services. Older listings may have more. */
+  /** The limits of the bazaar for services. */
   tags: { max: 5, minChars: 1, maxChars: 32, pattern: '^[ -~]+$' },
   /** Fifteen digits are a billion dollars, and as many as a JSON number holds exactly. */
   price: { min: '1', max: '999999999999999' },

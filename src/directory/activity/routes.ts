@@ -22,13 +22,7 @@ import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import { periodOf } from './period.js'
-import {
-  type NamedToken,
-  type PublicTotalsReader,
-  paidToken,
-  readActivity,
-  readBreakdown,
-} from './summary.js'
+import { type NamedToken, type PublicTotalsReader, readActivity, readBreakdown } from './summary.js'
 
 const tag = 'Activity'
 
@@ -219,7 +213,7 @@ interface Rendering {
 }
 
 function toRow(row: Activity, { tokens, checksum }: Rendering): ActivityRow {
-  const token = paidToken(tokens, row.asset)
+  const token = tokens.find(({ address }) => address === row.asset)
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),
@@ -232,7 +226,7 @@ function toRow(row: Activity, { tokens, checksum }: Rendering): ActivityRow {
     payTo: checksum(row.payTo),
     amount: row.amount.toString(),
     usd: token?.currency === 'USD' ? formatAtomic(row.amount) : null,
-    asset: row.asset && checksum(row.asset),
+    asset: checksum(row.asset),
     symbol: token?.symbol ?? null,
     currency: token?.currency ?? null,
     reason: row.reason,

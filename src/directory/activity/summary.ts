@@ -209,16 +209,6 @@ export function percentiles(steps: readonly LatencyStep[]) {
 /** A token as answers about payments name it. */
 export type NamedToken = Pick<Stablecoin, 'address' | 'symbol' | 'currency'>
 
-/** Returns the token of a payment; older rows name none, and are in the only one there was, which was dollars. */
-export function paidToken(
-  tokens: readonly NamedToken[],
-  asset: Address | null,
-): NamedToken | undefined {
-  return tokens.find(({ address, currency }) =>
-    asset === null ? currency === 'USD' : address === asset,
-  )
-}
-
 export function count(sums: readonly ActivitySum[]): number {
   return sums.reduce((sum, it) => sum + it.count, 0)
 }

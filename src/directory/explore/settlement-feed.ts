@@ -5,7 +5,7 @@ import { markedName } from '../../store/listing-warnings.js'
 import type { ListingReader } from '../../store/listings.js'
 import { isPublicPayee } from '../../store/ownership.js'
 import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
-import { type NamedToken, paidToken } from '../activity/summary.js'
+import type { NamedToken } from '../activity/summary.js'
 
 interface SettlementFeedOptions {
   store: SettlementReader
@@ -69,13 +69,13 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
       found.filter(isPublicPayee).map((it) => [it.id, { id: it.id, name: markedName(it) }]),
     )
     return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
-      const token = paidToken(tokens, asset)
+      const token = tokens.find(({ address }) => address === asset)
       return {
         id,
         at: new Date(at).toISOString(),
         network,
         amount: amount.toString(),
-        asset: asset && checksum(asset),
+        asset: checksum(asset),
         symbol: token?.symbol ?? null,
         currency: token?.currency ?? null,
         transaction,

@@ -89,7 +89,7 @@ export const ratingCodes = codesByStatus({
   409: {
     payment_not_confirmed: 'The payment is on its way, or failed.',
     payment_unclear:
-      'It is not known what the payment was for: several have this nonce, or it names no resource, or it is archived.',
+      'It is not known what the payment was for: several have this nonce, or it names no resource.',
     already_rated: 'The payment is rated already.',
     already_answered: 'The owner answered the rating before, which is done once.',
     feedback_unavailable:

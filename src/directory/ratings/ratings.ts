@@ -46,7 +46,7 @@ const ratingRequest = ratingBody.extend({
 interface FoundPayment {
   status: PaymentStatus
   scheme: 'exact' | 'upto'
-  /** `undefined` for an archived payment, and where the payload named none. */
+  /** `undefined` where the payload named none. */
   resourceUrl: string | undefined
   toolName: string | undefined
 }
@@ -158,8 +158,7 @@ export function createRatings(options: RatingsOptions) {
     }
     const paid = readResource(resourceUrl)
     if (paid === undefined) {
-      const text =
-        'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
+      const text = 'The payment does not say what it was for: its payload named no resource.'
       throw new WriteFault('payment_unclear', text)
     }
     // The row has no query. The payer signs which of the listed URLs of this path it was, as they wrote it when they paid.

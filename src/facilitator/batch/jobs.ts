@@ -44,8 +44,8 @@ export interface ClaimDetails {
   authorizer: Address
   payTo: Address
   claims: { channelId: Hex; totalClaimed: string }[]
-  /** The accounts whose code, if they have any, checks signatures of the claim; rows of earlier versions lack this. */
-  runners?: readonly Address[]
+  /** The accounts whose code, if they have any, checks signatures of the claim. */
+  runners: readonly Address[]
 }
 
 /** The details of a payout's job. */
@@ -66,8 +66,8 @@ export interface RefundDetails {
   amount: string
   rows: number
   /** The same as for a claim. */
-  runners?: readonly Address[]
-  /** The amount it moves together with its claims, 6-decimal units; rows of earlier versions lack this. */
+  runners: readonly Address[]
+  /** The amount it moves together with its claims, 6-decimal units; the plan adds it. */
   gain?: string
 }
 

@@ -72,7 +72,7 @@ export function createBatchKinds(
     [batchKinds.claim]: {
       profile(job) {
         const { authorizer, payTo, claims, runners } = detailsOf<ClaimDetails>(job)
-        return { ...alone(authorizer, payTo, rowsGas(claims.length)), ...(runners && { runners }) }
+        return { ...alone(authorizer, payTo, rowsGas(claims.length)), runners }
       },
       validAfter: () => 0,
       // Another claim may have been mined first, so that this one changed nothing.
@@ -102,7 +102,7 @@ export function createBatchKinds(
       profile(job) {
         const { authorizer, payTo, rows, runners, gain } = detailsOf<RefundDetails>(job)
         const value = gain === undefined ? undefined : BigInt(gain)
-        return { ...alone(authorizer, payTo, rowsGas(rows)), ...(runners && { runners }), value }
+        return { ...alone(authorizer, payTo, rowsGas(rows)), runners, value }
       },
       validAfter: () => 0,
       findSettled: succeeded,

@@ -80,7 +80,7 @@ async function planRefund(
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
   const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
   const details = job.details as RefundDetails
-  const { channelId, runners = [] } = details
+  const { channelId, runners } = details
   const totals = claims.map(({ voucher, totalClaimed }) => {
     return { channelId: hashChannel(voucher.channel, chainId), totalClaimed }
   })
@@ -113,7 +113,7 @@ async function planClaim(
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
   const job = identifyClaim(payload.claims, terms.chainId, signature)
-  const { claims, authorizer, runners = [] } = job.details as ClaimDetails
+  const { claims, authorizer, runners } = job.details as ClaimDetails
   const gain = gainOf(await readGains(rpc, claims))
   const plan = { state: 'toDo', job, gasPayer: authorizer, runners } as const
   if (gain === 0n) return { ...plan, isDone: true }

@@ -14,6 +14,7 @@ import { type Rejection, reasons } from '../../x402/reasons.js'
 import { type SettleResult, settleRejection } from '../answers.js'
 import { findToken, isRejection, reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
+import { digestOfSignature } from '../exact-job.js'
 import type { ServedNetwork } from '../payment-check.js'
 import { withSettlementStatus } from '../settlement-status.js'
 import { createOutcomeWait, type Settle } from '../settler.js'
@@ -150,7 +151,7 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
 
   /** Turns a call of the scheme into a job: claims or reopens its row, hands it to the relayer, waits for the outcome. */
   async function sendJob(
-    { action, key, digest, expiresAt, details }: BatchJob,
+    { action, key, digest, expiresAt, details, proof }: BatchJob,
     { to, calldata }: { to: Address; calldata: Hex },
     request: BatchRequest,
     chain: ServedNetwork,
@@ -159,9 +160,14 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     const kind = batchKinds[action]
     const seenBlock = chain.headBlock()
     const { network } = request
-    const kept = JSON.stringify({ ...details, ...keptResourceOf(request) })
+    const kept = {
+      ...details,
+      ...(proof && { signatureDigest: digestOfSignature(proof.signature) }),
+      ...keptResourceOf(request),
+    }
     const content = { kind, network, key, digest, to, calldata, seenBlock, expiresAt }
-    const obtained = await obtainRow({ id: randomUUID(), ...content, details: kept }, failed)
+    const job = { id: randomUUID(), ...content, details: JSON.stringify(kept) }
+    const obtained = await obtainRow(job, failed)
     if (obtained.isOurs) options.relayers.get(network)?.submit(obtained.job)
     return waitForOutcome(obtained.job, deadline, obtained.isOurs)
   }

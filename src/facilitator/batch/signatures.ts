@@ -11,8 +11,9 @@ import type { BatchPayload, ChannelConfig, ClaimRow, Voucher } from '../../x402/
 import type { Rejection } from '../../x402/reasons.js'
 import { canonicalSignature } from '../../x402/signature-forms.js'
 import { reject } from '../checks.js'
+import { digestOfSignature } from '../exact-job.js'
 import type { BatchJob } from './jobs.js'
-import { nameRevert, rowsGas } from './kinds.js'
+import { detailsOf, nameRevert, rowsGas } from './kinds.js'
 
 /**
  * Brings the signatures of accounts without code into the one form that token and settlement contract accept: another form
@@ -116,9 +117,6 @@ const abi = parseAbi([
   'function multicall(bytes[] calls) returns (bytes[])',
 ])
 
-/** A shorter signature could occur in any calldata. */
-const MIN_SIGNATURE_CHARS = 2 + 2 * 64
-
 /**
  * Returns whether a row answers a request: the same job, with the signature that was sent or another one of the same
  * account. The other facts of a row are public once it is on chain, so the signature must prove the caller.
@@ -127,8 +125,8 @@ export async function isSameRequest(row: Job, { digest, proof }: BatchJob): Prom
   if (row.digest !== digest) return false
   if (proof === undefined) return true
   const { hash, signature, signer } = proof
-  const isLong = signature.length >= MIN_SIGNATURE_CHARS
-  if (isLong && row.calldata.includes(signature.slice(2))) return true
+  const { signatureDigest } = detailsOf<{ signatureDigest?: string }>(row)
+  if (signatureDigest === digestOfSignature(signature)) return true
   try {
     return (await recoverAddress({ hash, signature })).toLowerCase() === signer
   } catch {

@@ -114,10 +114,8 @@ function markAsDelivered(database: Sqlite.Database): void {
     .run(Date.now(), RESTORED_KEY)
 }
 
-/** Notes the restore in the audit trail. A backup of an older version has none, and stays as that version knows it. */
+/** Notes the restore in the audit trail. */
 function noteRestore(database: Sqlite.Database, backup: string, actor: string): void {
-  const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'audit'").get()
-  if (table === undefined) return
   database
     .prepare(
       "INSERT INTO audit (at, actor, action, subject, details) VALUES (?, ?, 'restore', ?, '')",
@@ -176,7 +174,7 @@ function inspect(
     change(database)
     const count = (table: string) =>
       database?.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number
-    return { payments: count('jobs'), merchants: version >= 3 ? count('merchants') : 0 }
+    return { payments: count('jobs'), merchants: count('merchants') }
   } catch (error) {
     if (error instanceof CopyError) throw error
     const reason = error instanceof Error ? error.message : String(error)

@@ -115,7 +115,11 @@ export async function markRestored(url: string, actor: string): Promise<number> 
          SELECT max(hash) FROM attempt_jobs WHERE job_id = jobs.id)
        WHERE state = 'queued' AND id IN (SELECT job_id FROM attempt_jobs)`,
     )
-    await noteRestore(database, actor)
+    await database.run(
+      `INSERT INTO audit (at, actor, action, subject, details)
+       VALUES (${clockMs}, $1, 'restore', 'this database', '')`,
+      [actor],
+    )
     return await database.run(
       `UPDATE jobs SET delivered_at = ${clockMs}, delivered_key = $1 WHERE delivered_at IS NULL`,
       [RESTORED_KEY],
@@ -123,17 +127,4 @@ export async function markRestored(url: string, actor: string): Promise<number> 
   } finally {
     await database.close()
   }
-}
-
-/** Notes the restore in the audit trail. A backup of an older version has none, and stays as that version knows it. */
-async function noteRestore(database: Database, actor: string): Promise<void> {
-  const [table] = await database.rows<{ name: string | null }>(
-    `SELECT to_regclass('audit') AS name`,
-  )
-  if (table?.name == null) return
-  await database.run(
-    `INSERT INTO audit (at, actor, action, subject, details)
-     VALUES (${clockMs}, $1, 'restore', 'this database', '')`,
-    [actor],
-  )
 }

@@ -271,7 +271,7 @@ async function reopen(
   const [row] = await database.rows<JobRow>(
     `UPDATE jobs SET round = round + 1, state = $11, digest = $1, "to" = $2, calldata = $3, details = $4,
        seen_block = $5, expires_at = $6, updated_at = $7, worker = $8, "transaction" = $12, reason = $13,
-       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, attestation = $18, archived_at = NULL,
+       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, attestation = $18,
        delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
        delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
      WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING ${jobColumns}`,
@@ -359,7 +359,7 @@ async function recordAttempt(
        INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit, max_fee_per_gas,
          max_priority_fee_per_gas, created_at)
        SELECT $4, $5, $6, $7::bigint, $8, $9, $10, $11, $12::bigint FROM kept
-       ON CONFLICT (hash) DO UPDATE SET is_open = 1)
+       ON CONFLICT (hash) DO UPDATE SET is_open = 1, raw_transaction = excluded.raw_transaction)
      , risk AS (
        INSERT INTO gas_risks (hash, bearer, amount, is_strict)
        SELECT $4, name, amount, is_strict FROM kept, budget WHERE amount > 0 ON CONFLICT DO NOTHING)

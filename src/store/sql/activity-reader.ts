@@ -106,15 +106,12 @@ function toActivity(row: ActivityRow): Activity {
 }
 
 interface Part {
-  /** Condition of the rows in this part, whose parameters 1 to 6 are `values`. */
+  /** Condition of the rows in this part, whose parameters 1 to 5 are `values`. */
   where: string
   values: readonly Value[]
 }
 
-/**
- * Calls `visit` for the parts of a scope: one bucket after another where statements run on this thread, else the whole. A
- * day is the rows of its hours, and rows of a day from earlier versions, which kept hours for a while only.
- */
+/** Calls `visit` for the parts of a scope: one hour after another where statements run on this thread, else the whole. */
 async function eachPart(
   sql: Sql,
   table: string,
@@ -124,45 +121,31 @@ async function eachPart(
   const pause = sql.pacing()
   const [merchantId, since, ...rest] = boundsOf(scope)
   const compared = sql.runsHere ? '=' : '>='
-  const where = `span = $1 AND merchant_id = $2 AND bucket ${compared} $3 AND endpoint_id BETWEEN $4 AND $5 AND bucket < $6`
-  for (const kept of spansOf(scope)) {
-    let bucket: number | undefined = since
-    if (!sql.runsHere) {
-      await visit({ where, values: [kept, merchantId, bucket, ...rest] }, pause)
-      continue
-    }
-    for (;;) {
-      await pause()
-      bucket = await nextBucket(sql, table, [kept, merchantId, bucket, scope.until ?? END])
-      if (bucket === undefined) break
-      await visit({ where, values: [kept, merchantId, bucket, ...rest] }, pause)
-      bucket++
-    }
+  const where = `merchant_id = $1 AND hour ${compared} $2 AND endpoint_id BETWEEN $3 AND $4 AND hour < $5`
+  if (!sql.runsHere) return visit({ where, values: [merchantId, since, ...rest] }, pause)
+  for (let from = since; ; ) {
+    await pause()
+    const next = await sql.get<{ hour: number }>(
+      `SELECT hour FROM ${table} WHERE merchant_id = $1 AND hour >= $2 AND hour < $3 ORDER BY hour LIMIT 1`,
+      [merchantId, from, scope.until ?? END],
+    )
+    if (next === undefined) return
+    await visit({ where, values: [merchantId, next.hour, ...rest] }, pause)
+    from = next.hour + 1
   }
 }
 
-/** A bucket that is never reached. */
+/** An hour that is never reached. */
 const END = Number.MAX_SAFE_INTEGER
 
-/** Returns merchant, first bucket, first and last endpoint, and the end. A merchant as a whole is all its endpoints and 0. */
+/** Returns merchant, first hour, first and last endpoint, and the end. A merchant as a whole is all its endpoints and 0. */
 function boundsOf({ merchantId = '', endpointId, since, until }: ActivityScope) {
   return [merchantId, since, endpointId ?? 0, endpointId ?? END, until ?? END] as const
 }
 
-const spansOf = ({ span }: ActivityScope) => (span === 'h' ? ['h'] : ['d', 'h'])
-
-async function nextBucket(sql: Sql, table: string, from: Value[]): Promise<number | undefined> {
-  const row = await sql.get<{ bucket: number }>(
-    `SELECT bucket FROM ${table} WHERE span = $1 AND merchant_id = $2 AND bucket >= $3 AND bucket < $4
-     ORDER BY bucket LIMIT 1`,
-    from,
-  )
-  return row?.bucket
-}
-
 /** Returns the expression of the bucket that a row belongs to in the answer. */
 const bucketOf = ({ span }: ActivityScope) =>
-  span === 'h' ? 'bucket' : `bucket - bucket % ${DAY_SECONDS}`
+  span === 'h' ? 'hour' : `hour - hour % ${DAY_SECONDS}`
 
 const total = (column: string, name: string) => `CAST(sum(${column}) AS BIGINT) AS "${name}"`
 const halves = (column: string) =>
@@ -215,7 +198,7 @@ async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind)
   await eachPart(sql, 'activity_latencies', scope, async ({ where, values }) => {
     const steps = await sql.all<{ up_to_ms: number; count: number }>(
       `SELECT up_to_ms, ${total('count', 'count')} FROM activity_latencies
-       WHERE ${where} AND kind = $7 GROUP BY up_to_ms`,
+       WHERE ${where} AND kind = $6 GROUP BY up_to_ms`,
       [...values, kind],
     )
     for (const { up_to_ms, count } of steps) {
@@ -236,8 +219,8 @@ async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> 
        CAST(coalesce(max(times), 0) AS BIGINT) AS "topCount",
        CAST(coalesce(sum(greatest(0, times)), 0) AS BIGINT) AS "count",
        CAST(coalesce(max(paid), 0) AS TEXT) AS top, CAST(coalesce(sum(paid), 0) AS TEXT) AS amount
-     FROM (${paidBy(sql, 'payer')}) AS each`,
-    [spansOf(scope), ...boundsOf(scope)],
+     FROM (${paidBy('payer')}) AS each`,
+    boundsOf(scope),
   )
   return {
     unique: row?.unique ?? 0,
@@ -250,25 +233,24 @@ async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> 
 }
 
 /** Returns the query of what is left of the payments of each payer, or of each endpoint and payer. */
-function paidBy(sql: Sql, columns: string): string {
+function paidBy(columns: string): string {
   return `SELECT ${columns}, sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers
-    WHERE ${sql.among('span', 1)} AND merchant_id = $2 AND bucket >= $3 AND endpoint_id BETWEEN $4 AND $5
-      AND bucket < $6 GROUP BY ${columns}`
+    WHERE merchant_id = $1 AND hour >= $2 AND endpoint_id BETWEEN $3 AND $4 AND hour < $5 GROUP BY ${columns}`
 }
 
 async function readDetail(sql: Sql, scope: ActivityScope): Promise<PayerDetail> {
-  const values = [spansOf(scope), ...boundsOf(scope)]
+  const values = boundsOf(scope)
   const [top, endpoints] = await Promise.all([
     sql.all<{ payer: Address; count: number; amount: string; whole: string }>(
       `SELECT payer, CAST(greatest(0, times) AS BIGINT) AS "count", CAST(paid AS TEXT) AS amount,
          CAST(sum(paid) OVER () AS TEXT) AS "whole"
-       FROM (${paidBy(sql, 'payer')}) AS each WHERE paid > 0 OR times > 0
+       FROM (${paidBy('payer')}) AS each WHERE paid > 0 OR times > 0
        ORDER BY paid DESC, times DESC, payer LIMIT ${MAX_TOP_PAYERS}`,
       values,
     ),
     sql.all<{ id: number; payers: number }>(
       `SELECT endpoint_id AS id, count(*) AS payers
-       FROM (${paidBy(sql, 'endpoint_id, payer')}) AS each WHERE times >= 1 GROUP BY endpoint_id`,
+       FROM (${paidBy('endpoint_id, payer')}) AS each WHERE times >= 1 GROUP BY endpoint_id`,
       values,
     ),
   ])
@@ -298,7 +280,7 @@ async function eachPaid(sql: Sql, scope: ActivityScope, visit: (row: PaidRow) =>
     for (;;) {
       const page = await sql.all<PaidRow>(
         `SELECT payer, count, CAST(amount AS TEXT) AS amount, endpoint_id FROM activity_payers
-         WHERE ${where} AND (endpoint_id, payer) > ($7, $8)
+         WHERE ${where} AND (endpoint_id, payer) > ($6, $7)
          ORDER BY endpoint_id, payer LIMIT ${PAYERS_AT_ONCE}`,
         [...values, ...after],
       )

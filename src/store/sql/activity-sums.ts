@@ -56,7 +56,7 @@ export function* addToSums(rows: readonly NewActivity[]): Steps<void> {
 }
 
 function tableOfSums(table: string, rest: readonly string[], money: readonly string[]): Insertion {
-  const key = ['span', 'merchant_id', 'bucket', 'endpoint_id', ...rest]
+  const key = ['merchant_id', 'hour', 'endpoint_id', ...rest]
   const added = [
     `count = ${table}.count + excluded.count`,
     ...money.map((name) => addCapped(table, name)),
@@ -108,7 +108,7 @@ function tally(rows: readonly NewActivity[]) {
 interface Place {
   /** A text that no other place has. */
   name: string
-  key: { span: 'h'; merchant_id: string; bucket: number; endpoint_id: number }
+  key: { merchant_id: string; hour: number; endpoint_id: number }
 }
 
 /**
@@ -123,10 +123,10 @@ function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
   return [everybody, placeOf(merchantId, hour, endpointId ?? NO_ENDPOINT)]
 }
 
-function placeOf(merchantId: string, bucket: number, endpointId: number): Place {
+function placeOf(merchantId: string, hour: number, endpointId: number): Place {
   return {
-    name: `${bucket}|${endpointId}|${merchantId}`,
-    key: { span: 'h', merchant_id: merchantId, bucket, endpoint_id: endpointId },
+    name: `${hour}|${endpointId}|${merchantId}`,
+    key: { merchant_id: merchantId, hour, endpoint_id: endpointId },
   }
 }
 

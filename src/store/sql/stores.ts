@@ -7,9 +7,9 @@ import { createHostedRecords } from '../hosted-records.js'
 import { createRatingStore } from '../ratings.js'
 import { createRebuiltJobs } from '../rebuilt-jobs.js'
 import { createSettlementReader } from '../settlements.js'
+import { createShrinker } from '../shrinking.js'
 import { createUsageStore } from '../usage.js'
 import { createActivityStore } from './activity.js'
-import { createArchiveStore } from './archive.js'
 import { createMerchantRoster } from './listing-reader.js'
 import { createListingStore } from './listings.js'
 import type { Sql } from './sql.js'
@@ -20,7 +20,7 @@ export function createSqlStores(sql: Sql) {
     rebuiltJobs: createRebuiltJobs(sql),
     blocks: createBlockStore(sql),
     audit: createAuditStore(sql),
-    archive: createArchiveStore(sql),
+    shrinker: createShrinker(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     history: createEndpointHistory(sql),

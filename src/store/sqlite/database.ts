@@ -18,8 +18,7 @@ export function openDatabase(path: string): Database {
     makeFolder(dirname(path))
     makePrivate(path)
   }
-  const isImage = path === ':memory:' && migratedImage !== undefined
-  const database = new Sqlite(isImage ? migratedImage : path, { timeout: BUSY_TIMEOUT_MS })
+  const database = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS })
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')
   database.pragma('foreign_keys = ON')
@@ -27,12 +26,8 @@ export function openDatabase(path: string): Database {
   migrate(database)
   // A write, because the log must exist before the group commit opens it.
   database.pragma(`user_version = ${database.pragma('user_version', { simple: true })}`)
-  if (path === ':memory:') migratedImage ??= database.serialize()
   return database
 }
-
-/** A new database in memory starts from this image, because tests open thousands and migrations take longer than they. */
-let migratedImage: Buffer | undefined
 
 /** Makes the file, if there is none, for its owner alone: it holds signatures and sessions. The log beside it follows. */
 function makePrivate(path: string): void {

@@ -78,7 +78,7 @@ export function createSettlementJournal(
       }),
     async findByTransaction(transaction) {
       const signed = sql.jobsOfAttempt.all(transaction) as JobRow[]
-      const found = sql.foundJobs.all({ transaction }) as JobRow[]
+      const found = sql.settledIn.all(transaction) as JobRow[]
       const known = new Set(signed.map(({ id }) => id))
       return [...signed, ...found.filter(({ id }) => !known.has(id))].map(toJob)
     },
@@ -258,10 +258,8 @@ function prepareSettlementStatements(database: Database) {
       `SELECT ${jobColumns} FROM attempt_jobs JOIN jobs ON jobs.id = attempt_jobs.job_id
        WHERE attempt_jobs.hash = ? ORDER BY attempt_jobs.position`,
     ),
-    foundJobs: database.prepare(
-      `SELECT ${jobColumns} FROM jobs WHERE id IN (
-         SELECT id FROM jobs WHERE "transaction" = @transaction AND state = 'confirmed' AND gas_cost IS NULL
-         UNION SELECT id FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL)
+    settledIn: database.prepare(
+      `SELECT ${jobColumns} FROM jobs WHERE "transaction" = ? AND state = 'confirmed'
        ORDER BY transfer_log, created_at`,
     ),
     signedAt: database.prepare('SELECT created_at FROM attempts WHERE hash = ?').pluck(),
@@ -272,7 +270,7 @@ function prepareSettlementStatements(database: Database) {
     ),
     reopenJob: database.prepare(
       `UPDATE jobs SET round = round + 1, state = 'queued', digest = ?, "to" = ?, calldata = ?,
-         details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL, archived_at = NULL,
+         details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL,
          "transaction" = NULL, block_number = NULL, gas_cost = NULL,
          delivered_at = CASE WHEN ? THEN delivered_at END, delivered_key = CASE WHEN ? THEN delivered_key END
        WHERE id = ? AND round = ? AND state = 'failed'`,
@@ -299,7 +297,7 @@ function prepareSettlementStatements(database: Database) {
       `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit,
          max_fee_per_gas, max_priority_fee_per_gas, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
+       ON CONFLICT (hash) DO UPDATE SET is_open = 1, raw_transaction = excluded.raw_transaction`,
     ),
     insertAttemptJob: database.prepare(
       'INSERT INTO attempt_jobs (hash, position, job_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

@@ -60,7 +60,7 @@ describe('readConfig', () => {
       mcpAllowedOrigins: [],
       hosted: undefined,
       activityRetentionDays: 90,
-      archive: undefined,
+      journalRetentionDays: undefined,
       newOwnersPerHour: 30,
       logLevel: 'info',
       metrics: true,
@@ -136,21 +136,10 @@ describe('readConfig', () => {
     expect(problems(key)).toEqual([expect.stringContaining('BUYBACK_ADDRESS is not')])
   })
 
-  it('keeps the archive next to the SQLite file, or where the setting says', () => {
-    const days = { JOURNAL_RETENTION_DAYS: '90' }
-    expect(read({ ...days, DATABASE_URL: 'sqlite:/srv/arcus.db' }).archive).toEqual({
-      retentionDays: 90,
-      folder: '/srv/archive',
-    })
-    const postgres = 'postgres://arcus@127.0.0.1/arcus'
-    const set = { ...days, ARCHIVE_FOLDER: '/mnt/shared', DATABASE_URL: postgres }
-    expect(read(set).archive).toEqual({ retentionDays: 90, folder: '/mnt/shared' })
-    for (const DATABASE_URL of [postgres, 'sqlite::memory:']) {
-      expect(problems({ ...days, DATABASE_URL })).toEqual([
-        expect.stringContaining('ARCHIVE_FOLDER is not'),
-      ])
-      expect(read({ DATABASE_URL }).archive).toBeUndefined()
-    }
+  it('makes no payment small unless the setting says after how many days', () => {
+    expect(read({ JOURNAL_RETENTION_DAYS: '90' }).journalRetentionDays).toBe(90)
+    expect(read({}).journalRetentionDays).toBeUndefined()
+    expect(problems({ JOURNAL_RETENTION_DAYS: '0' })).toHaveLength(1)
   })
 
   it('takes the origins of pages that may call the tools, and nothing with a path', () => {

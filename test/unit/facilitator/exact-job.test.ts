@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import {
   createExactJob,
+  digestOfSignature,
   readExactDetails,
   rejectionOfRevert,
-  shortenDetails,
 } from '../../../src/facilitator/exact-job.js'
 import type { PaidResource } from '../../../src/x402/payment.js'
 import { aPayment } from '../x402/a-payment.js'
@@ -34,12 +34,13 @@ it('quotes the text of a contract without URLs and line breaks', () => {
   expect(message).toBe('The simulated transfer reverted: "see … now\\n\\"paused\\"".')
 })
 
+const signature = `0x${'5a'.repeat(65)}` as const
 const aJobFor = (paid: PaidResource) =>
   createExactJob({
     id: 'a',
     payment: { ...aPayment(), ...paid },
     digest: '0xdd',
-    signature: '0x',
+    signature,
     isAlone: false,
     seenBlock: 1,
     claimedAt: 1,
@@ -59,9 +60,9 @@ it.each([
   expect(JSON.parse(details).toolName).toBe('tides')
 })
 
-it('keeps what was paid for until the payment is archived', () => {
-  const paid = { resourceUrl: 'https://api.example.com/mcp', toolName: 'tides' }
-  const job = aJobFor(paid)
-  expect(readExactDetails(job)).toMatchObject(paid)
-  expect(shortenDetails(job.kind, job.details)).not.toMatch(/resourceUrl|toolName/)
+it('keeps a digest of the signature, which stands in the calldata alone', () => {
+  const { details, calldata } = aJobFor({})
+  expect(readExactDetails({ details }).signatureDigest).toBe(digestOfSignature(signature))
+  expect(details).not.toContain(signature.slice(2))
+  expect(calldata).toContain(signature.slice(2))
 })

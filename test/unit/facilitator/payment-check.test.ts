@@ -4,6 +4,7 @@ import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import { digestOfSignature } from '../../../src/facilitator/exact-job.js'
 import { createPaymentCheck, type ServedNetwork } from '../../../src/facilitator/payment-check.js'
 import { createPaymentDigest } from '../../../src/facilitator/payment-method.js'
 import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
@@ -37,7 +38,8 @@ interface Case {
 function check(about: Case = {}, asked: Payment = payment) {
   const { facts = {}, use, row, served = {} } = about
   const searched: number[] = []
-  const details = JSON.stringify({ signature: payment.signature, claimedAt: CLAIMED_AT * 1_000 })
+  const signatureDigest = digestOfSignature(payment.signature)
+  const details = JSON.stringify({ signatureDigest, claimedAt: CLAIMED_AT * 1_000 })
   const job = row && ({ details, key: '', ...row } as Job)
   const isUsed = use === undefined ? {} : { isNonceUsed: true }
   const checkPayment = createPaymentCheck({

@@ -228,11 +228,11 @@ describe('balances', () => {
   })
 })
 
-it('counts attempts to write the archive that failed, from 0 on', async () => {
+it('counts attempts to make old payments small that failed, from 0 on', async () => {
   let now = 0
   const metrics = createMetrics(() => now)
-  expect((await metrics.render()).text).toContain('arcus_archive_failures_total 0')
-  metrics.countArchiveFailure()
+  expect((await metrics.render()).text).toContain('arcus_journal_shrink_failures_total 0')
+  metrics.countShrinkFailure()
   now = 2_000
-  expect((await metrics.render()).text).toContain('arcus_archive_failures_total 1')
+  expect((await metrics.render()).text).toContain('arcus_journal_shrink_failures_total 1')
 })

@@ -18,13 +18,7 @@ export async function fillStores(stores: Stores): Promise<void> {
   await journal.resolve({ outcomes, spending, now: noon })
   await deliveries.leaseDelivery('paid', 'token', 1_000)
   await deliveries.completeDelivery('paid', 'token', 'a key', noon)
-  const [payments] = stores.archive.shelves((_, details) => details)
-  const rows = await payments.read(noon + 60_000, { createdAt: -1, id: '' }, 9)
-  const old = rows.filter(({ isOld }) => isOld)
-  await payments.slim(
-    old.map(({ read }) => read),
-    noon,
-  )
+  await stores.shrinker.step('jobs', noon + 60_000)
   const attempt = {
     hash: `0x${'1'.repeat(64)}`,
     network,

@@ -1,16 +1,16 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
 import { MigrationError, StoreUnavailableError } from '../../../src/store/errors.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { describeActivity } from './activity-contract.js'
-import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
+import { describeShrinking } from './shrinking-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
 
@@ -25,23 +25,8 @@ function aFile(): string {
   return join(folder, 'deep', 'arcus.db')
 }
 
-/** A new database with its tables, copied for most tests: to make all of them takes longer than a test. */
-let migrated: string
-beforeAll(() => {
-  migrated = join(mkdtempSync(join(tmpdir(), 'arcus-store-')), 'arcus.db')
-  openDatabase(migrated).close()
-})
-afterAll(() => rmSync(dirname(migrated), { recursive: true }))
-
-function aMigratedFile(): string {
-  const path = aFile()
-  mkdirSync(dirname(path))
-  copyFileSync(migrated, path)
-  return path
-}
-
 async function openEngine(): Promise<Engine> {
-  const path = aMigratedFile()
+  const path = aFile()
   let current = openSqliteStores(path)
   return {
     stores: current,
@@ -65,7 +50,7 @@ describeEvents('SQLite', openEngine)
 describeUsage('SQLite', openEngine)
 describeRatings('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
-describeArchive('SQLite', openEngine)
+describeShrinking('SQLite', openEngine)
 
 describe('a SQLite file', () => {
   it('refuses to change or remove an entry of the audit trail', async () => {
@@ -125,7 +110,7 @@ function lock(path: string): () => void {
 }
 
 describe('the group commit', () => {
-  const open = () => openSqliteStores(aMigratedFile())
+  const open = () => openSqliteStores(aFile())
   const count = ({ database }: ReturnType<typeof open>) =>
     (database.prepare('SELECT count(*) AS n FROM blocks').get() as { n: number }).n
   const insert =

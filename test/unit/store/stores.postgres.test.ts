@@ -11,10 +11,10 @@ import type { Attempt } from '../../../src/store/settlement-journal.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
-import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
+import { describeShrinking } from './shrinking-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
 
@@ -70,7 +70,7 @@ describeEvents('PostgreSQL', openEngine)
 describeUsage('PostgreSQL', openEngine)
 describeRatings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
-describeArchive('PostgreSQL', openEngine)
+describeShrinking('PostgreSQL', openEngine)
 
 it('refuses to change or remove an entry of the audit trail', async () => {
   const url = await server.createDatabase()
@@ -185,8 +185,8 @@ describe('payments written together', () => {
        WHERE i.indrelid = 'jobs'::regclass AND d.refobjsubid > 0`,
     )
     await database.close()
-    // The worker changes where a payment goes to another process; the rest once, when the payment is decided or archived.
-    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log', 'archived_at']
+    // The worker changes where a payment goes to another process; the rest once, when the payment is decided or made small.
+    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log', 'calldata']
     const fixed = ['id', 'kind', 'network', 'key', 'created_at']
     const columns = named.map(({ column }) => column)
     expect(columns).toContain('network')

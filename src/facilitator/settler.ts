@@ -25,6 +25,8 @@ export interface SettleRequest {
   body: unknown
   /** The `Idempotency-Key` header, if any. */
   idempotencyKey: string | undefined
+  /** Names who asks, for the turns at the checks; absent within the process. */
+  caller?: string
   /** Returns whether somebody still waits for the answer. */
   isConnected(): boolean
   /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
@@ -119,10 +121,13 @@ export function createSettler(options: SettlerOptions): Settle {
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
-  /** Checks the payment and obtains its job, when the turn of its payer has come. */
+  /**
+   * Checks the payment and obtains its job, when the turn of its payer has come. The payers that one caller names take turns
+   * apart from those of others: before the checks anybody may have named them.
+   */
   function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
     const run = () => checkAndObtainNow(payment, request, deadline)
-    return inTurn(payment.authorization.from, run)
+    return inTurn(`${payment.authorization.from} of ${request.caller ?? ''}`, run)
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */

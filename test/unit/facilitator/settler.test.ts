@@ -34,11 +34,14 @@ function aSettler(
     /** The newest transaction that was signed with the payment; an error where the journal cannot be read. */
     signed?: Hex | Error
     row?: Job
+    /** Holds up the checks of this caller. */
+    slowCaller?: string
   } = {},
 ) {
   const withdrawn: string[] = []
   const marginsSeconds: number[] = []
   const submitted: string[] = []
+  let caller: string | undefined
   const payment = aPayment()
   const intent = { payment, digest: '0xd1', signature: payment.signature } as unknown as Intent
   const relayer = {
@@ -56,6 +59,7 @@ function aSettler(
   const settle = createSettler({
     checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
+      if (caller !== undefined && caller === world.slowCaller) await new Promise(() => {})
       return world.result ?? { state: 'valid', intent }
     },
     journal: {
@@ -75,12 +79,15 @@ function aSettler(
     now: Date.now,
     log: { error() {} },
   } as unknown as Parameters<typeof createSettler>[0])
-  const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string) =>
-    settle({
+  const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string, from?: string) => {
+    caller = from
+    return settle({
       body: aBody(aPayment({ maxTimeoutSeconds })),
       idempotencyKey,
+      ...(from && { caller: from }),
       isConnected: () => true,
     })
+  }
   return { ask, withdrawn, submitted, marginsSeconds }
 }
 
@@ -88,6 +95,15 @@ const key = 'a-key-of-sixteen'
 const unknown = { success: false, errorReason: 'settlement_unknown', transaction: '' }
 const pending = { success: false, errorReason: 'settlement_pending', transaction }
 const used = { success: false, errorReason: reasons.nonceAlreadyUsed.code, transaction }
+
+it('waits for no crowd of another caller, who may name any payer', async () => {
+  const decided = { ...queued, state: 'failed', reason: 'signature' } as Job
+  const { ask } = aSettler({ decided, slowCaller: 'stranger' })
+  for (let i = 0; i < 100; i++) void ask(60, undefined, 'stranger')
+  const answer = ask(60, undefined, 'merchant')
+  await vi.advanceTimersByTimeAsync(100)
+  expect((await answer).body.success).toBe(false)
+})
 
 describe('a settle whose payment does not land', () => {
   it.each([

@@ -149,7 +149,7 @@ export async function facilitatorRoutes(
     })
     // The right to answer with success may have passed to another process if this one was halted.
     while (!(await success.mayBeSent())) {
-      result = await options.settle(asked)
+      result = await options.settle({ ...asked, landed: result })
       success = trackDelivery(reply, result.delivery, request)
     }
     return reply.code(result.status).send(result.body)

@@ -27,6 +27,8 @@ export interface SettleRequest {
   idempotencyKey: string | undefined
   /** Names who asks, for the turns at the checks; absent within the process. */
   caller?: string
+  /** A success that was not written, because the right to answer with it was lost: its transaction is never forgotten. */
+  landed?: Pick<SettleResult, 'body' | 'settlementId'>
   /** Returns whether somebody still waits for the answer. */
   isConnected(): boolean
   /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
@@ -78,7 +80,13 @@ export function createSettler(options: SettlerOptions): Settle {
     const key = id && identifierKey(payment.network, payment.authorization.from, id)
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
-    const result = await settle(payment, asked, now() + waitSeconds * 1000)
+    const deadline = now() + waitSeconds * 1000
+    const result = await settle(payment, asked, deadline).catch((err) => {
+      const { body, settlementId } = request.landed ?? {}
+      if (body === undefined || settlementId === undefined) throw err
+      options.log.error({ err, settlementId }, 'a payment that settled could not be looked up again')
+      return { ...refuse(payment, deliveryUnknown, body.transaction || undefined), settlementId }
+    })
     const answered = {
       ...result,
       payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },

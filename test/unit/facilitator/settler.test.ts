@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
 import type { CheckResult, Purpose } from '../../../src/facilitator/payment-check.js'
 import type { Intent } from '../../../src/facilitator/payment-method.js'
-import { createSettler } from '../../../src/facilitator/settler.js'
+import { createSettler, type SettleRequest } from '../../../src/facilitator/settler.js'
 import type { Relayer } from '../../../src/relayer/relayer.js'
 import type { Claim, Job } from '../../../src/store/settlement-journal.js'
 import type { Payment } from '../../../src/x402/payment.js'
@@ -34,6 +34,10 @@ function aSettler(
     /** The newest transaction that was signed with the payment; an error where the journal cannot be read. */
     signed?: Hex | Error
     row?: Job
+    /** The journal cannot be read. */
+    isGone?: boolean
+    /** A success that could not be written. */
+    landed?: SettleRequest['landed']
     /** Holds up the checks of this caller. */
     slowCaller?: string
   } = {},
@@ -59,6 +63,7 @@ function aSettler(
   const settle = createSettler({
     checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
+      if (world.isGone) throw new Error('gone')
       if (caller !== undefined && caller === world.slowCaller) await new Promise(() => {})
       return world.result ?? { state: 'valid', intent }
     },
@@ -85,6 +90,7 @@ function aSettler(
       body: aBody(aPayment({ maxTimeoutSeconds })),
       idempotencyKey,
       ...(from && { caller: from }),
+      ...(world.landed && { landed: world.landed }),
       isConnected: () => true,
     })
   }
@@ -103,6 +109,16 @@ it('waits for no crowd of another caller, who may name any payer', async () => {
   const answer = ask(60, undefined, 'merchant')
   await vi.advanceTimersByTimeAsync(100)
   expect((await answer).body.success).toBe(false)
+})
+
+it('names the transaction of a success that was not written, where the journal is gone', async () => {
+  const body = { success: true, transaction, network }
+  const landed = { body, settlementId: queued.id }
+  expect((await aSettler({ isGone: true, landed }).ask()).body).toMatchObject({
+    ...pending,
+    extensions: { 'settlement-status': { status: 'pending', paymentId: queued.id } },
+  })
+  await expect(aSettler({ isGone: true }).ask()).rejects.toThrow('gone')
 })
 
 describe('a settle whose payment does not land', () => {

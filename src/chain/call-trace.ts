@@ -7,8 +7,12 @@ import type { Rpc } from './rpc.js'
 /** A transaction can make its trace as long as it likes: a hundred settlements take less than half of this. */
 const MAX_TRACE_BYTES = 2 * 1024 * 1024
 const TRACE_TIMEOUT_MS = 4_000
-/** A node that did not trace a transaction is asked again after this, milliseconds. */
-const ASK_AGAIN_MS = 20_000
+/**
+ * Milliseconds until nodes are asked again for the trace of a transaction that they did not trace. The time doubles, because
+ * anybody can make a transaction whose trace is large and useless.
+ */
+const ASK_AGAIN_MS = { first: 20_000, last: 1_800_000 }
+const MAX_UNTRACED = 10_000
 /** Some megabytes at most: only the calls that a reader wants are kept. */
 const MAX_REMEMBERED = 200
 
@@ -31,9 +35,13 @@ export type ReadEffectiveCalls = (
   credible: (calls: readonly Hex[]) => boolean,
 ) => Promise<readonly Hex[] | undefined>
 
-/** Makes the reader of traced calls. Its answers are kept, because a trace costs a node much. */
-export function createCallTraces(rpc: Rpc): ReadEffectiveCalls {
+/** Makes the reader of traced calls; `now` is monotonic. Its answers are kept, because a trace costs a node much. */
+export function createCallTraces(
+  rpc: Rpc,
+  now: () => number = () => performance.now(),
+): ReadEffectiveCalls {
   const known = new LRUCache<string, Promise<readonly Hex[] | undefined>>({ max: MAX_REMEMBERED })
+  const untraced = new LRUCache<string, { until: number; ms: number }>({ max: MAX_UNTRACED })
 
   async function read(
     { hash, to: target, input }: Transaction,
@@ -59,16 +67,18 @@ export function createCallTraces(rpc: Rpc): ReadEffectiveCalls {
     return traces.every((calls) => calls.join() === first?.join()) ? first : undefined
   }
 
-  return (transaction, to, credible) => {
+  return async (transaction, to, credible) => {
     const key = `${transaction.hash}/${to}`
-    const made = known.get(key)
-    if (made !== undefined) return made
-    const reading = read(transaction, to, credible).then((calls) => {
-      if (calls === undefined) known.set(key, reading, { ttl: ASK_AGAIN_MS })
-      return calls
-    })
+    const before = untraced.get(key)
+    if (before !== undefined && now() < before.until) return undefined
+    const reading = known.get(key) ?? read(transaction, to, credible)
     known.set(key, reading)
-    return reading
+    const calls = await reading
+    if (calls !== undefined || known.get(key) !== reading) return calls
+    known.delete(key)
+    const ms = before === undefined ? ASK_AGAIN_MS.first : Math.min(before.ms * 2, ASK_AGAIN_MS.last)
+    untraced.set(key, { until: now() + ms, ms })
+    return undefined
   }
 }
 

@@ -62,7 +62,7 @@ export function createPermit2Uses(
   rpc: Rpc,
   now?: () => number,
 ): FindAuthorizationUse<Permit2Transfer> {
-  const traces = createCallTraces(rpc)
+  const traces = createCallTraces(rpc, now)
   const createSearch = (readCalls: ReadEffectiveCalls) =>
     createUseSearch(
       // The same authorization of `upto` may have been sent with several amounts.

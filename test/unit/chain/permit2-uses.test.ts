@@ -322,6 +322,18 @@ describe.each([
       expect(use.state).toBe(state)
     })
 
+    it('asks for a trace that no node gives ever more seldom', async () => {
+      mineOpaque()
+      let now = 0
+      const search = createPermit2Uses(rpc, () => now)
+      for (; now < 3_600_000; now += 30_000) {
+        expect((await search(exact, 1_000, HEAD)).state).toBe('untraced')
+      }
+      const traces = asked.filter((method) => method === 'debug_traceTransaction')
+      expect(traces.length).toBeGreaterThan(4)
+      expect(traces.length).toBeLessThan(12)
+    })
+
     it('traces nothing for a hint, and one transaction once', async () => {
       mineOpaque(traceOf(own, [run(own)]))
       expect((await find(exact, 'hint')).state).toBe('untraced')

@@ -7,8 +7,12 @@ import type { Rpc } from './rpc.js'
 /** A transaction can make its trace as long as it likes: a hundred settlements take less than half of this. */
 const MAX_TRACE_BYTES = 2 * 1024 * 1024
 const TRACE_TIMEOUT_MS = 4_000
-/** A node that did not trace a transaction is asked again after this, milliseconds. */
-const ASK_AGAIN_MS = 20_000
+/**
+ * Milliseconds until nodes are asked again for the trace of a transaction that they did not trace. The time doubles, because
+ * anybody can make a transaction whose trace is large and useless.
+ */
+const ASK_AGAIN_MS = { first: 20_000, last: 1_800_000 }
+const MAX_UNTRACED = 10_000
 /** Some megabytes at most: only the calls that a reader wants are kept. */
 const MAX_REMEMBERED = 200
 
@@ -22,53 +26,68 @@ interface Frame {
 }
 
 /**
- * Reads the calls that a transaction made to a contract and that took effect, in the order in which they ran; `undefined`
- * where no node gives a usable trace. Never rejects.
+ * Reads the calls that a transaction made to a contract and that took effect, in the order in which they ran, from a trace
+ * that is `credible`; `undefined` where no node gives one, or two nodes give different ones. Never rejects.
  */
 export type ReadEffectiveCalls = (
   transaction: Transaction,
   to: Address,
+  credible: (calls: readonly Hex[]) => boolean,
 ) => Promise<readonly Hex[] | undefined>
 
-/** Makes the reader of traced calls. Its answers are kept, because a trace costs a node much. */
-export function createCallTraces(rpc: Rpc): ReadEffectiveCalls {
+/** Makes the reader of traced calls; `now` is monotonic. Its answers are kept, because a trace costs a node much. */
+export function createCallTraces(
+  rpc: Rpc,
+  now: () => number = () => performance.now(),
+): ReadEffectiveCalls {
   const known = new LRUCache<string, Promise<readonly Hex[] | undefined>>({ max: MAX_REMEMBERED })
+  const untraced = new LRUCache<string, { until: number; ms: number }>({ max: MAX_UNTRACED })
 
-  async function read({ hash, to: target, input }: Transaction, to: Address) {
+  async function read(
+    { hash, to: target, input }: Transaction,
+    to: Address,
+    credible: (calls: readonly Hex[]) => boolean,
+  ): Promise<readonly Hex[] | undefined> {
     const tracer = { tracer: 'callTracer', timeout: `${TRACE_TIMEOUT_MS}ms` }
     const answers = await rpc.everywhere('debug_traceTransaction', [hash, tracer], {
       timeoutMs: TRACE_TIMEOUT_MS,
       maxBytes: MAX_TRACE_BYTES,
     })
-    for (const answer of answers) {
-      if (!answer.ok) continue
-      const root = readCall(answer.value as Frame | null)
-      // The trace is of another transaction, or there is none.
-      if (root?.to !== target || root.data !== input) continue
-      return effectiveCalls(answer.value as Frame, to)
-    }
-    return undefined
+    const traces = answers.flatMap((answer) => {
+      if (!answer.ok) return []
+      const frame = answer.value as Frame | null
+      const root = readCall(frame)
+      // The trace is of another transaction, or there is none. That of a creation names the new contract.
+      const isSame = frame?.type === 'CREATE' ? target === undefined : root?.to === target
+      if (!isSame || root?.data !== input) return []
+      const calls = effectiveCalls(frame as Frame, to)
+      return credible(calls) ? [calls] : []
+    })
+    const [first] = traces
+    return traces.every((calls) => calls.join() === first?.join()) ? first : undefined
   }
 
-  return (transaction, to) => {
+  return async (transaction, to, credible) => {
     const key = `${transaction.hash}/${to}`
-    const made = known.get(key)
-    if (made !== undefined) return made
-    const reading = read(transaction, to).then((calls) => {
-      if (calls === undefined) known.set(key, reading, { ttl: ASK_AGAIN_MS })
-      return calls
-    })
+    const before = untraced.get(key)
+    if (before !== undefined && now() < before.until) return undefined
+    const reading = known.get(key) ?? read(transaction, to, credible)
     known.set(key, reading)
-    return reading
+    const calls = await reading
+    if (calls !== undefined || known.get(key) !== reading) return calls
+    known.delete(key)
+    const ms = before === undefined ? ASK_AGAIN_MS.first : Math.min(before.ms * 2, ASK_AGAIN_MS.last)
+    untraced.set(key, { until: now() + ms, ms })
+    return undefined
   }
 }
 
 /** Returns the data of the calls to a contract that neither failed themselves nor ran within one that failed. */
 function effectiveCalls(root: Frame, to: Address): Hex[] {
   const found: Hex[] = []
-  const open: Frame[] = [root]
+  const open: (Frame | null)[] = [root]
   for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
-    if (frame.error != null) continue
+    if (frame === null || frame.error != null) continue
     const call = readCall(frame)
     // Code that another contract borrows (`DELEGATECALL`) does not run as the contract.
     if (call?.to === to && frame.type === 'CALL') found.push(call.data)

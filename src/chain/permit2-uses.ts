@@ -62,7 +62,7 @@ export function createPermit2Uses(
   rpc: Rpc,
   now?: () => number,
 ): FindAuthorizationUse<Permit2Transfer> {
-  const traces = createCallTraces(rpc)
+  const traces = createCallTraces(rpc, now)
   const createSearch = (readCalls: ReadEffectiveCalls) =>
     createUseSearch(
       // The same authorization of `upto` may have been sent with several amounts.
@@ -329,7 +329,7 @@ async function readUse(
 ): Promise<AuthorizationUse | undefined> {
   const { hash, to, input } = transaction
   const proxy = proxyOf(expected)
-  const isMulticall = to === expected.facilitator
+  const isMulticall = to !== undefined && to === expected.facilitator
   const direct = isMulticall ? callsOf({ to, data: input }) : [{ to, data: input }]
   const call = direct.find((it) => it.to === proxy && relationOf(it.data, expected) === 'settles')
   if (call === undefined && isMulticall) return undefined
@@ -353,9 +353,11 @@ async function readUse(
   }
   const settlements = readSettlements(receipt.logs, expected)
   if (settlements.every(({ transferLog }) => transferLog === undefined)) return undefined
-  const calls = (await readCalls(transaction, proxy))?.filter(isSettleCall)
   // A trace that shows other settlements than the logs is not believed.
-  if (calls?.length !== settlements.length) return { state: 'untraced', receipt, minedAt }
+  const isWhole = (calls: readonly Hex[]) =>
+    calls.filter(isSettleCall).length === settlements.length
+  const calls = (await readCalls(transaction, proxy, isWhole))?.filter(isSettleCall)
+  if (calls === undefined) return { state: 'untraced', receipt, minedAt }
   const relations = calls.map((data) => relationOf(data, expected))
   const place = relations.indexOf('settles')
   if (place >= 0) return paidBy(settlements[place]?.transferLog)

@@ -107,7 +107,8 @@ function parseLog(log: Record<string, unknown>): Log {
 export interface Transaction {
   hash: Hex
   from: Address
-  to: Address
+  /** Absent where it creates a contract. */
+  to: Address | undefined
   input: Hex
 }
 
@@ -125,7 +126,7 @@ export async function readTransactions(rpc: Rpc, hashes: readonly Hex[]): Promis
     return {
       hash: hashes[i] as Hex,
       from: from.toLowerCase() as Address,
-      to: String(to).toLowerCase() as Address,
+      to: typeof to === 'string' ? (to.toLowerCase() as Address) : undefined,
       input: input.toLowerCase() as Hex,
     }
   })

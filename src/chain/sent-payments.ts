@@ -93,7 +93,7 @@ async function readPaymentsOf(
     if (receipt === undefined || minedAt === undefined) {
       throw new RpcUnavailableError('the chain node shows a log, and not its receipt or block')
     }
-    const calls = callsOf({ to, data: input })
+    const calls = to === undefined ? [] : callsOf({ to, data: input })
     return calls.flatMap((call, position) => {
       const called = readPayment(call)
       if (called === undefined || !assets.includes(called.payment.asset)) return []

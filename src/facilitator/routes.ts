@@ -6,7 +6,7 @@ import { TOKEN_DECIMALS } from '../chain/token.js'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
-import type { RateLimiter } from '../http/rate-limit.js'
+import { callerOf, type RateLimiter } from '../http/rate-limit.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
 import { readNonce, readPayer } from '../x402/parse-request.js'
 import type { PaymentAnswer } from '../x402/payment.js'
@@ -128,6 +128,7 @@ export async function facilitatorRoutes(
     const asked: SettleRequest = {
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
+      caller: callerOf(request.ip),
       isConnected: () => !reply.raw.destroyed,
       onClaimed: (settlementId) => options.onClaimed?.(request, settlementId),
     }
@@ -148,7 +149,7 @@ export async function facilitatorRoutes(
     })
     // The right to answer with success may have passed to another process if this one was halted.
     while (!(await success.mayBeSent())) {
-      result = await options.settle(asked)
+      result = await options.settle({ ...asked, landed: result })
       success = trackDelivery(reply, result.delivery, request)
     }
     return reply.code(result.status).send(result.body)

@@ -25,6 +25,10 @@ export interface SettleRequest {
   body: unknown
   /** The `Idempotency-Key` header, if any. */
   idempotencyKey: string | undefined
+  /** Names who asks, for the turns at the checks; absent within the process. */
+  caller?: string
+  /** A success that was not written, because the right to answer with it was lost: its transaction is never forgotten. */
+  landed?: Pick<SettleResult, 'body' | 'settlementId'>
   /** Returns whether somebody still waits for the answer. */
   isConnected(): boolean
   /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
@@ -76,7 +80,13 @@ export function createSettler(options: SettlerOptions): Settle {
     const key = id && identifierKey(payment.network, payment.authorization.from, id)
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
-    const result = await settle(payment, asked, now() + waitSeconds * 1000)
+    const deadline = now() + waitSeconds * 1000
+    const result = await settle(payment, asked, deadline).catch((err) => {
+      const { body, settlementId } = request.landed ?? {}
+      if (body === undefined || settlementId === undefined) throw err
+      options.log.error({ err, settlementId }, 'a payment that settled could not be looked up again')
+      return { ...refuse(payment, deliveryUnknown, body.transaction || undefined), settlementId }
+    })
     const answered = {
       ...result,
       payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },
@@ -119,10 +129,13 @@ export function createSettler(options: SettlerOptions): Settle {
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
-  /** Checks the payment and obtains its job, when the turn of its payer has come. */
+  /**
+   * Checks the payment and obtains its job, when the turn of its payer has come. The payers that one caller names take turns
+   * apart from those of others: before the checks anybody may have named them.
+   */
   function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
     const run = () => checkAndObtainNow(payment, request, deadline)
-    return inTurn(payment.authorization.from, run)
+    return inTurn(`${payment.authorization.from} of ${request.caller ?? ''}`, run)
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */

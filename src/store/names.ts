@@ -5,13 +5,24 @@ const reservedWords = ['official', 'verified', 'operator', 'facilitator']
 /** These also count inside of a word, as in `arcusofficial`; "unofficial" and "unverified" say the opposite. */
 const reservedParts = ['official', 'verified', 'facilitator']
 
-/** Check marks, and signs that look like one. */
-const tick = /[\u2705\u2611\u2713\u2714\u221a\u237b\u2bbd\u{10102}\u{1f5f8}\u{1f5f9}\u{1fbb1}]/u
+/** Check marks, signs that look like one, and the V in a circle or a square that passes for "verified". */
+const tick =
+  /[\u2705\u2611\u2713\u2714\u221a\u237b\u2bbd\uaa9c\u24cb\u24e5\u{10102}\u{1f145}\u{1f165}\u{1f185}\u{1f5f8}\u{1f5f9}\u{1fbb1}]/u
 
 /** Small capitals: UTS 39 has them for letters of their own, but people read them as the letters they are. */
 const smallCapitals = 'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ'
 const plainLetters = 'abcdefghijklmnopqrstuvwyz'
 const allSmallCapitals = new RegExp(`[${smallCapitals}]`, 'gu')
+
+/** White letters in black circles and squares, and the letters of flags: Unicode does not say which letters they are. */
+const boxedLetters = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu
+const firstBoxed = [0x1f1e6, 0x1f170, 0x1f150]
+
+function unboxed(letter: string): string {
+  const code = letter.codePointAt(0) ?? 0
+  const first = firstBoxed.find((it) => it <= code) ?? code
+  return String.fromCharCode(97 + code - first)
+}
 
 /** Scripts that honest names mix with Latin letters in one word. */
 const isLatin = /\p{Script=Latin}/u
@@ -24,7 +35,9 @@ const boundaries = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L}
 
 /** Returns the words of a name as they look. */
 function wordsOf(name: string): string[] {
-  return skeleton(name.replace(marksOfTrade, ' ').replace(boundaries, ' '))
+  return skeleton(
+    name.replace(boxedLetters, unboxed).replace(marksOfTrade, ' ').replace(boundaries, ' '),
+  )
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
 }
@@ -38,7 +51,8 @@ function skeleton(text: string): string {
     const letters = Array.from(text, (char) => ascii[char.charCodeAt(0)]).join('')
     return lowered(Array.from(letters.toLowerCase(), (char) => ascii[char.charCodeAt(0)]).join(''))
   }
-  const letters = unhomoglyph(text)
+  // Raised and lowered letters are themselves, before they look like others.
+  const letters = unhomoglyph(text.normalize('NFKD'))
     .normalize('NFKD')
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replace(allSmallCapitals, (letter) => plainLetters[[...smallCapitals].indexOf(letter)] ?? '')

@@ -157,6 +157,14 @@ async function aCodedForwarder(): Promise<Address> {
   return address
 }
 
+/** The code of a contract whose creation calls the proxy of `exact`. */
+function creatingWith(data: Hex): Hex {
+  const digits = data.slice(2)
+  const length = (digits.length / 2).toString(16).padStart(4, '0')
+  const callProxy = `6000600061${length}6000600073${exactPermit2Proxy.slice(2).toLowerCase()}5af1`
+  return `0x61${length}610031600039${callProxy}5060006000f3${digits}`
+}
+
 const coded = (data: Hex): Hex =>
   `0x${Buffer.from(Buffer.from(data.slice(2), 'hex').map((byte) => 255 - byte)).toString('hex')}`
 
@@ -286,6 +294,19 @@ describe.each([
     })
     expect((await settle(payment)).body).toMatchObject({ success: true, transaction: hash })
   }, 90_000)
+
+  it('that lands while a contract is created is paid, or pending with that hash', async () => {
+    const { pay, paid } = await aPair()
+    const payment = await pay()
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(payment, async () => {
+      const stranger = anAccount().address
+      hash = await sendAs(world.chainUrl, stranger, undefined, creatingWith(settleCall(payment)))
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body.transaction).toBe(hash)
+    expect(body).toMatchObject(hasTraces ? { success: true } : { errorReason: pending })
+  })
 
   it('that was paid and is cancelled afterwards is paid', async () => {
     const { pay } = await aPair()

@@ -1117,8 +1117,8 @@ const permit2Logs = faultsOf(
     ],
     [
       'a call in a trace counts only if nothing around it failed',
-      'if (frame.error != null) continue',
-      'if (frame.to === undefined) continue',
+      'if (frame === null || frame.error != null) continue',
+      'if (frame === null) continue',
     ],
     [
       'borrowed code is no call of the proxy',
@@ -1127,8 +1127,8 @@ const permit2Logs = faultsOf(
     ],
     [
       'a trace shows as many settlements as the logs',
-      'if (calls?.length !== settlements.length) return',
-      'if (calls === undefined) return',
+      'calls.filter(isSettleCall).length === settlements.length',
+      'calls.length >= 0',
     ],
     [
       'hidden logs are no proof of another use',

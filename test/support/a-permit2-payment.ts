@@ -97,7 +97,13 @@ export function charging(body: Permit2Body, amount: bigint): Permit2Body {
 }
 
 /** Sends a transaction of any account on the devnet, which need not have a key, and waits until it is mined. */
-export async function sendAs(url: string, from: Address, to: Address, data: Hex): Promise<Hex> {
+export async function sendAs(
+  url: string,
+  from: Address,
+  /** Absent to create a contract. */
+  to: Address | undefined,
+  data: Hex,
+): Promise<Hex> {
   await fundNative(url, from, 10n ** 18n)
   await call(url, 'anvil_impersonateAccount', [from])
   const transaction = { from, to, data, gas: toHex(500_000), maxFeePerGas: toHex(10n ** 12n) }

@@ -58,7 +58,8 @@ const called = (call: Hex): Logged => ({
 interface Mined {
   hash: Hex
   block: number
-  to?: Address
+  /** `null` where it creates a contract, as nodes write it. */
+  to?: Address | null
   input?: Hex
   logs: Logged[]
   /** What nodes trace of it; none does if absent. */
@@ -116,7 +117,8 @@ const rpc = {
           ? { ok: false, error: new RpcResponseError(-32000, 'missing trie node', undefined) }
           : ok(bitmap(Number(params[1])))
       }
-      const { to = contract, input = '0x' } = mined.find((it) => it.hash === params[0]) as Mined
+      const found = mined.find((it) => it.hash === params[0]) as Mined
+      const { to = contract, input = '0x' } = found
       return ok({ from: exact.payer, to, input })
     }),
   async everywhere(method: string, [first, second]: [never, never]) {
@@ -294,6 +296,42 @@ describe.each([
     ])('does not believe a trace %s', async (_, trace) => {
       mineOpaque(trace)
       expect((await find()).state).toBe('untraced')
+    })
+
+    it('believes the trace of a transaction that created a contract', async () => {
+      const trace = { ...traceOf(own, [run(own)]), type: 'CREATE', to: address('5') }
+      mine({ hash: hash('aa'), block: 19_990, to: null, input: own, logs: pair, trace })
+      expect(await find()).toMatchObject({ state: 'paid', transferLog: 0 })
+    })
+
+    it.each<[string, object, string]>([
+      ['cuts its trace short', traceOf(own, []), 'paid'],
+      ['has a frame that is none', traceOf(own, [null as never]), 'paid'],
+      ['shows another call', traceOf(own, [run(twin)]), 'untraced'],
+    ])('decides by what nodes agree on where one %s', async (_, other, state) => {
+      mineOpaque(traceOf(own, [run(own)]))
+      const nodes: Rpc = {
+        ...rpc,
+        async everywhere(method, params) {
+          const answers = await rpc.everywhere(method, params)
+          const isTrace = method === 'debug_traceTransaction'
+          return isTrace ? [{ ok: true, value: other }, ...answers] : answers
+        },
+      }
+      const use = await createPermit2Uses(nodes, () => 0)(exact, 1_000, HEAD)
+      expect(use.state).toBe(state)
+    })
+
+    it('asks for a trace that no node gives ever more seldom', async () => {
+      mineOpaque()
+      let now = 0
+      const search = createPermit2Uses(rpc, () => now)
+      for (; now < 3_600_000; now += 30_000) {
+        expect((await search(exact, 1_000, HEAD)).state).toBe('untraced')
+      }
+      const traces = asked.filter((method) => method === 'debug_traceTransaction')
+      expect(traces.length).toBeGreaterThan(4)
+      expect(traces.length).toBeLessThan(12)
     })
 
     it('traces nothing for a hint, and one transaction once', async () => {

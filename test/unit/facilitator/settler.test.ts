@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
 import type { CheckResult, Purpose } from '../../../src/facilitator/payment-check.js'
 import type { Intent } from '../../../src/facilitator/payment-method.js'
-import { createSettler } from '../../../src/facilitator/settler.js'
+import { createSettler, type SettleRequest } from '../../../src/facilitator/settler.js'
 import type { Relayer } from '../../../src/relayer/relayer.js'
 import type { Claim, Job } from '../../../src/store/settlement-journal.js'
 import type { Payment } from '../../../src/x402/payment.js'
@@ -34,11 +34,18 @@ function aSettler(
     /** The newest transaction that was signed with the payment; an error where the journal cannot be read. */
     signed?: Hex | Error
     row?: Job
+    /** The journal cannot be read. */
+    isGone?: boolean
+    /** A success that could not be written. */
+    landed?: SettleRequest['landed']
+    /** Holds up the checks of this caller. */
+    slowCaller?: string
   } = {},
 ) {
   const withdrawn: string[] = []
   const marginsSeconds: number[] = []
   const submitted: string[] = []
+  let caller: string | undefined
   const payment = aPayment()
   const intent = { payment, digest: '0xd1', signature: payment.signature } as unknown as Intent
   const relayer = {
@@ -56,6 +63,8 @@ function aSettler(
   const settle = createSettler({
     checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
+      if (world.isGone) throw new Error('gone')
+      if (caller !== undefined && caller === world.slowCaller) await new Promise(() => {})
       return world.result ?? { state: 'valid', intent }
     },
     journal: {
@@ -75,12 +84,16 @@ function aSettler(
     now: Date.now,
     log: { error() {} },
   } as unknown as Parameters<typeof createSettler>[0])
-  const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string) =>
-    settle({
+  const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string, from?: string) => {
+    caller = from
+    return settle({
       body: aBody(aPayment({ maxTimeoutSeconds })),
       idempotencyKey,
+      ...(from && { caller: from }),
+      ...(world.landed && { landed: world.landed }),
       isConnected: () => true,
     })
+  }
   return { ask, withdrawn, submitted, marginsSeconds }
 }
 
@@ -88,6 +101,25 @@ const key = 'a-key-of-sixteen'
 const unknown = { success: false, errorReason: 'settlement_unknown', transaction: '' }
 const pending = { success: false, errorReason: 'settlement_pending', transaction }
 const used = { success: false, errorReason: reasons.nonceAlreadyUsed.code, transaction }
+
+it('waits for no crowd of another caller, who may name any payer', async () => {
+  const decided = { ...queued, state: 'failed', reason: 'signature' } as Job
+  const { ask } = aSettler({ decided, slowCaller: 'stranger' })
+  for (let i = 0; i < 100; i++) void ask(60, undefined, 'stranger')
+  const answer = ask(60, undefined, 'merchant')
+  await vi.advanceTimersByTimeAsync(100)
+  expect((await answer).body.success).toBe(false)
+})
+
+it('names the transaction of a success that was not written, where the journal is gone', async () => {
+  const body = { success: true, transaction, network }
+  const landed = { body, settlementId: queued.id }
+  expect((await aSettler({ isGone: true, landed }).ask()).body).toMatchObject({
+    ...pending,
+    extensions: { 'settlement-status': { status: 'pending', paymentId: queued.id } },
+  })
+  await expect(aSettler({ isGone: true }).ask()).rejects.toThrow('gone')
+})
 
 describe('a settle whose payment does not land', () => {
   it.each([

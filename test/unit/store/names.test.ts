@@ -37,6 +37,11 @@ describe('the look of a name', () => {
     'Arcus™',
     'Arcus|HQ',
     'Arc∪s',
+    'A🅡🅒🅤🅢',
+    '🅰🆁🅲🆄🆂',
+    '🇦🇷🇨🇺🇸',
+    'ᵃʳᶜᵘˢ',
+    'ₐᵣcᵤₛ',
     'the "Arcus" shop',
   ])('is found as a word of another: %s', (name) => {
     expect(shows(name, 'Arcus')).toBe(true)
@@ -81,6 +86,12 @@ describe('a reserved word', () => {
     ['Weather ☑', '☑'],
     ['Weather √', '√'],
     ['Weather 🗸', '🗸'],
+    ['Weather 🅥', '🅥'],
+    ['Weather ⓥ', 'ⓥ'],
+    ['Weather 🆅', '🆅'],
+    ['Weather ꪜ', 'ꪜ'],
+    ['🅞🅕🅕🅘🅒🅘🅐🅛 weather', 'official'],
+    ['ᵒᶠᶠⁱᶜⁱᵃˡ weather', 'official'],
   ])('is found: %s', (name, found) => {
     expect(findReserved(name)).toBe(found)
   })

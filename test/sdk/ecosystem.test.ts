@@ -118,6 +118,32 @@ it('@x402/express sells to @x402/axios', async () => {
   })
 })
 
+it('@x402/express charges no failed call, and delivers once to ten requests with one payment', async () => {
+  const headers: string[] = []
+  const app = express()
+  app.use((request, _response, next) => {
+    const header = request.headers['payment-signature']
+    if (typeof header === 'string') headers.push(header)
+    next()
+  })
+  app.use(expressMiddleware({ 'GET /paid': { accepts: selling('1006') } }, aSeller()))
+  app.get('/paid', (_request, response) => {
+    const isFirst = headers.length === 1
+    response.status(isFirst ? 503 : 200).json({ goods: !isFirst })
+  })
+  await withServer(app, async (url) => {
+    const before = await usdcBalance(world.chainUrl, payTo)
+    expect((await aBuyer()(url)).status).toBe(503)
+    expect(await usdcBalance(world.chainUrl, payTo)).toBe(before)
+    const again = { headers: { 'PAYMENT-SIGNATURE': headers[0] as string } }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(url, again)))
+    const texts = await Promise.all(answers.map((answer) => answer.text()))
+    expect(texts.filter((text) => text.includes('true'))).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await usdcBalance(world.chainUrl, payTo)).toBe(before + 1_006n)
+  })
+})
+
 it('settles without a verify for a seller whose payment flow is upfront', async () => {
   const facilitator = aFacilitator()
   const { price, ...rest } = selling('1004')

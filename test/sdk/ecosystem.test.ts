@@ -5,7 +5,6 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme as BuyerScheme } from '@x402/evm/exact/client'
 import { ExactEvmScheme as MerchantScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware as expressMiddleware, x402ResourceServer } from '@x402/express'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { paymentMiddleware as honoMiddleware } from '@x402/hono'
 import axios from 'axios'
 import express from 'express'
@@ -19,6 +18,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -54,11 +54,7 @@ const aSeller = (facilitator = aFacilitator()) =>
 
 /** A buyer who pays with the official package, over the network or straight to a handler. */
 function aBuyer(send: typeof fetch = fetch) {
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(payer) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  return wrapFetchWithPayment(send, client)
+  return payingBy(new BuyerScheme(payer), { send })
 }
 
 /** Expects the goods, a receipt of the payment, and the price on the merchant's account to the unit. */

@@ -90,7 +90,7 @@ it('sends a transaction that was refused without a cause again, ever more slowly
 describe('a lane whose lease is lost', () => {
   it('knows a transaction that was kept although the lease was lost during the write', async () => {
     const { lane, jobs, world } = await aResumedLane()
-    world.whileKept = async () => lane.drop()
+    world.whileKept = async () => void lane.drop()
     await expect(lane.open(call, ['a'], fees)).rejects.toBeInstanceOf(LeaseLostError)
     expect(jobs.find('a')?.job).toMatchObject({ state: 'submitted' })
     expect(world.sent).toEqual([])

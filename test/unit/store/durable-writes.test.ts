@@ -68,6 +68,9 @@ it('a failure is on disk before it is answered; a success, which the chain shows
     now: noon,
   })
   expect(waited.at(-1)).toBe(false)
+  const lost = { id: 'job-2', round: 0, outcome: anOutcome({ state: 'failed', reason: 'x' }) }
+  await journal.resolve({ outcomes: [...outcomeOf().outcomes, lost], now: noon })
+  expect(waited.at(-1)).toBe(true)
 })
 
 it('gas that is booked without a success is on disk', async () => {

@@ -1,5 +1,5 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
@@ -172,13 +172,13 @@ describe.each([
   ['where the node traces', true],
   ['where no node traces', false],
 ])('a payment by Permit2 that we cannot send, %s', (_, hasTraces) => {
-  beforeEach(() => {
+  beforeAll(() => {
     proxy.fault('eth_sendRawTransaction', swallowed)
     if (!hasTraces) proxy.fault('debug_traceTransaction', unsupported)
   })
-  afterEach(() => proxy.mend())
+  afterAll(() => proxy.mend())
 
-  it('and that is cancelled is not paid by its twin, whose transaction has its words', async () => {
+  it.concurrent('and that is cancelled is not paid by its twin, whose transaction has its words', async () => {
     const { pay, paid } = await aPair()
     const [twin, ghost] = [await pay(), await pay()]
     let cancelledIn: Hex = '0x'
@@ -196,7 +196,7 @@ describe.each([
     expect((await lookUp(ghost)).body).toMatchObject({ state: 'failed' })
   })
 
-  it('whose words stand in the signature of a contract wallet is not paid', async () => {
+  it.concurrent('whose words stand in the signature of a contract wallet is not paid', async () => {
     const { pay, from, paid } = await aPair()
     // It takes any signature: it returns 0x1626ba7e.
     await call(world.chainUrl, 'anvil_setCode', [from, '0x631626ba7e60e01b60005260206000f3'])
@@ -216,7 +216,7 @@ describe.each([
     expect(body).toMatchObject({ success: false, errorReason: invalidNonce })
   })
 
-  it('is not paid by an equal transfer before the settlement of a worthless token', async () => {
+  it.concurrent('is not paid by an equal transfer before the settlement of a worthless token', async () => {
     const { pay, from, to, paid } = await aPair()
     const ghost = await pay()
     const worthless = anAccount().address
@@ -250,7 +250,7 @@ describe.each([
     expect(body.transaction).toBe(hash)
   })
 
-  it('is paid once where its twin failed in the same transaction', async () => {
+  it.concurrent('is paid once where its twin failed in the same transaction', async () => {
     const { pay, paid } = await aPair()
     const [ghost, twin] = [await pay(), await pay()]
     await cancel(ghost)
@@ -264,6 +264,55 @@ describe.each([
     expect(await paid()).toBe(CENT)
     expect(body.transaction).toBe(hash)
     expect(body).toMatchObject(hasTraces ? { success: true } : { errorReason: pending })
+  })
+
+  it.concurrent('that lands while a contract is created is paid, or pending with that hash', async () => {
+    const { pay, paid } = await aPair()
+    const payment = await pay()
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(payment, async () => {
+      const stranger = anAccount().address
+      hash = await sendAs(world.chainUrl, stranger, undefined, creatingWith(settleCall(payment)))
+    })
+    expect(await paid()).toBe(CENT)
+    expect(body.transaction).toBe(hash)
+    expect(body).toMatchObject(hasTraces ? { success: true } : { errorReason: pending })
+  })
+
+  it.concurrent('that was paid and is cancelled afterwards is paid', async () => {
+    const { pay } = await aPair()
+    const payment = await pay()
+    let hash: Hex = '0x'
+    const body = await claimedMeanwhile(payment, async () => {
+      const stranger = anAccount().address
+      hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+      await cancel(payment)
+    })
+    expect(body).toMatchObject({ success: true, transaction: hash })
+  })
+
+  it('of nodes without the state of old blocks is found all the same', async () => {
+    const lift = proxy.fault('eth_call', async (asked) => {
+      const [, at] = asked.params
+      if (at === 'latest') return asked.forward()
+      return { error: { code: -32000, message: 'missing trie node: state is not available' } }
+    })
+    const { pay } = await aPair()
+    const [payment, ghost] = [await pay(), await pay()]
+    const [paidBody, cancelledBody] = await Promise.all([
+      claimed(payment),
+      claimed(ghost),
+      (async () => {
+        await vi.waitFor(async () => expect((await lookUp(ghost)).status).toBe(200))
+        await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200))
+        await cancel(ghost)
+        const stranger = anAccount().address
+        await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+      })(),
+    ])
+    expect(paidBody.success).toBe(true)
+    expect(cancelledBody.errorMessage).toMatch(/cancelled/)
+    lift()
   })
 
   it('that lands by coded calldata is paid, or pending with that hash, and never failed', async () => {
@@ -294,54 +343,6 @@ describe.each([
     })
     expect((await settle(payment)).body).toMatchObject({ success: true, transaction: hash })
   }, 90_000)
-
-  it('that lands while a contract is created is paid, or pending with that hash', async () => {
-    const { pay, paid } = await aPair()
-    const payment = await pay()
-    let hash: Hex = '0x'
-    const body = await claimedMeanwhile(payment, async () => {
-      const stranger = anAccount().address
-      hash = await sendAs(world.chainUrl, stranger, undefined, creatingWith(settleCall(payment)))
-    })
-    expect(await paid()).toBe(CENT)
-    expect(body.transaction).toBe(hash)
-    expect(body).toMatchObject(hasTraces ? { success: true } : { errorReason: pending })
-  })
-
-  it('that was paid and is cancelled afterwards is paid', async () => {
-    const { pay } = await aPair()
-    const payment = await pay()
-    let hash: Hex = '0x'
-    const body = await claimedMeanwhile(payment, async () => {
-      const stranger = anAccount().address
-      hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
-      await cancel(payment)
-    })
-    expect(body).toMatchObject({ success: true, transaction: hash })
-  })
-
-  it('of nodes without the state of old blocks is found all the same', async () => {
-    proxy.fault('eth_call', async (asked) => {
-      const [, at] = asked.params
-      if (at === 'latest') return asked.forward()
-      return { error: { code: -32000, message: 'missing trie node: state is not available' } }
-    })
-    const { pay } = await aPair()
-    const [payment, ghost] = [await pay(), await pay()]
-    const [paidBody, cancelledBody] = await Promise.all([
-      claimed(payment),
-      claimed(ghost),
-      (async () => {
-        await vi.waitFor(async () => expect((await lookUp(ghost)).status).toBe(200))
-        await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200))
-        await cancel(ghost)
-        const stranger = anAccount().address
-        await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
-      })(),
-    ])
-    expect(paidBody.success).toBe(true)
-    expect(cancelledBody.errorMessage).toMatch(/cancelled/)
-  })
 })
 
 describe('a payer who burns the nonce in front of our transaction', () => {

@@ -7,7 +7,6 @@ import {
   walletActions,
   zeroAddress,
 } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
@@ -107,11 +106,6 @@ describe('the registry', () => {
     })
   })
 
-  it('has no agent with an id nobody registered, up to the largest', async () => {
-    const largest = (2n ** 256n - 1n).toString()
-    expect(await aRegistry().readAgent(largest, owner.address)).toBeUndefined()
-  })
-
   it('distinguishes owner, operators and strangers', async () => {
     await send('register', [])
     const isAuthorized = async () =>
@@ -123,53 +117,6 @@ describe('the registry', () => {
     expect(await isAuthorized()).toBe(false)
     await send('setApprovalForAll', [stranger.address, true])
     expect(await isAuthorized()).toBe(true)
-  })
-
-  it('lets a wallet be set with its own signature only, and clears it on transfer', async () => {
-    await send('register', [])
-    const wallet = privateKeyToAccount(generatePrivateKey())
-    const { timestamp } = await client.getBlock()
-    const deadline = timestamp + 200n
-    const sign = (by: typeof wallet) =>
-      by.signTypedData({
-        domain: {
-          name: 'ERC8004IdentityRegistry',
-          version: '1',
-          chainId: 5042,
-          verifyingContract: registryAddress,
-        },
-        types: {
-          AgentWalletSet: [
-            { name: 'agentId', type: 'uint256' },
-            { name: 'newWallet', type: 'address' },
-            { name: 'owner', type: 'address' },
-            { name: 'deadline', type: 'uint256' },
-          ],
-        },
-        primaryType: 'AgentWalletSet',
-        message: { agentId: 0n, newWallet: wallet.address, owner: owner.address, deadline },
-      })
-    const someone = privateKeyToAccount(generatePrivateKey())
-    const args = [0n, wallet.address, deadline]
-    const tooLate = [0n, wallet.address, timestamp + 10_000n, await sign(wallet)]
-    await expect(send('setAgentWallet', tooLate)).rejects.toThrow('deadline too far')
-    await expect(send('setAgentWallet', [...args, await sign(someone)])).rejects.toThrow(
-      'invalid wallet sig',
-    )
-    await send('setAgentWallet', [...args, await sign(wallet)])
-    const agentWallet = async () => (await aRegistry().readAgent('0', owner.address))?.wallet
-    expect(await agentWallet()).toBe(wallet.address)
-    await send('transferFrom', [owner.address, stranger.address, 0n])
-    expect(await agentWallet()).toBe(zeroAddress)
-  })
-
-  it('lets nobody else write, and nobody at all write the wallet as metadata', async () => {
-    await send('register', [])
-    await expect(send('setAgentURI', [0n, cardUrl], stranger)).rejects.toThrow('Not authorized')
-    await expect(
-      send('transferFrom', [owner.address, stranger.address, 0n], stranger),
-    ).rejects.toThrow('ERC721InsufficientApproval')
-    await expect(send('setMetadata', [0n, 'agentWallet', '0x01'])).rejects.toThrow('reserved key')
   })
 
   it('shows whom its events are about, each event once', async () => {

@@ -59,10 +59,11 @@ async function kill(payments: readonly unknown[], act: () => Promise<void>) {
     void Promise.all(answers).then(() => {
       isOver = true
     })
-    for (let seen = 0; !isOver; ) {
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+    // As many in the pool again and again are all that may be there.
+    for (let [seen, times] = [0, 0]; !isOver && times < 3; ) {
+      await new Promise((resolve) => setTimeout(resolve, 400))
       const count = await pending()
-      if (count > 0 && count === seen) break
+      times = count > 0 && count === seen ? times + 1 : 0
       seen = count
     }
     await act()

@@ -4,11 +4,8 @@ import {
   ContractFunctionRevertedError,
   concat,
   createTestClient,
-  encodeAbiParameters,
-  encodeDeployData,
   encodeFunctionData,
   encodePacked,
-  getAddress,
   type Hex,
   http,
   keccak256,
@@ -26,12 +23,11 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 
-const { usdc, nativeTransferLog, multicall } = devnetContracts
+const { usdc, nativeTransferLog } = devnetContracts
 const { abi } = readArtifact('MockUsdc')
 const anyone = devnetPayer.account
 const merchant = devnetMerchant.address
 const far = 2n ** 40n
-const zero: Address = '0x0000000000000000000000000000000000000000'
 
 let anvil: Anvil
 let client: ReturnType<typeof connect>
@@ -76,8 +72,8 @@ function anAuthorization(from: Address, changes: Partial<Authorization> = {}): A
   return { from, to: merchant, value: 5n, validAfter: 0n, validBefore: far, nonce, ...changes }
 }
 
-function sign(account: Account, message: Authorization, receive = false): Promise<Hex> {
-  const primaryType = receive ? 'ReceiveWithAuthorization' : 'TransferWithAuthorization'
+function sign(account: Account, message: Authorization): Promise<Hex> {
+  const primaryType = 'TransferWithAuthorization'
   const types = { [primaryType]: authorizationFields }
   return account.signTypedData({ domain, types, primaryType, message })
 }
@@ -87,8 +83,8 @@ const argsOf = (a: Authorization, ...signature: unknown[]) => [
   ...signature,
 ]
 
-async function send(functionName: string, args: unknown[], address: Address = usdc, by = abi) {
-  const hash = await client.writeContract({ address, abi: by, functionName, args, chain: null })
+async function send(functionName: string, args: unknown[]) {
+  const hash = await client.writeContract({ address: usdc, abi, functionName, args, chain: null })
   return client.waitForTransactionReceipt({ hash })
 }
 
@@ -96,9 +92,9 @@ const read = (functionName: string, args: unknown[] = []) =>
   client.readContract({ address: usdc, abi, functionName, args })
 
 /** Returns the revert text of a call, `undefined` when it succeeds. */
-async function revertOf(functionName: string, args: unknown[], account: Address = anyone.address) {
+async function revertOf(functionName: string, args: unknown[]) {
   try {
-    await client.simulateContract({ address: usdc, abi, functionName, args, account })
+    await client.simulateContract({ address: usdc, abi, functionName, args, account: anyone })
     return undefined
   } catch (error) {
     const revert =
@@ -117,21 +113,7 @@ async function aPayer(balance = 100n): Promise<Account> {
   return account
 }
 
-async function deploy(name: string, args: unknown[] = []): Promise<Address> {
-  const { abi, bytecode } = readArtifact(name)
-  const data = encodeDeployData({ abi, bytecode, args })
-  const hash = await client.sendTransaction({ data, chain: null })
-  const { contractAddress } = await client.waitForTransactionReceipt({ hash })
-  return getAddress(contractAddress ?? zero)
-}
-
-/** Makes a wallet contract with a balance of mock USDC. */
-async function aWallet(name: string, args: unknown[] = []): Promise<Address> {
-  const wallet = await deploy(name, args)
-  await send('mint', [wallet, 100n])
-  return wallet
-}
-
+// Signatures are judged in `test/property/signer-recovery.test.ts`, wallets and permits in `test/chain`.
 describe('MockUsdc', () => {
   it('has the EIP-712 domain of USDC on Arc mainnet', async () => {
     expect(await read('DOMAIN_SEPARATOR')).toBe(
@@ -172,21 +154,6 @@ describe('MockUsdc', () => {
     await client.setCode({ address: nativeTransferLog, bytecode: code ?? '0x' })
   })
 
-  it('says why it refuses an authorization', async () => {
-    const payer = await aPayer()
-    const reason = async (changes: Partial<Authorization>) => {
-      const authorization = anAuthorization(payer.address, changes)
-      return transferRevert(authorization, await sign(payer, authorization))
-    }
-    expect(await reason({ value: 101n })).toBe('ERC20: transfer amount exceeds balance')
-    expect(await reason({ to: zero })).toBe('ERC20: transfer to the zero address')
-    expect(await reason({ validAfter: far })).toBe('FiatTokenV2: authorization is not yet valid')
-    expect(await reason({ validBefore: 1n })).toBe('FiatTokenV2: authorization is expired')
-    for (const changes of [{ value: 0n }, { to: payer.address }, { to: usdc }]) {
-      expect(await reason(changes)).toBeUndefined()
-    }
-  })
-
   it('enforces the time window strictly at both ends', async () => {
     const payer = await aPayer()
     const now = BigInt(Math.floor(Date.now() / 1000)) + 1000n
@@ -200,25 +167,6 @@ describe('MockUsdc', () => {
     expect(await statusAt({ validAfter: now - 1n, validBefore: now + 1n })).toBe('ok')
     expect(await statusAt({ validAfter: now })).toContain('not yet valid')
     expect(await statusAt({ validBefore: now })).toContain('expired')
-  })
-
-  it('names the problem of a signature', async () => {
-    const payer = await aPayer()
-    const a = anAuthorization(payer.address)
-    const good = await sign(payer, a)
-    const r = good.slice(0, 66) as Hex
-    const s = `0x${good.slice(66, 130)}` as Hex
-    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-    const highS = toHex(order - BigInt(s), { size: 32 })
-    const cases: [Hex, string][] = [
-      [concat([good, '0x00']), 'ECRecover: invalid signature length'],
-      ['0x', 'ECRecover: invalid signature length'],
-      [concat([r, highS, '0x1b']), "ECRecover: invalid signature 's' value"],
-      [concat([r, s, '0x1d']), "ECRecover: invalid signature 'v' value"],
-      [concat([toHex(order, { size: 32 }), s, '0x1b']), 'ECRecover: invalid signature'],
-      [await sign(anAccount(), a), 'FiatTokenV2: invalid signature'],
-    ]
-    for (const [signature, text] of cases) expect(await transferRevert(a, signature)).toBe(text)
   })
 
   it('refuses an authorization that is used or cancelled, in that order before the signature', async () => {
@@ -262,127 +210,6 @@ describe('MockUsdc', () => {
     await send('unpause', [])
     expect(await transferRevert(a, await sign(payer, a))).toBeUndefined()
   })
-
-  it('lets only the payee receive', async () => {
-    const payer = await aPayer()
-    const a = anAuthorization(payer.address)
-    const signature = await sign(payer, a, true)
-    const { r, s, v } = parseSignature(signature)
-    const receive = (args: unknown[], caller: Address) =>
-      revertOf('receiveWithAuthorization', argsOf(a, ...args), caller)
-    expect(await receive([signature], payer.address)).toBe('FiatTokenV2: caller must be the payee')
-    expect(await receive([signature], merchant)).toBeUndefined()
-    expect(await receive([Number(v), r, s], merchant)).toBeUndefined()
-  })
-
-  it('accepts a permit', async () => {
-    const owner = await aPayer()
-    const message = { owner: owner.address, spender: merchant, value: 7n, nonce: 0n, deadline: far }
-    const uint = ['value', 'nonce', 'deadline'].map((name) => ({ name, type: 'uint256' }))
-    const addresses = ['owner', 'spender'].map((name) => ({ name, type: 'address' }))
-    const types = { Permit: [...addresses, ...uint] }
-    const signature = await owner.signTypedData({ domain, types, primaryType: 'Permit', message })
-    await send('permit', [owner.address, merchant, 7n, far, signature])
-    expect(await read('allowance', [owner.address, merchant])).toBe(7n)
-    expect(await read('nonces', [owner.address])).toBe(1n)
-    const again = await revertOf('permit', [owner.address, merchant, 7n, far, signature])
-    expect(again).toBe('EIP2612: invalid signature')
-  })
-})
-
-describe('contract wallets', () => {
-  it('pay with signatures that their own code accepts', async () => {
-    const owner = anAccount()
-    const salt = toHex(7n, { size: 32 })
-    const factory = await deploy('WalletFactory')
-    const { abi: factoryAbi } = readArtifact('WalletFactory')
-    const args = [owner.address, salt]
-    const predict = { address: factory, abi: factoryAbi, functionName: 'predict', args }
-    const wallet = (await client.readContract(predict)) as Address
-    await send('deploy', args, factory, factoryAbi)
-    await send('mint', [wallet, 100n])
-
-    const a = anAuthorization(wallet)
-    expect(await transferRevert(a, await sign(anAccount(), a))).toBe(
-      'FiatTokenV2: invalid signature',
-    )
-    await send('transferWithAuthorization', argsOf(a, await sign(owner, a)))
-    expect(await read('balanceOf', [wallet])).toBe(95n)
-  })
-
-  it('pay as the delegate of an account that signs for itself', async () => {
-    const payer = await aPayer()
-    const delegate = await deploy('Wallet1271', [merchant])
-    await client.setCode({ address: payer.address, bytecode: concat(['0xef0100', delegate]) })
-    const a = anAuthorization(payer.address)
-    expect(await transferRevert(a, await sign(payer, a))).toBeUndefined()
-
-    const refuser = await deploy('RejectingWallet')
-    await client.setCode({ address: payer.address, bytecode: concat(['0xef0100', refuser]) })
-    expect(await transferRevert(a, await sign(payer, a))).toBe('FiatTokenV2: invalid signature')
-  })
-
-  it('refuse, revert, burn gas, answer at length or change their mind', async () => {
-    const outcome = async (wallet: Address) => transferRevert(anAuthorization(wallet), '0x')
-    const refused = 'FiatTokenV2: invalid signature'
-    expect(await outcome(await aWallet('RejectingWallet'))).toBe(refused)
-    expect(await outcome(await aWallet('RevertingWallet'))).toBe(refused)
-    expect(await outcome(await aWallet('HugeReturnWallet'))).toBeUndefined()
-    expect(await outcome(await aWallet('GasBurningWallet'))).toBe(refused)
-
-    const { abi: walletAbi } = readArtifact('TwoFacedWallet')
-    const wallet = await aWallet('TwoFacedWallet')
-    expect(await outcome(wallet)).toBeUndefined()
-    await send('setAnswer', [false], wallet, walletAbi)
-    expect(await outcome(wallet)).toBe(refused)
-    await send('setAnswer', [true], wallet, walletAbi)
-    const { blockNumber } = await send('lieAfterBlock', [1n], wallet, walletAbi)
-    expect(blockNumber).toBeGreaterThan(1n)
-    expect(await outcome(wallet)).toBe(refused)
-  })
-})
-
-describe('MockUsdcProxy', () => {
-  it('keeps the balances of the token behind it', async () => {
-    const proxy = anAccount().address
-    const bytecode = readArtifact('MockUsdcProxy').deployedBytecode
-    await client.setCode({ address: proxy, bytecode })
-    await send('upgradeTo', [usdc], proxy, readArtifact('MockUsdcProxy').abi)
-    await send('mint', [merchant, 3n], proxy)
-    const balance = { address: proxy, abi, functionName: 'balanceOf', args: [merchant] }
-    expect(await client.readContract(balance)).toBe(3n)
-  })
-})
-
-describe('Multicall', () => {
-  const { abi: multicallAbi } = readArtifact('Multicall')
-  const bad = { target: usdc, callData: '0x12345678' as Hex }
-  const good = { target: usdc, callData: encodeFunctionData({ abi, functionName: 'decimals' }) }
-  const call = (functionName: string, args: unknown[]) =>
-    client
-      .simulateContract({ address: multicall, abi: multicallAbi, functionName, args })
-      .then(({ result }) => result as unknown)
-
-  it('returns a failing member beside the others', async () => {
-    const members = [good, bad].map((member) => ({ ...member, allowFailure: true }))
-    const expected = [
-      { success: true, returnData: encodeAbiParameters([{ type: 'uint8' }], [6]) },
-      { success: false, returnData: '0x' },
-    ]
-    expect(await call('aggregate3', [members])).toEqual(expected)
-    expect(await call('tryAggregate', [false, [good, bad]])).toEqual(expected)
-    const values = members.map((member) => ({ ...member, value: 0n }))
-    expect(await call('aggregate3Value', [values])).toEqual(expected)
-  })
-
-  it('fails as a whole with a member that may not fail', async () => {
-    const failing = /Multicall3: call failed/
-    const member = { ...bad, allowFailure: false }
-    await expect(call('aggregate3', [[member]])).rejects.toThrow(failing)
-    await expect(call('aggregate3Value', [[{ ...member, value: 0n }]])).rejects.toThrow(failing)
-    await expect(call('aggregate', [[good, bad]])).rejects.toThrow(failing)
-    await expect(call('blockAndAggregate', [[good, bad]])).rejects.toThrow(failing)
-  })
 })
 
 describe('PaymentFacts', () => {
@@ -409,7 +236,10 @@ describe('PaymentFacts', () => {
     await send('transferWithAuthorization', argsOf(used, await sign(payer, used)))
     const listed = anAccount().address
     await send('blacklist', [listed])
-    const wallet = await aWallet('RejectingWallet')
+    const wallet = anAccount().address
+    const bytecode = readArtifact('RejectingWallet').deployedBytecode
+    await client.setCode({ address: wallet, bytecode })
+    await send('mint', [wallet, 100n])
     const { header, pairs, size } = await readFacts(usdc, hasBlocklist | hasPause, [
       { payer: payer.address, payTo: merchant, nonce },
       { payer: payer.address, payTo: merchant, nonce: used.nonce },

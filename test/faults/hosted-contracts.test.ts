@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
 import { clearCode, devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount, asset, network } from '../support/a-channel.js'
+import { anAccount } from '../support/a-channel.js'
 import { startChain } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 import { startService } from './support/service.js'
 
 const preload = `--import ${new URL('./support/quick-minutes.mjs', import.meta.url)}`
@@ -64,12 +64,6 @@ it('contracts that are deployed while the service runs are offered without a res
   const account = anAccount()
   await mintUsdc(chain.url, account.address, 1_000_000n)
   const client = new BatchSettlementEvmScheme(account)
-  const pay = wrapFetchWithPayment(
-    fetch,
-    x402Client.fromConfig({
-      schemes: [{ network, client }],
-      spendControls: { allowedAssets: [{ network, asset }] },
-    }),
-  )
+  const pay = payingBy(client)
   expect((await pay(`${url}/hosted/fees`)).status).toBe(200)
 }, 240_000)

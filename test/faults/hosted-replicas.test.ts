@@ -1,15 +1,13 @@
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import pg from 'pg'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetBuyback, devnetHost } from '../../src/devnet/accounts.js'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { payingBy } from '../support/paying.js'
 import { type Replicas, startReplicas } from './support/replicas.js'
 
-const network = 'eip155:5042'
-const asset = devnetContracts.usdc
 /** A wallet that is leased by a dead replica is free after six seconds, and refunds are tried every thirty. */
 const TAKEN_OVER = { timeout: 60_000, interval: 250 }
 const FEES = 5_000n
@@ -42,13 +40,7 @@ const urlOf = (replica: number, path: string) => `${world.service(replica).url}/
 async function aBuyer(Scheme: typeof ExactEvmScheme | typeof BatchSettlementEvmScheme) {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
-  const pay = wrapFetchWithPayment(
-    fetch,
-    x402Client.fromConfig({
-      schemes: [{ network, client: new Scheme(account) }],
-      spendControls: { allowedAssets: [{ network, asset }] },
-    }),
-  )
+  const pay = payingBy(new Scheme(account))
   return { pay, balance: () => usdcBalance(world.chainUrl, account.address) }
 }
 

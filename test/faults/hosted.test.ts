@@ -1,10 +1,10 @@
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import Sqlite from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetBuyback, devnetHost } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
-import { anAccount, asset, network } from '../support/a-channel.js'
+import { anAccount } from '../support/a-channel.js'
+import { payingBy } from '../support/paying.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
 import { startWorld, until, type World } from './support/world.js'
 
@@ -67,9 +67,7 @@ async function aBuyer(): Promise<typeof fetch> {
   const account = anAccount()
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const client = new BatchSettlementEvmScheme(account)
-  const spendControls = { allowedAssets: [{ network, asset } as const] }
-  const schemes = [{ network, client } as const]
-  return wrapFetchWithPayment(fetch, x402Client.fromConfig({ schemes, spendControls }))
+  return payingBy(client)
 }
 
 /** Tells whether a transaction was signed for a job of the kind. */

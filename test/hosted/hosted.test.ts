@@ -7,20 +7,18 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { type Address, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { type Service, startService } from '../faults/support/service.js'
 import { startChain } from '../support/arcus.js'
 import { type Bend, bendingAccount } from '../support/bent-signature.js'
+import { payingBy } from '../support/paying.js'
 
-const network = 'eip155:5042'
 const CHAIN_ID = 5042
-const asset = devnetContracts.usdc
 const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
 const text = 'A storm came. The storm took roofs and boats. Someone slept. The storm left at noon.'
 
@@ -81,13 +79,7 @@ async function aBuyer(scheme: 'exact' | 'upto' | 'batch-settlement', wish: Buyer
     upto: new UptoEvmScheme(account, node),
     'batch-settlement': channel,
   }
-  const fetchPaid = wrapFetchWithPayment(
-    fetch,
-    x402Client.fromConfig({
-      schemes: [{ network, client: clients[scheme] }],
-      spendControls: { allowedAssets: [{ network, asset }] },
-    }),
-  )
+  const fetchPaid = payingBy(clients[scheme])
   return { account, pay: fetchPaid, channel, balance: () => balanceOf(account.address) }
 }
 

@@ -109,12 +109,6 @@ describe('the arrows between the rooms', () => {
   })
 })
 
-describe('no circle', () => {
-  it('is among the imports, type imports included', () => {
-    expect(findCircles()).toEqual([])
-  })
-})
-
 describe('x402, which strangers run in their own servers', () => {
   const files = sources.filter(({ room }) => room === 'x402')
 
@@ -164,34 +158,4 @@ describe('what only one room does', () => {
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
-}
-
-/** Returns the files that reach themselves by imports, one sorted list a circle (Tarjan's components). */
-function findCircles(): string[][] {
-  const byPath = new Map(sources.map((source) => [source.path, source]))
-  const order = new Map<string, number>()
-  const lowest = new Map<string, number>()
-  const open: string[] = []
-  const circles: string[][] = []
-
-  function visit(path: string): void {
-    order.set(path, order.size)
-    lowest.set(path, order.get(path) as number)
-    open.push(path)
-    for (const { target } of byPath.get(path)?.imports ?? []) {
-      const next = ['.ts', '.tsx'].map((end) => target.replace(/\.js$/, end))
-      for (const to of next.filter((it) => byPath.has(it))) {
-        if (!order.has(to)) visit(to)
-        // A file that is no longer open belongs to a component that is complete.
-        if (open.includes(to)) lowest.set(path, Math.min(lowestOf(path), lowestOf(to)))
-      }
-    }
-    if (lowestOf(path) !== order.get(path)) return
-    const component = open.splice(open.indexOf(path))
-    if (component.length > 1) circles.push(component.sort())
-  }
-  const lowestOf = (path: string) => lowest.get(path) as number
-
-  for (const { path } of sources) if (!order.has(path)) visit(path)
-  return circles.sort()
 }

@@ -13,7 +13,6 @@ import { toClientEvmSigner } from '@x402/evm'
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import fastify, { type FastifyInstance } from 'fastify'
 import { createPublicClient, encodeFunctionData, http, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -28,10 +27,9 @@ import {
 import { call as callNode } from '../../src/devnet/rpc.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
+import { payingBy } from '../support/paying.js'
 import { aShop, payTo as somebody } from './a-shop.js'
 
-const network = 'eip155:5042'
-const asset = devnetContracts.usdc
 const receiver = privateKeyToAccount(generatePrivateKey()).address
 const signer = privateKeyToAccount(generatePrivateKey())
 const folder = mkdtempSync(join(tmpdir(), 'arcus-channels-'))
@@ -99,9 +97,7 @@ function payBy(
   scheme: BatchSettlementEvmScheme | ExactEvmScheme,
   fetcher: typeof fetch = fetch,
 ): typeof fetch {
-  const spendControls = { allowedAssets: [{ network, asset } as const] }
-  const schemes = [{ network, client: scheme } as const]
-  return wrapFetchWithPayment(fetcher, x402Client.fromConfig({ schemes, spendControls }))
+  return payingBy(scheme, { send: fetcher })
 }
 
 const balanceOf = (address: `0x${string}`) => usdcBalance(world.chainUrl, address)

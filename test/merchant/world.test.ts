@@ -6,13 +6,13 @@ import { x402 } from '@arcus/merchant'
 import { createRefunds, type Refunds, refundNonce } from '@arcus/merchant/refunds'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 import { sendToToken } from '../support/token.js'
 
 const network = 'eip155:5042'
@@ -82,11 +82,7 @@ beforeEach(() => {
 
 /** Makes the official client. It pays no unknown token, so Arc's is allowed by name. */
 function aBuyer() {
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
-    spendControls: { allowedAssets: [{ network, asset: devnetContracts.usdc }] },
-  })
-  return wrapFetchWithPayment(fetch, client)
+  return payingBy(new ExactEvmScheme(devnetPayer.account))
 }
 
 const income = async (work: () => Promise<unknown>) => {

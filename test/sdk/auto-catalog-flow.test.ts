@@ -11,7 +11,6 @@ import {
   declareDiscoveryExtension,
   withBazaar,
 } from '@x402/extensions/bazaar'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import express from 'express'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -20,6 +19,7 @@ import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -138,11 +138,7 @@ async function payBesides(
 const listed = async (query = '') => (await world.get(`/discovery/resources${query}`)).body.items
 
 it('lists the resource that the official buyer paid for at the official merchant, within seconds, with the texts of its 402', async () => {
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  const buy = wrapFetchWithPayment(fetch, client)
+  const buy = payingBy(new BuyerScheme(devnetPayer.account))
   expect((await buy(`${merchantUrl}/weather?city=Porto`)).status).toBe(200)
   await vi.waitUntil(async () => (await listed()).length === 1, { timeout: 15_000, interval: 50 })
   const [item] = await listed()
@@ -216,11 +212,7 @@ it('fails a resource whose first probe finds a fault: it is not listed, but foun
 it('lists a metered endpoint whose first call by channel charged a part of its ceiling', async () => {
   const account = anAccount()
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new ChannelBuyer(account) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  const buy = wrapFetchWithPayment(fetch, client)
+  const buy = payingBy(new ChannelBuyer(account))
   expect((await buy(`${merchantUrl}/metered?city=Porto`)).status).toBe(200)
   const found = await vi.waitUntil(
     async () => {
@@ -233,12 +225,8 @@ it('lists a metered endpoint whose first call by channel charged a part of its c
 })
 
 it('probes a route at the path that was bought, and finds it under that path and under its template', async () => {
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
   called.length = 0
-  const buy = wrapFetchWithPayment(fetch, client)
+  const buy = payingBy(new BuyerScheme(devnetPayer.account))
   expect((await buy(`${merchantUrl}/purchase/5?session=secret`)).status).toBe(200)
   const resource = `${merchantUrl}/purchase/:id`
   const item = await vi.waitUntil(

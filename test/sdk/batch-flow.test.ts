@@ -8,13 +8,14 @@ import {
   BatchSettlementEvmScheme as MerchantScheme,
 } from '@x402/evm/batch-settlement/server'
 import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express'
-import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { decodePaymentResponseHeader } from '@x402/fetch'
 import express from 'express'
 import { createPublicClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 import { takesUsdc } from '../support/token.js'
 
 const network = 'eip155:5042'
@@ -69,11 +70,7 @@ beforeAll(async () => {
   })
   merchantUrl = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}`
   buyerScheme = new BuyerScheme(buyer)
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: buyerScheme }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  pay = wrapFetchWithPayment(fetch, client)
+  pay = payingBy(buyerScheme)
 })
 afterAll(async () => {
   merchant?.close()
@@ -127,11 +124,7 @@ it('a buyer in a new process goes on with the old channel, also after a refund, 
   const chain = createPublicClient({ transport: http(world.chainUrl) })
   const open = (signer: ConstructorParameters<typeof BuyerScheme>[0]) => {
     const scheme = new BuyerScheme(signer)
-    const client = x402Client.fromConfig({
-      schemes: [{ network, client: scheme }],
-      spendControls: { allowedAssets: [{ network, asset }] },
-    })
-    return { scheme, call: wrapFetchWithPayment(fetch, client) }
+    return { scheme, call: payingBy(scheme) }
   }
   const withNode = () => open(toClientEvmSigner(account, chain))
   const statusOf = async ({ call }: ReturnType<typeof open>) =>

@@ -10,7 +10,6 @@ import {
   BatchSettlementEvmScheme as MerchantScheme,
 } from '@x402/evm/batch-settlement/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import express from 'express'
 import ts from 'typescript'
 import { zeroAddress } from 'viem'
@@ -20,6 +19,7 @@ import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixture
 import { anAccount } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
+import { payingBy } from '../support/paying.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -82,11 +82,7 @@ async function aBuyer(how: Bend, isBent: Bends) {
   const account = anAccount()
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const scheme = new BuyerScheme(bendingAccount(account, how, isBent))
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: scheme }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  const pay = wrapFetchWithPayment(fetch, client)
+  const pay = payingBy(scheme)
   return { account, scheme, call: async () => (await pay(url)).status }
 }
 
@@ -162,11 +158,9 @@ it('the documented sample serves no channel without a payerAuthorizer', async ()
   await openMerchant()
   const account = anAccount()
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(account, { payerAuthorizer: zeroAddress }) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  expect((await wrapFetchWithPayment(fetch, client)(url)).status).toBe(402)
+  expect(
+    (await payingBy(new BuyerScheme(account, { payerAuthorizer: zeroAddress }))(url)).status,
+  ).toBe(402)
 })
 
 it('a voucher that the official package stores in another spelling is claimed all the same', async () => {

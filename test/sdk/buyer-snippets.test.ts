@@ -106,8 +106,8 @@ describe('the buyer of the README', () => {
     expect(before - (await balance())).toBe(10_000n)
   })
 
-  it.each(['10001', '9000000'])('signs nothing for a 402 that asks %s', async (amount) => {
-    shop.ask(amount)
+  it('signs nothing for a 402 that asks more', async () => {
+    shop.ask('10001')
     const { ok, said } = await runSnippet('README.md', shop.url)
     expect(ok).toBe(false)
     expect(said).toContain('maxAmountPerPayment')

@@ -5,7 +5,6 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme as BuyerScheme } from '@x402/evm/exact/client'
 import { ExactEvmScheme as MerchantScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware as expressMiddleware, x402ResourceServer } from '@x402/express'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { paymentMiddleware as honoMiddleware } from '@x402/hono'
 import axios from 'axios'
 import express from 'express'
@@ -19,6 +18,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -54,11 +54,7 @@ const aSeller = (facilitator = aFacilitator()) =>
 
 /** A buyer who pays with the official package, over the network or straight to a handler. */
 function aBuyer(send: typeof fetch = fetch) {
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(payer) }],
-    spendControls: { allowedAssets: [{ network, asset }] },
-  })
-  return wrapFetchWithPayment(send, client)
+  return payingBy(new BuyerScheme(payer), { send })
 }
 
 /** Expects the goods, a receipt of the payment, and the price on the merchant's account to the unit. */
@@ -115,6 +111,32 @@ it('@x402/express sells to @x402/axios', async () => {
       return Response.json(data, { status, headers: { 'PAYMENT-RESPONSE': receipt } })
     })
     expect(receiptOf(response)).toMatchObject(aReceipt)
+  })
+})
+
+it('@x402/express charges no failed call, and delivers once to ten requests with one payment', async () => {
+  const headers: string[] = []
+  const app = express()
+  app.use((request, _response, next) => {
+    const header = request.headers['payment-signature']
+    if (typeof header === 'string') headers.push(header)
+    next()
+  })
+  app.use(expressMiddleware({ 'GET /paid': { accepts: selling('1006') } }, aSeller()))
+  app.get('/paid', (_request, response) => {
+    const isFirst = headers.length === 1
+    response.status(isFirst ? 503 : 200).json({ goods: !isFirst })
+  })
+  await withServer(app, async (url) => {
+    const before = await usdcBalance(world.chainUrl, payTo)
+    expect((await aBuyer()(url)).status).toBe(503)
+    expect(await usdcBalance(world.chainUrl, payTo)).toBe(before)
+    const again = { headers: { 'PAYMENT-SIGNATURE': headers[0] as string } }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(url, again)))
+    const texts = await Promise.all(answers.map((answer) => answer.text()))
+    expect(texts.filter((text) => text.includes('true'))).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await usdcBalance(world.chainUrl, payTo)).toBe(before + 1_006n)
   })
 })
 

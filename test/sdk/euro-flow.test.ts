@@ -33,6 +33,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment, type PaymentWish } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 import { inEurc } from '../support/token.js'
 
 const network = 'eip155:5042'
@@ -93,11 +94,8 @@ async function holdings(address: Address) {
 it('an official buyer who allows euros alone pays in euros, to the unit', async () => {
   const payer = await holdings(devnetPayer.address)
   const payee = await holdings(devnetMerchant.address)
-  const client = x402Client.fromConfig({
-    schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
-    spendControls: { allowedAssets: [{ network, asset: eurc }] },
-  })
-  const response = await wrapFetchWithPayment(fetch, client)(`${merchantUrl}/paid`)
+  const buyer = payingBy(new BuyerScheme(devnetPayer.account), { asset: eurc })
+  const response = await buyer(`${merchantUrl}/paid`)
   expect(response.status).toBe(200)
   expect(await response.json()).toEqual({ goods: true })
   const { dollars, euros } = payer
@@ -393,11 +391,8 @@ describe('a deployment of euros alone', () => {
       expect(metadata).toMatchObject({ ...price, hostedByArcus: true })
       expect(metadata).not.toHaveProperty('priceUsd')
     }
-    const client = x402Client.fromConfig({
-      schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
-      spendControls: { allowedAssets: [{ network, asset: eurc }] },
-    })
-    const response = await wrapFetchWithPayment(fetch, client)(`${own.url}/hosted/fees`)
+    const buyer = payingBy(new BuyerScheme(devnetPayer.account), { asset: eurc })
+    const response = await buyer(`${own.url}/hosted/fees`)
     expect(response.status).toBe(200)
     expect(await tokenBalance(own.chainUrl, eurc, devnetBuyback.address)).toBe(5_000n)
     const totals = async () => (await own.get('/api/stats')).body['24h']

@@ -23,6 +23,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
 import { approvePermit2 } from '../support/a-permit2-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { payingBy } from '../support/paying.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -78,11 +79,7 @@ afterAll(async () => {
   await world.stop()
 })
 
-const client = x402Client.fromConfig({
-  schemes: [{ network, client: new BuyerScheme(buyer) }],
-  spendControls: { allowedAssets: [{ network, asset }] },
-})
-const buy = (used: string) => wrapFetchWithPayment(fetch, client)(`${shop}/metered?used=${used}`)
+const buy = (used: string) => payingBy(new BuyerScheme(buyer))(`${shop}/metered?used=${used}`)
 
 it('the official merchant asks a buyer without an approval to approve Permit2', async () => {
   expect((await buy('1')).status).toBe(412)

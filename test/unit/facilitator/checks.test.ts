@@ -5,14 +5,16 @@ import {
   checkTerms,
   findTerms,
   isRejection,
+  SETTLE_MARGIN_SECONDS,
   type Terms,
+  VERIFY_MARGIN_SECONDS,
 } from '../../../src/facilitator/checks.js'
 import { zeroAddress } from '../../../src/x402/address.js'
 import type { Payment } from '../../../src/x402/payment.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 import { aTerms, aToken } from './a-network.js'
 
-const clock = { nowSeconds, marginSeconds: 6 }
+const clock = { nowSeconds, marginSeconds: VERIFY_MARGIN_SECONDS }
 
 function climb(payment: Payment, terms: Partial<Terms> = {}, at = clock) {
   return checkTerms(payment, aTerms(terms), at)
@@ -131,7 +133,7 @@ describe('the checks without the chain', () => {
     expect(climb(ending(7))).toBeUndefined()
     expect(climb(ending(6))).toBeUndefined()
     expect(climb(ending(5))?.reason).toBe('validBefore')
-    const atSettle = { nowSeconds, marginSeconds: 2 }
+    const atSettle = { nowSeconds, marginSeconds: SETTLE_MARGIN_SECONDS }
     expect(climb(ending(2), {}, atSettle)).toBeUndefined()
     expect(climb(ending(1), {}, atSettle)?.reason).toBe('validBefore')
     expect(climb(withAuthorization({ validBefore: 0n }))?.reason).toBe('validBefore')

@@ -24,11 +24,23 @@ const silent = { error: () => {} }
 const POLL_MS = 100
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
-/** One process; its calls of the store take so long, milliseconds. */
-function aProcess({ pollMs, delayMs = () => 0 }: { pollMs?: number; delayMs?: () => number } = {}) {
+interface ProcessOptions {
+  pollMs?: number
+  /** The time that each lease takes in the store, milliseconds. */
+  delayMs?: () => number
+  /** The calls of the store that fail now. */
+  failing?: Set<'lease' | 'release'>
+}
+
+function aProcess({ pollMs, delayMs = () => 0, failing = new Set() }: ProcessOptions = {}) {
   const store: DeliveryStore = {
     ...stores.deliveries,
+    async releaseDelivery(...args) {
+      if (failing.has('release')) throw new Error('away')
+      await stores.deliveries.releaseDelivery(...args)
+    },
     async leaseDelivery(...args) {
+      if (failing.has('lease')) throw new Error('away')
       const answer = await stores.deliveries.leaseDelivery(...args)
       const wait = delayMs()
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
@@ -94,6 +106,19 @@ describe('the right to answer with success', () => {
     const turns = await Promise.all(waiting.map(peek))
     const came = turns.filter((turn) => turn !== 'waiting')
     expect(came.map((turn) => turn?.state)).toEqual(['granted'])
+  })
+
+  it('goes to the next caller after a store that could neither lease it nor take it back', async () => {
+    const failing = new Set<'lease' | 'release'>(['lease'])
+    const process = aProcess({ failing })
+    await expect(process.take()).rejects.toThrow('away')
+    failing.clear()
+    const first = await granted(process.take())
+    failing.add('release')
+    await expect(first.release()).rejects.toThrow('away')
+    const second = process.take()
+    await vi.advanceTimersByTimeAsync(5_001)
+    await (await granted(second)).complete()
   })
 
   it('is not given twice at a time, whatever the clock says; a caller that waits too long is answered as busy', async () => {

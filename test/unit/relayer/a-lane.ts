@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type Hex, serializeTransaction } from 'viem'
+import { type Hex, parseTransaction, serializeTransaction } from 'viem'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
 import { createTrackedJobs, type JobKind } from '../../../src/relayer/jobs.js'
 import { createLane, type LaneOptions } from '../../../src/relayer/lane.js'
+import { createJobQueue } from '../../../src/relayer/queue.js'
 import type { RelayerTransaction } from '../../../src/relayer/signer.js'
 import type { Attempt, Job } from '../../../src/store/settlement-journal.js'
 
@@ -50,7 +51,7 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
  * A lane over a journal and a node that are lists: `done` says in which order things were kept and sent. Tests change
  * what the node answers, who holds the lease and what the journal has.
  */
-export function aLane() {
+export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {}) {
   const world = {
     held: 1 as number | undefined,
     /** Runs while an attempt is written to the journal. */
@@ -61,7 +62,12 @@ export function aLane() {
     /** Answers to each transaction that is sent, its hash unless set. */
     refusals: [] as (string | Hex)[],
     receipts: [] as Receipt[],
+    /** No node answers how many transactions the wallet has. */
+    isSilent: false,
+    /** The nonces of what was sent. */
+    sent: [] as number[],
     now: 0,
+    block: 9,
     baseFee: 20n,
   }
   const done: string[] = []
@@ -76,6 +82,7 @@ export function aLane() {
     if (method !== 'eth_sendRawTransaction') throw new Error(`nobody expects ${method}`)
     const hash = hashOf(params[0] as Hex)
     done.push(`sent ${hash}`)
+    world.sent.push(parseTransaction(params[0] as Hex).nonce ?? 0)
     const refusal = world.refusals.shift()
     if (refusal?.startsWith('0x')) return refusal
     if (refusal !== undefined) throw new RpcResponseError(-32_000, refusal, undefined)
@@ -101,13 +108,13 @@ export function aLane() {
     rpc: {
       request,
       everywhere: async (method: string) =>
-        method === 'eth_getTransactionCount'
+        method === 'eth_getTransactionCount' && !world.isSilent
           ? [{ ok: true, value: `0x${world.chainNonce.toString(16)}` }]
           : [],
-      batch: async () => world.receipts.map(toAnswer),
+      batch: async (calls: unknown[]) => calls.map((_, i) => toAnswer(world.receipts[i])),
     },
     feed: {
-      latest: () => ({ number: 9, timestamp: 0, baseFeePerGas: world.baseFee }),
+      latest: () => ({ number: world.block, timestamp: 0, baseFeePerGas: world.baseFee }),
       poke() {},
       setBusy() {},
     },
@@ -125,12 +132,12 @@ export function aLane() {
       },
       resolve: async () => [],
     },
-    maxFeePerGas: 1_000n,
+    maxFeePerGas,
     keccak256,
-    now: () => world.now,
+    now: now ?? (() => world.now),
     log: { info() {}, warn() {} },
     jobs,
-    queue: {},
+    queue: createJobQueue(),
     keeper: {
       markTaken: async ({ hash }: Attempt) => void taken.push(hash),
       markRefused: async () => {},
@@ -162,8 +169,10 @@ export function aReceipt(hash: Hex): Receipt {
   }
 }
 
-function toAnswer({ transactionHash }: Receipt) {
-  return { ok: true, value: { transactionHash, blockNumber: '0xa', status: '0x1', logs: [] } }
+function toAnswer(receipt: Receipt | undefined) {
+  const { transactionHash } = receipt ?? {}
+  const found = { transactionHash, blockNumber: '0xa', status: '0x1', logs: [] }
+  return { ok: true, value: receipt === undefined ? null : found }
 }
 
 /** Lets everything that waits for nothing but promises happen. */

@@ -16,6 +16,7 @@ async function resultOf(
   transaction: string | null,
   chainSeconds: number,
   mayLand = false,
+  changes: Partial<TrackedJob> = {},
 ): Promise<string> {
   let result = 'kept'
   const becomes = (what: string) => () => {
@@ -37,11 +38,17 @@ async function resultOf(
     budgets: {} as GasBudgets,
     queue: { ...createJobQueue(), putBackAlone: becomes('resent'), putBack: becomes('waits') },
   })
-  const entry = { job: { expiresAt: END, transaction }, burntGas: 0n } as TrackedJob
+  const entry = { job: { expiresAt: END, transaction }, burntGas: 0n, ...changes } as TrackedJob
   const kept = await dropHopeless([entry])
   expect(kept.length).toBe(result === 'kept' ? 1 : 0)
   return result
 }
+
+it('refuses a job that nobody waits for any more, unless a transaction of it may land', async () => {
+  const withdrawnAs = { state: 'failed' } as NonNullable<TrackedJob['withdrawnAs']>
+  expect(await resultOf(null, END - 1, false, { withdrawnAs })).toBe('failed')
+  expect(await resultOf(null, END - 1, true, { withdrawnAs })).toBe('kept')
+})
 
 it('fails a job that expired and was never signed', async () => {
   expect(await resultOf(null, END - 1)).toBe('failed')

@@ -45,6 +45,10 @@ it('gives jobs that must be sent alone a transaction of their own', () => {
   for (const entry of [first, alone, last]) queue.add(entry)
   expect(queue.take(ten)).toEqual([first, last])
   expect(queue.take(ten)).toEqual([alone])
+  const [next, plain] = [aJob(true), aJob()]
+  for (const entry of [next, plain]) queue.add(entry)
+  expect(queue.take(ten)).toEqual([next])
+  expect(queue.take(ten)).toEqual([plain])
 })
 
 it('lets jobs share a transaction with those that go through the same contract', () => {

@@ -516,7 +516,7 @@ const judge = faultsOf(
     ],
     [
       'a known payment is told to its own signature only',
-      'if (isSame && isStoredSignature(active, payment.signature)) {',
+      'if (isSame && isSignatureOf(active, payment.signature)) {',
       'if (isSame) {',
     ],
     [

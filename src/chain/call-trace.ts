@@ -76,7 +76,8 @@ export function createCallTraces(
     const calls = await reading
     if (calls !== undefined || known.get(key) !== reading) return calls
     known.delete(key)
-    const ms = before === undefined ? ASK_AGAIN_MS.first : Math.min(before.ms * 2, ASK_AGAIN_MS.last)
+    const ms =
+      before === undefined ? ASK_AGAIN_MS.first : Math.min(before.ms * 2, ASK_AGAIN_MS.last)
     untraced.set(key, { until: now() + ms, ms })
     return undefined
   }

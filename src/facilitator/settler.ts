@@ -84,7 +84,10 @@ export function createSettler(options: SettlerOptions): Settle {
     const result = await settle(payment, asked, deadline).catch((err) => {
       const { body, settlementId } = request.landed ?? {}
       if (body === undefined || settlementId === undefined) throw err
-      options.log.error({ err, settlementId }, 'a payment that settled could not be looked up again')
+      options.log.error(
+        { err, settlementId },
+        'a payment that settled could not be looked up again',
+      )
       return { ...refuse(payment, deliveryUnknown, body.transaction || undefined), settlementId }
     })
     const answered = {

@@ -4,7 +4,9 @@ import {
   CHARS_AT_ONCE,
   type Check,
   makeRule,
+  type Place,
   type Problem,
+  pointerTo,
   type Rule,
   type Seen,
 } from './schema-rules.js'
@@ -44,9 +46,9 @@ export function checkSchema(
     return { ok: false, fault, message: message.slice(0, MAX_MESSAGE_CHARS) }
   }
   try {
-    const problem = createCheck(schema, spend).apply(schema, value, '')
+    const problem = createCheck(schema, spend).apply(schema, value, undefined)
     if (problem === undefined) return { ok: true }
-    return refused('value', `${problem.at === '' ? 'it' : problem.at} ${problem.message}`)
+    return refused('value', `${pointerTo(problem.at) || 'it'} ${problem.message}`)
   } catch (error) {
     if (error instanceof SchemaFault) return refused(error.fault, error.message)
     throw error
@@ -76,7 +78,7 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     return made
   }
 
-  function applyRules(schema: Schema, value: unknown, at: string, seen: Seen): Problem | undefined {
+  function applyRules(schema: Schema, value: unknown, at: Place, seen: Seen): Problem | undefined {
     if (schema === true) return undefined
     if (schema === false) return { at, message: 'must not be there' }
     if (++level > MAX_LEVELS) {
@@ -103,8 +105,19 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     return JSON.stringify(value)
   }
 
+  const names = new WeakMap<object, readonly string[]>()
+  function namesOf(value: object): readonly string[] {
+    const known = names.get(value)
+    if (known !== undefined) return known
+    const read = Object.keys(value)
+    spend(read.length)
+    names.set(value, read)
+    return read
+  }
+
   const check: Check = {
     spend,
+    namesOf,
     apply: (schema, value, at) => applyRules(schema, value, at, nothingSeen()),
     applyToo(schema, value, at, seen) {
       const seenToo = nothingSeen()

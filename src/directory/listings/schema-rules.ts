@@ -1,38 +1,49 @@
 import { isObject, memberOf } from '../../x402/json.js'
 import type { Schema } from './schema-shape.js'
 
+/** The place of a value: the member or element, and the value that has it; `undefined` for the whole. */
+export type Place = { above: Place; name: string | number } | undefined
+
 export interface Problem {
-  /** JSON pointer to the value; empty for the whole. */
-  at: string
+  at: Place
   message: string
 }
 
 /** Members and elements of one value that a keyword has looked at; `undefined` when no `unevaluated…` asks for them. */
 export type Seen = Set<string | number> | undefined
 
-export type Rule = (value: unknown, at: string, seen: Seen) => Problem | undefined
+export type Rule = (value: unknown, at: Place, seen: Seen) => Problem | undefined
 
 /** What rules need of the check that they are part of. */
 export interface Check {
   /** Counts work; throws a `SchemaFault` when it is too much. */
   spend(units: number): void
   /** Applies a schema to a value that no other schema has looked at. */
-  apply(schema: Schema, value: unknown, at: string): Problem | undefined
+  apply(schema: Schema, value: unknown, at: Place): Problem | undefined
   /** Applies a further schema to the same value. What it looked at counts if it accepts the value. */
-  applyToo(schema: Schema, value: unknown, at: string, seen: Seen): Problem | undefined
+  applyToo(schema: Schema, value: unknown, at: Place, seen: Seen): Problem | undefined
   target(reference: string): Schema
   isMatch(pattern: string, text: string): boolean
   /** Returns a text that is the same for equal values only. */
   keyOf(value: unknown): string
+  /** Returns the names of an object's members, which are read once for all rules. */
+  namesOf(value: object): readonly string[]
 }
 
 type MakeRule = (keyword: string, schema: Record<string, unknown>, check: Check) => Rule | undefined
 
-const quoted = (name: string) => JSON.stringify(name)
+/** A stranger's name may be long, and a rule may complain about it many times. */
+const MAX_QUOTED_CHARS = 200
+const quoted = (name: string) => JSON.stringify(name.slice(0, MAX_QUOTED_CHARS))
 
-/** Returns the JSON pointer to a member or an element. */
-const below = (at: string, name: string | number) =>
-  `${at}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
+const below = (above: Place, name: string | number): Place => ({ above, name })
+
+/** Returns the JSON pointer to a place; empty for the whole. */
+export function pointerTo(place: Place): string {
+  if (place === undefined) return ''
+  const step = String(place.name).replaceAll('~', '~0').replaceAll('/', '~1')
+  return `${pointerTo(place.above)}/${step}`
+}
 
 /** Makes the rule of a keyword of 2020-12, whose value has its shape; `undefined` for one that decides nothing. */
 export const makeRule: MakeRule = (keyword, schema, check) =>
@@ -91,7 +102,10 @@ const makeValueRule: MakeRule = (keyword, schema, { keyOf }) => {
 }
 
 /** Characters, elements or members of a value, counted by one of the six keywords; `undefined` for values of other types. */
-const counted: Record<string, { of: string; count: (value: unknown) => number | undefined }> = {
+const counted: Record<
+  string,
+  { of: string; count: (value: unknown, check: Check) => number | undefined }
+> = {
   Length: {
     of: 'characters',
     count: (value) => (typeof value === 'string' ? [...value].length : undefined),
@@ -102,11 +116,12 @@ const counted: Record<string, { of: string; count: (value: unknown) => number | 
   },
   Properties: {
     of: 'members',
-    count: (value) => (isObject(value) ? Object.keys(value).length : undefined),
+    count: (value, { namesOf }) => (isObject(value) ? namesOf(value).length : undefined),
   },
 }
 
-const makeTextRule: MakeRule = (keyword, schema, { spend, isMatch }) => {
+const makeTextRule: MakeRule = (keyword, schema, check) => {
+  const { spend, isMatch } = check
   if (keyword === 'pattern') {
     const pattern = schema.pattern as string
     const message = `must match the pattern ${quoted(pattern)}`
@@ -120,7 +135,7 @@ const makeTextRule: MakeRule = (keyword, schema, { spend, isMatch }) => {
   const message = `must have at ${isMost ? 'most' : 'least'} ${limit} ${kind.of}`
   return (value, at) => {
     if (typeof value === 'string') spend(value.length / CHARS_AT_ONCE)
-    const count = kind.count(value)
+    const count = kind.count(value, check)
     if (count === undefined || (isMost ? count <= limit : count >= limit)) return undefined
     return { at, message }
   }
@@ -243,11 +258,11 @@ const makeObjectRule: MakeRule = (keyword, schema, check) => {
   const one = argument as Schema
   const byName = argument as Record<string, Schema>
   const ofObject = (
-    find: (value: Record<string, unknown>, at: string, seen: Seen) => Problem | undefined,
+    find: (value: Record<string, unknown>, at: Place, seen: Seen) => Problem | undefined,
   ): Rule => {
     return (value, at, seen) => (isObject(value) ? find(value, at, seen) : undefined)
   }
-  const lacks = (names: readonly string[], value: Record<string, unknown>, at: string) => {
+  const lacks = (names: readonly string[], value: Record<string, unknown>, at: Place) => {
     check.spend(names.length)
     const name = names.find((name) => !Object.hasOwn(value, name))
     return name === undefined ? undefined : { at, message: `must have the member ${quoted(name)}` }
@@ -259,27 +274,31 @@ const makeObjectRule: MakeRule = (keyword, schema, check) => {
       return ofObject(makeMembersRule(keyword, schema, check))
     case 'propertyNames':
       return ofObject((value, at) =>
-        firstProblem(Object.keys(value), (name) => {
-          const problem = check.apply(one, name, '')
+        firstProblem(check.namesOf(value), (name) => {
+          const problem = check.apply(one, name, undefined)
           return problem && { at, message: `must not have the name ${quoted(name)}` }
         }),
       )
     case 'required':
       return ofObject((value, at) => lacks(argument as string[], value, at))
-    case 'dependentRequired':
+    case 'dependentRequired': {
+      const all = Object.entries(argument as Record<string, string[]>)
       return ofObject((value, at) =>
-        firstProblem(Object.entries(argument as Record<string, string[]>), ([name, names]) => {
+        firstProblem(all, ([name, names]) => {
           check.spend(1)
           return Object.hasOwn(value, name) ? lacks(names, value, at) : undefined
         }),
       )
-    case 'dependentSchemas':
+    }
+    case 'dependentSchemas': {
+      const all = Object.entries(byName)
       return ofObject((value, at, seen) =>
-        firstProblem(Object.entries(byName), ([name, schema]) => {
+        firstProblem(all, ([name, schema]) => {
           check.spend(1)
           return Object.hasOwn(value, name) ? check.applyToo(schema, value, at, seen) : undefined
         }),
       )
+    }
     default:
       return undefined
   }
@@ -298,8 +317,8 @@ function makeMembersRule(keyword: string, schema: Record<string, unknown>, check
     const matching = patterns.filter((pattern) => check.isMatch(pattern, name))
     return matching.map((pattern) => ofPatterns[pattern] as Schema)
   }
-  return (value: Record<string, unknown>, at: string, seen: Seen) =>
-    firstProblem(Object.keys(value), (name) => {
+  return (value: Record<string, unknown>, at: Place, seen: Seen) =>
+    firstProblem(check.namesOf(value), (name) => {
       check.spend(1)
       return firstProblem(schemasFor(name), (schema) => {
         seen?.add(name)
@@ -309,17 +328,18 @@ function makeMembersRule(keyword: string, schema: Record<string, unknown>, check
     })
 }
 
-const makeUnevaluatedRule: MakeRule = (keyword, schema, { spend, apply }) => {
+const makeUnevaluatedRule: MakeRule = (keyword, schema, { spend, apply, namesOf }) => {
   if (keyword !== 'unevaluatedProperties' && keyword !== 'unevaluatedItems') return undefined
   const isOfItems = keyword === 'unevaluatedItems'
   return (value, at, seen) => {
     if (isOfItems ? !Array.isArray(value) : !isObject(value)) return undefined
-    return firstProblem(Object.entries(value as object), ([name, part]) => {
+    const object = value as Record<string, unknown>
+    return firstProblem(namesOf(object), (name) => {
       spend(1)
       const key = isOfItems ? Number(name) : name
       if (seen?.has(key)) return undefined
       seen?.add(key)
-      return apply(schema[keyword] as Schema, part, below(at, name))
+      return apply(schema[keyword] as Schema, object[name], below(at, name))
     })
   }
 }

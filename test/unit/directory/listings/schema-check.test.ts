@@ -1,5 +1,5 @@
 import { schemaProblem } from 'arcus-client/listing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { checkSchema } from '../../../../src/directory/listings/schema-check.js'
 
 const faultOf = (schema: Record<string, unknown>, value: unknown = {}) => {
@@ -148,6 +148,39 @@ describe('a schema made to take for ever', () => {
       fault: 'work',
       message: 'it takes too much work to check',
     })
+  })
+
+  it('writes a long name once, however many rules complain about its value', () => {
+    const name = '/~'.repeat(5_000)
+    const complaint = { additionalProperties: { additionalProperties: { type: 'string' } } }
+    const schema = { anyOf: [...many(200, () => complaint), complaint], type: 'object' }
+    const written = vi.spyOn(String.prototype, 'replaceAll')
+    const verdict = checkSchema(schema, { [name]: { b: 1 } })
+    expect(verdict).toEqual({ ok: false, fault: 'value', message: 'it must match one of anyOf' })
+    expect(written).not.toHaveBeenCalled()
+    expect(checkSchema(complaint, { [name]: { '~': 1 } })).toMatchObject({ fault: 'value' })
+    expect(written).toHaveBeenCalledTimes(4)
+    written.mockRestore()
+    expect(checkSchema(complaint, { 'a/b': { '~': 1 } })).toMatchObject({
+      message: '/a~1b/~0 must be string',
+    })
+  })
+
+  it.each([
+    { minProperties: 501 },
+    { additionalProperties: false },
+    { propertyNames: false },
+    { unevaluatedProperties: false },
+  ])('reads the names of a large object once: %j', (leaf) => {
+    const value = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`b${n}`, n]))
+    const schema = { anyOf: [...many(200, () => ({ not: { not: leaf } })), true] }
+    const read = vi.spyOn(Object, 'keys')
+    const readBoth = vi.spyOn(Object, 'entries')
+    expect(faultOf(schema, value)).toBeUndefined()
+    const calls = [...read.mock.calls, ...readBoth.mock.calls]
+    expect(calls.filter(([of]) => of === value)).toHaveLength(1)
+    read.mockRestore()
+    readBoth.mockRestore()
   })
 
   it('has no way to make a pattern go back in its text', () => {

@@ -103,7 +103,11 @@ it('a transaction whose nonce is over may land no more', async () => {
   await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
   expect(await journal.mayLand(network, 'job-1')).toBe(true)
   const { relayer, relayerNonce } = attempt
-  await journal.resolve({ outcomes: [], slot: { network, relayer, relayerNonce, epoch: 0 }, now: noon })
+  await journal.resolve({
+    outcomes: [],
+    slot: { network, relayer, relayerNonce, epoch: 0 },
+    now: noon,
+  })
   expect(await journal.mayLand(network, 'job-1')).toBe(false)
 })
 

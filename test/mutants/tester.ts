@@ -42,6 +42,9 @@ process.on('message', ({ changed, tests }: Request) => {
 })
 
 async function run(tests: readonly string[]): Promise<Verdict> {
+  // Failures of an earlier run would end this one at once, as if it had noticed something.
+  vitest.state.idMap.clear()
+  vitest.state.filesMap.clear()
   const project = vitest.getRootProject()
   const specifications = tests.map((name) => project.createSpecification(join(root, name)))
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)

@@ -97,6 +97,20 @@ it('a transaction names the payments that it carries, and no others', async () =
   expect(found.map(({ id }) => id)).toEqual(['job-1'])
 })
 
+it('a transaction whose nonce is over may land no more', async () => {
+  const { journal } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  expect(await journal.mayLand(network, 'job-1')).toBe(true)
+  const { relayer, relayerNonce } = attempt
+  await journal.resolve({
+    outcomes: [],
+    slot: { network, relayer, relayerNonce, epoch: 0 },
+    now: noon,
+  })
+  expect(await journal.mayLand(network, 'job-1')).toBe(false)
+})
+
 it('gas that is booked without a success is on disk', async () => {
   const { journal, waited } = aJournal()
   const spending = { network, total: 9n, burnt: [] }

@@ -1,0 +1,97 @@
+/** Functions whose small faults the tests beside them must notice. */
+export interface Room {
+  tests: readonly string[]
+  /** By file: names of functions and of constants, separated by spaces; all of the file when there are none. */
+  of: Readonly<Record<string, string>>
+  /** In the sample of the gate. */
+  isMoney: boolean
+}
+
+const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
+const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
+
+export const rooms: readonly Room[] = [
+  money(['test/unit/chain/authorization-uses.test.ts'], {
+    'src/chain/authorization-uses.ts':
+      'findOwnTransfer isExpectedTransfer isUse readUse remember PATIENCE_MS',
+  }),
+  money(['test/unit/chain/receipts.test.ts'], { 'src/chain/receipts.ts': 'parse parseLog' }),
+  money(['test/unit/chain/permit2.test.ts', 'test/unit/chain/permit2-uses.test.ts'], {
+    'src/chain/permit2.ts': 'findSettlement isCalled isSettled relationOf',
+    'src/chain/permit2-uses.ts': 'createSearch paidBy',
+    'src/chain/call-trace.ts': 'effectiveCalls',
+  }),
+  money(['test/unit/relayer/outcomes.test.ts'], {
+    'src/relayer/outcomes.ts': 'readSlotResult createGasShares',
+  }),
+  money(['test/unit/relayer/spending.test.ts'], {
+    'src/relayer/outcomes.ts': 'findCoded findSpending',
+  }),
+  money(['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'], {
+    'src/relayer/lane.ts':
+      'alignNonce mayWork offer openAt replace requireEpoch resume sendNow sign',
+  }),
+  money(['test/unit/relayer/gas.test.ts'], {
+    'src/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
+  }),
+  money(['test/unit/relayer/gas-budgets.test.ts'], {
+    'src/relayer/gas.ts':
+      'areTaken bearersOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
+  }),
+  money(['test/unit/relayer/lease-keeper.test.ts'], {
+    'src/relayer/leases.ts': 'held renew takeFree',
+  }),
+  money(['test/unit/relayer/examiner.test.ts'], {
+    'src/relayer/examiner.ts': 'failedBy isFree MAX_RESENDS MAX_WALLET_RESENDS',
+    'src/relayer/outcomes.ts': 'refuse',
+  }),
+  money(['test/unit/relayer/preparation.test.ts'], {
+    'src/relayer/preparation.ts': 'checkGain dropHopeless keepPlain simulateAlone',
+  }),
+  money(['test/unit/relayer/queue.test.ts'], { 'src/relayer/queue.ts': 'take' }),
+  money(['test/unit/relayer/signer.test.ts'], { 'src/relayer/signer.ts': '' }),
+  money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
+    'src/facilitator/checks.ts': '',
+  }),
+  money(['test/unit/facilitator/payment-check.test.ts'], {
+    'src/facilitator/payment-check.ts': '',
+  }),
+  money(['test/unit/facilitator/exact-kind.test.ts'], {
+    'src/facilitator/exact-job.ts': 'blockBefore examine isSinceClaim usedBy',
+  }),
+  money(['test/unit/facilitator/settler.test.ts'], {
+    'src/facilitator/settler.ts': 'answer checkKey refresh settle',
+  }),
+  money(['test/unit/facilitator/deliveries.test.ts'], { 'src/facilitator/deliveries.ts': '' }),
+  money(['test/unit/facilitator/gas-guard.test.ts'], { 'src/facilitator/gas-guard.ts': '' }),
+  money(['test/chain/permit2.test.ts'], {
+    'src/facilitator/permit2-checks.ts': 'amount facilitator spender',
+    'src/facilitator/permit2-job.ts': 'checkAllowance',
+  }),
+  money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
+    'src/store/sqlite/group-commit.ts': 'syncCommitted',
+    'src/store/sqlite/deliveries.ts': '',
+    'src/store/sqlite/settlement-journal.ts':
+      'decide isOnChain prepareSettlementStatements recordAttempt recordFound reopen resolve write',
+    'src/store/budgets.ts': 'requireBudget',
+    'src/store/rebuilt-jobs.ts': 'mending',
+  }),
+  money(['test/merchant/refunds.test.ts'], {
+    'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
+  }),
+  money(['test/client/client.test.ts', 'test/client/pay.test.ts'], {
+    'packages/client/src/terms.ts': 'choose',
+    'packages/client/src/pay.ts': 'payOnce',
+  }),
+  other(['test/unit/directory/session/sign-in.test.ts'], {
+    'src/directory/session/sign-in.ts': 'problemOf takeNonce find',
+  }),
+  other(['test/http/ratings.test.ts'], {
+    'src/directory/ratings/ratings.ts': 'paymentOf findPaid checkPurchase',
+    'src/directory/ratings/asked-prices.ts': 'paidPrice',
+  }),
+  other(['test/http/listing-writes.test.ts'], {
+    'src/directory/listings/signed-write.ts':
+      'checkAudience checkAddressee checkClock checkPayTo checkStanding',
+  }),
+]

@@ -40,19 +40,6 @@ export const exploreAnswer = z.object({
       }),
     )
     .describe('Thirty days with today, oldest first.'),
-  merchants: z
-    .array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        payers: z.int().describe('Different payers in 30 days.'),
-        calls: z.int().describe('Paid calls in 30 days.'),
-      }),
-    )
-    .describe('Those with the most payers, of the merchants whose address stands behind them.'),
-  categories: z
-    .array(z.object({ tag: z.string(), merchants: z.int() }))
-    .describe('The tags that most merchants use for what is listed now.'),
   settlements: z.array(settlement).describe('The latest, newest first.'),
 })
 

@@ -20,20 +20,18 @@ beforeAll(async () => {
   const [payment] = (await world.get(`/payments/${body.transaction}`)).body.payments
   publicPages = [
     '/',
-    '/directory',
-    '/directory?query=zzzz',
+    '/?query=zzzz',
     '/merchants/penny-weather',
     '/merchants/arc-index',
     '/merchants/nobody-here',
     '/payments',
-    '/payments/attestation',
     `/payments/${body.transaction}`,
     `/payments/${payment.network}/${payment.payer}/${payment.nonce}`,
     '/status',
     '/how-it-works',
-    '/for/merchants',
-    '/for/agents',
-    '/for/operators',
+    '/quickstart',
+    '/quickstart?part=buy',
+    '/quickstart?part=agent',
     '/console',
     '/console/new',
     '/nowhere',
@@ -158,8 +156,8 @@ async function whatForcedColoursHide(page: Page): Promise<string[]> {
 
 describe.skipIf(skipped !== undefined).each([
   [390, 'light'],
-  [768, 'dark'],
-  [1280, 'light'],
+  [1024, 'dark'],
+  [1440, 'light'],
 ] as const)('%i pixels wide and %s', (width, theme) => {
   it('every page stays in place, fits, is light, and is of use to everybody', async () => {
     const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]

@@ -1,16 +1,23 @@
-import { withQuery } from 'arcus-client/calls'
+import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { readSearch } from '../format/search-target.js'
+import { settingsQuery } from '../api/queries.js'
+import { pageOf, readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
 import { SearchInput } from './field.js'
-import { words } from './words.js'
 
 const MAX_CHARS = 200
 
+/** Returns the page that a typed text leads to. */
+export function useSearchTarget(): (typed: string) => string {
+  const { data: settings } = useQuery(settingsQuery)
+  const listed = settings?.networks.find((it) => it.listed)?.network
+  return (typed) => pageOf(readSearch(typed), listed)
+}
+
 /**
- * The one search box: a transaction hash leads to its payment, an address to what is paid there, and words or the id of a
- * merchant to the directory. It takes the focus where it is alone in a dialog.
+ * The one search box: a transaction hash, or a payer with a nonce, leads to its payment, an address to what is paid there,
+ * and words or the id of a seller to the directory. It takes the focus where it is alone in a dialog.
  */
 export function SearchBox({
   isAlone = false,
@@ -21,6 +28,7 @@ export function SearchBox({
 }) {
   const [typed, setTyped] = useState('')
   const [, navigate] = useLocation()
+  const target = useSearchTarget()
   const hint = useId()
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -30,10 +38,7 @@ export function SearchBox({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onSearch?.()
-    const target = readSearch(typed)
-    if (target.kind === 'hash') navigate(`/payments/${target.hash}`)
-    else if (target.kind === 'address') navigate(`/directory?payTo=${target.address}`)
-    else navigate(withQuery('/directory', { query: target.words }))
+    navigate(target(typed))
   }
 
   return (
@@ -44,8 +49,8 @@ export function SearchBox({
             ref={input}
             value={typed}
             onChange={setTyped}
-            placeholder={words.search.placeholder}
-            aria-label={words.search.label}
+            placeholder="Search"
+            aria-label="Payment, address, seller or words"
             aria-describedby={hint}
             maxLength={MAX_CHARS}
             spellCheck={false}
@@ -53,11 +58,11 @@ export function SearchBox({
           />
         </div>
         <Button type="submit" variant="primary">
-          {words.search.submit}
+          Search
         </Button>
       </form>
       <p id={hint} className="mt-1.5 text-xs text-muted">
-        {words.search.hint}
+        A transaction hash, a payer and a nonce, an address, the id of a seller, or words.
       </p>
     </search>
   )

@@ -2,7 +2,6 @@ import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { oneLine } from '../format/untrusted-text.js'
 import { Notice } from './card.js'
-import { words } from './words.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
 export type SearchSchema<Name extends string> = Record<
@@ -55,7 +54,7 @@ export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
   if (odd.length === 0) return null
   return (
     <div className="mb-4">
-      <Notice tone="warn" title={words.search.odd}>
+      <Notice tone="warn" title="Part of this address is not understood, and is left out">
         {odd.map((parameter) => (
           <p key={parameter}>
             <bdi className="font-mono text-xs">{oneLine(parameter, 80)}</bdi>

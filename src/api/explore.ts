@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { publicTotals } from './activity.js'
 import {
   type AnswerOf,
   address,
@@ -31,6 +32,7 @@ const settlement = z
 export type Settlement = AnswerOf<typeof settlement>
 
 export const exploreAnswer = z.object({
+  month: publicTotals.describe('Of the last 30 days.'),
   days: z
     .array(
       z.object({

@@ -178,7 +178,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     checksum,
     log,
   })
-  const readFigures = createExploreFigures({ activity, now })
+  const readFigures = createExploreFigures({ activity, readTotals, now })
   const sessions = createSessions(world.stores.sessions, now, audience)
   const events = composeEvents({
     ...world,

@@ -47,13 +47,13 @@ describe.skipIf(skipped !== undefined)('the docs', () => {
     await open('Main', 'Docs')
     await page.getByRole('heading', { level: 1, name: 'How it works' }).waitFor()
     for (const [name, heading] of [
-      ['Sell', 'Express'],
-      ['Buy', 'With axios'],
-      ['Agent', 'Search and pay'],
+      ['Sell', 'Sell an API'],
+      ['Buy', 'Buy from an API'],
+      ['Agent', 'Find and pay as an agent'],
     ] as const) {
       await open('Docs', name)
-      await page.getByRole('heading', { level: 2, name: heading }).waitFor()
-      expect(await page.title()).toBe('Quickstart · Arcus')
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+      expect(await page.title()).toBe(`${heading} · Arcus`)
     }
     await open('Docs', 'How it works')
     await page.getByRole('link', { name: 'let an agent buy' }).click()

@@ -124,7 +124,8 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
       ...{ state: 'failed', transaction: null, blockNumber: null, deliveredAt: null },
       errorReason: 'invalid_exact_evm_insufficient_balance',
     }
-    await page.route(`**${path}*`, async (route) => {
+    const isIt = ({ pathname }: URL) => pathname.endsWith(payment.nonce)
+    await page.route(isIt, async (route) => {
       if (route.request().resourceType() === 'document') return route.continue()
       const response = await route.fetch()
       return route.fulfill({ response, json: { ...(await response.json()), ...failed } })

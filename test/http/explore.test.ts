@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exploreAnswer } from '../../src/api/explore.js'
+import { createPublicTotals } from '../../src/directory/activity/summary.js'
 import { createExploreFigures } from '../../src/directory/explore/figures.js'
 import { exploreRoutes } from '../../src/directory/explore/routes.js'
 import { createSettlementFeed } from '../../src/directory/explore/settlement-feed.js'
@@ -30,7 +31,11 @@ beforeEach(async () => {
     ...{ store: settlements, listings, tokens, log },
     checksum: (it) => it,
   })
-  const read = createExploreFigures({ activity, now: () => noon + 1_000 })
+  const read = createExploreFigures({
+    activity,
+    readTotals: createPublicTotals({ store: activity, now: () => noon + 1_000 }),
+    now: () => noon + 1_000,
+  })
   app = fastify({ trustProxy: true })
   installErrorHandling(app)
   await app.register(exploreRoutes, { read, feed, heartbeatMs: 100 })
@@ -72,7 +77,8 @@ it('tells payments by day, net of refunds and of payments to oneself', async () 
     { merchantId: 'shops', kind: 'verify', state: 'valid', settlementId: null },
     { merchantId: 'shops', state: 'failed', settlementId: null },
   )
-  const { days } = await explore()
+  const { days, month } = await explore()
+  expect(month).toMatchObject({ settled: 2, payers: { unique: 2 } })
   expect(days).toHaveLength(30)
   expect(days.map(({ settled }) => settled).slice(-3)).toEqual([1, 0, 1])
   expect(days.at(-1)).toEqual({ at: noon / 1_000 - DAY / 2, settled: 1, usd: '0.01' })

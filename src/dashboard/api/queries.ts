@@ -104,8 +104,6 @@ export const merchantQuery = (id: string) =>
 export const merchantTotalsQuery = (id: string) =>
   read<PublicTotals>(['totals', id], ofMerchant(id, '/stats'), figures)
 
-export const totalsQuery = read<PublicTotals>(['totals'], '/api/stats', figures)
-
 export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', figures)
 
 export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {

@@ -1,19 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { settingsQuery } from '../api/queries.js'
-import { pageOf, readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
+import { Dialog } from './dialog.js'
 import { SearchInput } from './field.js'
+import { useSearchTarget } from './search-state.js'
 
 const MAX_CHARS = 200
-
-/** Returns the page that a typed text leads to. */
-export function useSearchTarget(): (typed: string) => string {
-  const { data: settings } = useQuery(settingsQuery)
-  const listed = settings?.networks.find((it) => it.listed)?.network
-  return (typed) => pageOf(readSearch(typed), listed)
-}
 
 /**
  * The one search box: a transaction hash, or a payer with a nonce, leads to its payment, an address to what is paid there,
@@ -65,5 +57,14 @@ export function SearchBox({
         A transaction hash, a payer and a nonce, an address, the id of a seller, or words.
       </p>
     </search>
+  )
+}
+
+/** The search box of every page. */
+export function SearchDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Search everything" onClose={onClose}>
+      <SearchBox isAlone onSearch={onClose} />
+    </Dialog>
   )
 }

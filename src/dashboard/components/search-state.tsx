@@ -1,5 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
+import { settingsQuery } from '../api/queries.js'
+import { pageOf, readSearch } from '../format/search-target.js'
 import { oneLine } from '../format/untrusted-text.js'
 import { Notice } from './card.js'
 
@@ -63,4 +66,11 @@ export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
       </Notice>
     </div>
   )
+}
+
+/** Returns the page that a typed text leads to. */
+export function useSearchTarget(): (typed: string) => string {
+  const { data: settings } = useQuery(settingsQuery)
+  const listed = settings?.networks.find((it) => it.listed)?.network
+  return (typed) => pageOf(readSearch(typed), listed)
 }

@@ -2,6 +2,7 @@ import { onlineManager, useQuery } from '@tanstack/react-query'
 import {
   createContext,
   type ReactNode,
+  Suspense,
   useContext,
   useEffect,
   useRef,
@@ -12,10 +13,11 @@ import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery, standingQuery } from '../api/queries.js'
 import { IconButton } from './button.js'
-import { Dialog } from './dialog.js'
 import { Mark } from './icons.js'
-import { SearchBox } from './search-box.js'
+import { lazyPage } from './page.js'
 import { Toasts } from './toast.js'
+
+const SearchDialog = lazyPage(() => import('./search-box.js'), 'SearchDialog')
 
 const TESTNET = 'eip155:5042002'
 
@@ -197,9 +199,9 @@ function SearchButton() {
         onClick={() => setIsOpen(true)}
       />
       {isOpen && (
-        <Dialog title="Search everything" onClose={() => setIsOpen(false)}>
-          <SearchBox isAlone onSearch={() => setIsOpen(false)} />
-        </Dialog>
+        <Suspense>
+          <SearchDialog onClose={() => setIsOpen(false)} />
+        </Suspense>
       )}
     </>
   )

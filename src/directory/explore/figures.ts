@@ -2,12 +2,13 @@ import type { ExploreAnswer } from '../../api/explore.js'
 import { shareReads } from '../../http/cached-reply.js'
 import type { ActivityStore } from '../../store/activity.js'
 import { spanOf } from '../activity/period.js'
-import { toSeries } from '../activity/summary.js'
+import { type PublicTotalsReader, toSeries } from '../activity/summary.js'
 
-type Figures = Pick<ExploreAnswer, 'days'>
+type Figures = Omit<ExploreAnswer, 'settlements'>
 
 interface FiguresOptions {
   activity: Pick<ActivityStore, 'sums'>
+  readTotals: PublicTotalsReader
   /** Unix milliseconds. */
   now: () => number
 }
@@ -18,8 +19,12 @@ const DAY_SECONDS = 86_400
 const CACHE_MS = 30_000
 const KEPT_TIMES = 20
 
-/** Creates the read of the payments by day. It reads at most once in half a minute, however many ask. */
-export function createExploreFigures({ activity, now }: FiguresOptions): () => Promise<Figures> {
+/** Creates the read of what was paid in 30 days. It reads at most once in half a minute, however many ask. */
+export function createExploreFigures({
+  activity,
+  readTotals,
+  now,
+}: FiguresOptions): () => Promise<Figures> {
   async function read(): Promise<Figures> {
     const { span, since } = spanOf('30d', now())
     const sums = await activity.sums({ merchantId: undefined, span, since })
@@ -31,7 +36,8 @@ export function createExploreFigures({ activity, now }: FiguresOptions): () => P
       const { settled = 0, usd = '0' } = known.get(at) ?? {}
       return { at, settled, usd }
     })
-    return { days }
+    const { '30d': month } = await readTotals(undefined)
+    return { month, days }
   }
 
   return shareReads(CACHE_MS, now, read, { keptTimes: KEPT_TIMES })

@@ -18,7 +18,7 @@ const tag = 'Activity'
 const exploreOperation: Operation = {
   id: 'explore',
   tag,
-  summary: 'Payments by day, and the latest payments',
+  summary: 'Payments of 30 days, by day, and the latest payments',
   description: 'Nothing that is not on the chain or in the directory. Up to half a minute old.',
   answers: { 200: 'For everybody.' },
   codes: [httpCodes.unavailable],

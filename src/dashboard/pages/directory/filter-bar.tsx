@@ -3,8 +3,11 @@ import { useLocation, useSearch } from 'wouter'
 import type { EndpointFilters } from '../../api/queries.js'
 import { type Options, SearchInput, Select } from '../../components/field.js'
 import { Icon } from '../../components/icons.js'
-import { useSearchTarget } from '../../components/search-box.js'
-import { type SearchSchema, useSearchState } from '../../components/search-state.js'
+import {
+  type SearchSchema,
+  useSearchState,
+  useSearchTarget,
+} from '../../components/search-state.js'
 import { atomicToUsd } from '../../format/amounts.js'
 import { readSearch } from '../../format/search-target.js'
 import { shortHex } from '../../format/untrusted-text.js'

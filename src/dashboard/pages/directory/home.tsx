@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Suspense } from 'react'
+import { Suspense, useState } from 'react'
 import type { EndpointCard } from '../../../api/discovery.js'
+import type { MerchantView } from '../../../api/listings.js'
 import { endpointsQuery, merchantQuery, settingsQuery } from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card } from '../../components/card.js'
@@ -9,6 +10,7 @@ import { Skeleton } from '../../components/loaded.js'
 import { lazyPage, useTitle } from '../../components/page.js'
 import { PayCommand } from '../../components/pay-command.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
+import { atomicToUsd, exactAmount } from '../../format/amounts.js'
 import { Directory } from './directory.js'
 
 const TryPanel = lazyPage(() => import('../merchant/try/try-panel.js'), 'TryPanel')
@@ -116,11 +118,95 @@ function TrySample({ sample }: { sample: EndpointCard }) {
       {data === undefined || endpoint === undefined ? (
         <Skeleton className="h-36 w-full" />
       ) : (
-        <Suspense fallback={<Skeleton className="h-36 w-full" />}>
-          <TryPanel merchantId={data.id} payTo={data.payTo} endpoint={endpoint} isPlain />
-        </Suspense>
+        <OpenPanel merchant={data} endpoint={endpoint} />
       )}
     </>
+  )
+}
+
+/** The press that opens the panel: a call with play money, the list of wallets, or only its fields. */
+type Press = 'play' | 'own' | 'fields'
+
+/** Shows “Try it” open. The button is all that a first call needs, so the code of the panel comes with its press. */
+function OpenPanel({
+  merchant,
+  endpoint,
+}: {
+  merchant: MerchantView
+  endpoint: MerchantView['endpoints'][number]
+}) {
+  const { data: settings } = useQuery(settingsQuery)
+  const [opened, setOpened] = useState<Press>()
+  const buttons = (
+    <Buttons
+      endpoint={endpoint}
+      isPlay={settings?.devnet === true}
+      opened={opened}
+      onOpen={setOpened}
+    />
+  )
+  if (opened === undefined) return buttons
+  return (
+    <Suspense fallback={buttons}>
+      <TryPanel
+        merchantId={merchant.id}
+        payTo={merchant.payTo}
+        endpoint={endpoint}
+        isPlain
+        opened={opened}
+      />
+    </Suspense>
+  )
+}
+
+function Buttons({
+  endpoint,
+  isPlay,
+  opened,
+  onOpen,
+}: {
+  endpoint: MerchantView['endpoints'][number]
+  isPlay: boolean
+  opened: Press | undefined
+  onOpen: (press: Press) => void
+}) {
+  const { example, inputSchema, price, state } = endpoint
+  const parts = Object.values(example).filter((part) => Object.keys(Object(part)).length > 0)
+  const hasFields = inputSchema !== null || parts.length > 0
+  const isBusy = (press: Press) => opened === press
+  return (
+    <div className="space-y-5">
+      <p className="max-w-sm text-sm text-pretty text-muted">
+        {isPlay
+          ? 'Play money of this devnet pays. It is worth nothing anywhere.'
+          : 'Your wallet signs once, without gas. Nothing above this price is signed.'}
+        {hasFields && ' The call is made with the seller’s example.'}
+      </p>
+      <div className="flex flex-wrap gap-3">
+        {isPlay && (
+          <Button
+            data-pay=""
+            variant="primary"
+            isBusy={isBusy('play')}
+            onClick={() => onOpen('play')}
+          >
+            Call and pay {exactAmount(atomicToUsd(price), state.symbol)}
+          </Button>
+        )}
+        <Button
+          variant={isPlay ? 'secondary' : 'primary'}
+          isBusy={isBusy('own')}
+          onClick={() => onOpen('own')}
+        >
+          {isPlay ? 'Use my wallet' : 'Connect wallet'}
+        </Button>
+        {hasFields && (
+          <Button variant="quiet" isBusy={isBusy('fields')} onClick={() => onOpen('fields')}>
+            Change the call
+          </Button>
+        )}
+      </div>
+    </div>
   )
 }
 

@@ -27,7 +27,7 @@ const pages = [
 ] as const
 
 export function HowItWorks() {
-  return <Page title="How it works" text={howItWorks} />
+  return <Page text={howItWorks} />
 }
 
 /** A quickstart of `docs/quickstarts`, with the facts of this deployment in it. */
@@ -35,7 +35,7 @@ export function Quickstart() {
   const { values } = useSearchState({ part: Object.keys(parts) })
   const part = (values.part ?? 'sell') as Part
   return (
-    <Page key={part} title="Quickstart" part={part} text={parts[part]}>
+    <Page key={part} part={part} text={parts[part]}>
       {(settings, network) => (
         <>
           <Addresses settings={settings} network={network} part={part} />
@@ -48,12 +48,10 @@ export function Quickstart() {
 
 /** A page that explains, below links to the others. */
 function Page({
-  title,
   part,
   text,
   children,
 }: {
-  title: string
   part?: Part
   text: string
   children?: (settings: ConsoleSettings, network: ConsoleNetwork) => ReactNode
@@ -78,7 +76,7 @@ function Page({
           HTTP interface
         </a>
       </nav>
-      <PageTitle title={title} />
+      <PageTitle title={titleOf(text)} />
       <Loaded query={query} skeleton={<Skeleton isCard className="h-144 w-full" />}>
         {(settings) => {
           const network = settings.networks.find(({ listed }) => listed)
@@ -98,6 +96,11 @@ function Page({
 const pill =
   'shrink-0 rounded-full border border-line px-3 py-1.5 text-sm text-muted hover:border-line-strong hover:text-ink'
 
+/** Returns the first heading of a page. */
+function titleOf(text: string): string {
+  return /^# (.*)$/m.exec(text)?.[1] ?? 'Docs'
+}
+
 const facilitatorOf = ({ baseUrl }: ConsoleSettings) => baseUrl.replace(/\/+$/, '')
 
 /**
@@ -106,6 +109,7 @@ const facilitatorOf = ({ baseUrl }: ConsoleSettings) => baseUrl.replace(/\/+$/, 
  */
 function localText(text: string, settings: ConsoleSettings, network: ConsoleNetwork): string {
   const named = text
+    .replace(/ Everything on this page is executed by `[^`]*`\./, '')
     .replaceAll('http://localhost:4021', facilitatorOf(settings))
     .replaceAll('eip155:5042', network.network)
     .replaceAll('0x3600000000000000000000000000000000000000', network.asset.address)

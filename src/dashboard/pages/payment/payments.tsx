@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { ExploreAnswer, Settlement } from '../../../api/explore.js'
-import { exploreQuery, totalsQuery } from '../../api/queries.js'
+import { exploreQuery } from '../../api/queries.js'
 import { useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { type Bar, Bars } from '../../components/bars.js'
@@ -26,55 +26,46 @@ export function PaymentsPage() {
         Every payment that Arcus settled, as the chain shows it.
       </PageTitle>
       <SearchBox />
-      <Totals />
       <Loaded query={query} skeleton={<PaymentsSkeleton />}>
-        {({ days, settlements }) => (
-          <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-            <PaymentsByDay days={days} />
-            <LatestPayments settlements={settlements} />
-          </div>
+        {({ month, days, settlements }) => (
+          <>
+            <Figures month={month} />
+            <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+              <PaymentsByDay days={days} />
+              <LatestPayments settlements={settlements} />
+            </div>
+          </>
         )}
       </Loaded>
     </>
   )
 }
 
-/** Stands in for chart and list at their height, so that nothing moves when they come. */
+/** Stands in for figures, chart and list at their height, so that nothing moves when they come. */
 function PaymentsSkeleton() {
   return (
-    <div
-      role="status"
-      aria-label="Loading the payments"
-      className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]"
-    >
-      <Skeleton isCard className="h-92 w-full" />
-      <Skeleton isCard className="h-92 w-full" />
+    <div role="status" aria-label="Loading the payments">
+      <Skeleton className="my-8 h-38 w-full max-w-3xl sm:h-16" />
+      <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Skeleton isCard className="h-92 w-full" />
+        <Skeleton isCard className="h-92 w-full" />
+      </div>
     </div>
   )
 }
 
 /** The totals of the last 30 days. */
-function Totals() {
-  const { data } = useQuery(totalsQuery)
-  const month = data?.['30d']
+function Figures({ month }: Pick<ExploreAnswer, 'month'>) {
   return (
-    <dl className="my-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:grid-cols-4">
+    <dl className="my-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:min-h-16 sm:grid-cols-4">
       <Stat
         name="Payments, 30 days"
-        value={month === undefined ? '–' : shortCount(month.settled)}
-        title={month && exactCount(month.settled)}
+        value={shortCount(month.settled)}
+        title={exactCount(month.settled)}
       />
-      <Stat
-        name="Paid to sellers"
-        value={month === undefined ? '–' : <Usd usd={month.revenue.usd} />}
-        note="after refunds"
-      />
-      <Latency
-        name="Settle time"
-        p50={month?.settleP50Ms ?? null}
-        p95={month?.settleP95Ms ?? null}
-      />
-      <Stat name="Success rate" value={percent(month?.successRate ?? null)} />
+      <Stat name="Paid to sellers" value={<Usd usd={month.revenue.usd} />} note="after refunds" />
+      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
+      <Stat name="Success rate" value={percent(month.successRate)} />
     </dl>
   )
 }
@@ -124,10 +115,7 @@ const connections = {
 function useNews() {
   const client = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const reread = () => {
-    void client.invalidateQueries({ queryKey: exploreQuery.queryKey, exact: true })
-    void client.invalidateQueries({ queryKey: totalsQuery.queryKey, exact: true })
-  }
+  const reread = () => void client.invalidateQueries({ queryKey: exploreQuery.queryKey })
   return useStream('/api/settlements/stream', 'settlements', {
     onNews(data) {
       const news = JSON.parse(data) as Settlement[]

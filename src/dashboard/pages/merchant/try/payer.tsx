@@ -10,12 +10,15 @@ const OwnWallet = lazyPage(() => import('./own-wallet.js'), 'OwnWallet')
 
 /**
  * Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. With
- * `isEager` the wallets of the browser are loaded without a press.
+ * `isEager` the wallets of the browser are loaded without a press; `opened` is what was pressed before.
  */
-export function usePayer({ devnet }: ConsoleSettings, isEager: boolean) {
-  const [kind, setKind] = useState<'play' | 'own'>(devnet ? 'play' : 'own')
+export function usePayer(
+  { devnet }: ConsoleSettings,
+  { isEager, opened }: { isEager: boolean; opened?: 'play' | 'own' | 'fields' | undefined },
+) {
+  const [kind, setKind] = useState<'play' | 'own'>(devnet && opened !== 'own' ? 'play' : 'own')
   const [own, setOwn] = useState<Payer>()
-  const [isAsked, setIsAsked] = useState(isEager)
+  const [isAsked, setIsAsked] = useState(isEager || opened === 'own')
   const ready = own && (() => Promise.resolve(own))
   const controls = (
     <div className="space-y-3">

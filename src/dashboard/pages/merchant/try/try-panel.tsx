@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { ConsoleNetwork, ConsoleSettings } from '../../../../api/service.js'
 import { settingsQuery, standingQuery } from '../../../api/queries.js'
@@ -30,6 +30,8 @@ interface TryPanelProps {
   endpoint: MerchantEndpoint
   /** Whether a card around it names the API, and the wallets of the browser are loaded at a press only. */
   isPlain?: boolean
+  /** The press that opened the panel: with `play` money the call begins at once, and `own` opens the list of wallets. */
+  opened?: 'play' | 'own' | 'fields' | undefined
 }
 
 /** Calls one API and pays for it with the visitor's wallet. */
@@ -45,13 +47,14 @@ function Panel({
   payTo,
   endpoint,
   isPlain = false,
+  opened,
   settings,
   network,
 }: TryPanelProps & { settings: ConsoleSettings; network: ConsoleNetwork }) {
   const shown = shownTerms(network, payTo, endpoint)
   const [attempt, start] = useAttempt({ merchantId, endpoint })
   const [filled, form] = useInput(endpoint)
-  const [payer, wallet] = usePayer(settings, !isPlain)
+  const [payer, wallet] = usePayer(settings, { isEager: !isPlain, opened })
   if (shown === undefined) return null
   const most = priceText(shown, shown.maxAmount)
   const { livePrice } = endpoint.state
@@ -74,7 +77,7 @@ function Panel({
       )}
       {form}
       {wallet}
-      <Act {...{ attempt, start, payer, filled, shown }} />
+      <Act {...{ attempt, start, payer, filled, shown, wasPressed: opened === 'play' }} />
     </section>
   )
 }
@@ -102,12 +105,15 @@ function Act({
   payer,
   filled,
   shown,
+  wasPressed,
 }: {
   attempt: Attempt
   start: ReturnType<typeof useAttempt>[1]
   payer: (() => Promise<Payer>) | undefined
   filled: Filled
   shown: ShownTerms
+  /** Whether the button was pressed before its code was there. */
+  wasPressed: boolean
 }) {
   const { standing, isOpen } = useStanding(attempt)
   const { step, signed, reply, refusal } = attempt
@@ -122,18 +128,27 @@ function Act({
       : isHeld
         ? HELD
         : undefined
+  const act = () => {
+    if (payer !== undefined && filled.ok) void start(filled.input, payer, shown)
+  }
+  const row = useRef<HTMLDivElement>(null)
+  const first = useRef(wasPressed ? { isFree: why === undefined, act } : undefined)
+  useEffect(() => {
+    if (first.current === undefined) return
+    row.current?.querySelector('button')?.focus({ preventScroll: true })
+    if (first.current.isFree) first.current.act()
+    first.current = undefined
+  }, [])
   return (
     <>
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div ref={row} className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Button
           data-pay=""
           variant="primary"
           isBusy={step !== 'idle'}
           disabled={payer === undefined || !filled.ok}
           why={why}
-          onClick={() => {
-            if (payer !== undefined && filled.ok) void start(filled.input, payer, shown)
-          }}
+          onClick={act}
         >
           {standing === 'paid' ? `Call again for ${most}` : `Call and pay ${most}`}
         </Button>

@@ -106,7 +106,7 @@ describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
       ).toBe(0)
       await page.goto('/merchants/weather-house')
       await page.getByRole('button', { name: 'Try it', exact: true }).click()
-      await page.getByText('so nothing is signed here').first().waitFor()
+      await page.locator('p').filter({ hasText: 'so nothing is signed here' }).waitFor()
       const pay = page.getByRole('button', { name: /^Call and pay/ })
       expect(await pay.getAttribute('title')).toContain('Payments cannot settle')
       await page.goto('/')

@@ -165,21 +165,11 @@ export const attestationQuery = (path: string) =>
 export const ownedQuery = (address: string) =>
   read<OwnedAnswer>(['owned', address], `/api/owners/${address}/merchants`)
 
-let endings = 0
-
-/** Marks the session as ended, so that an answer about it that is still on its way is ignored. */
-export function countEnding(): void {
-  endings++
-}
-
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   async queryFn({ signal }) {
-    const before = endings
-    const path = '/api/session'
     try {
-      const session = await requestJson<SessionAnswer>(path, { signal })
-      return endings === before ? session : null
+      return await requestJson<SessionAnswer>('/api/session', { signal })
     } catch (error) {
       if (error instanceof ArcusError && error.status === 401) return null
       throw error

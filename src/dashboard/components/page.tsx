@@ -49,7 +49,7 @@ const Recoveries = createContext(0)
 /**
  * A component whose code is loaded on demand, by its name in its file. Code that cannot be loaded was mostly replaced by a
  * new version, so the page is loaded again, once. Code that fails after that is asked for again when the page is opened the
- * next time.
+ * next time, by a load of the whole page.
  */
 // biome-ignore lint/suspicious/noExplicitAny: as React declares it, for components of any props
 export function lazyPage<Name extends string, Code extends Record<Name, ComponentType<any>>>(
@@ -62,7 +62,8 @@ export function lazyPage<Name extends string, Code extends Record<Name, Componen
       try {
         return { default: (await load())[name] }
       } catch (error) {
-        if ((await isServiceThere()) && mayReload()) {
+        // Browsers keep a failed import for the life of the document, so a second visit to the page is a real one.
+        if ((await isServiceThere()) && (recoveries > 0 || mayReload())) {
           location.reload()
           return new Promise<never>(() => {})
         }

@@ -67,7 +67,7 @@ function Sample() {
   const items = data?.pages[0]?.items ?? []
   const sample = settings?.tryIt === true ? sampleOf(items) : undefined
   return (
-    <Card className="min-h-76 p-5 sm:p-6">
+    <Card className="min-h-58 p-5 sm:p-6">
       {!isKnown ? (
         <SampleSkeleton />
       ) : sample !== undefined ? (
@@ -116,7 +116,7 @@ function TrySample({ sample }: { sample: EndpointCard }) {
         <EndpointLine method={method} url={url} />
       </div>
       {data === undefined || endpoint === undefined ? (
-        <Skeleton className="h-36 w-full" />
+        <Skeleton className="h-24 w-full" />
       ) : (
         <OpenPanel merchant={data} endpoint={endpoint} />
       )}
@@ -215,7 +215,7 @@ function SampleSkeleton() {
     <div role="status" aria-label="Loading an API to try" className="space-y-4">
       <Skeleton className="h-5 w-40" />
       <Skeleton className="h-4 w-64 max-w-full" />
-      <Skeleton className="h-36 w-full" />
+      <Skeleton className="h-24 w-full" />
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, settled, signIn } from './support/console-steps.js'
+import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -51,7 +52,7 @@ const ownerPages = [
 
 /** Own files of a page, the console's with wallets and signatures. Bytes over the wire. */
 const MOST_BYTES = { public: 150_000, console: 330_000 }
-const MOST_SHIFT = 0.1
+const MOST_SHIFT = 0.02
 /** Stops of the Tab key that are looked at on each page. */
 const STOPS = 25
 /** “Slow 4G”, as Lighthouse simulates it. Every answer is late enough for the page to be drawn without it. */
@@ -72,34 +73,9 @@ async function slowDown(
   })
 }
 
-/** Adds up how far things move without anybody's doing, and says which. */
-function watchShifts(): void {
-  const shifts = { sum: 0, what: [] as string[] }
-  Object.assign(window, { shifts })
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries() as unknown as {
-      value: number
-      hadRecentInput: boolean
-      sources: { node?: Element | null; previousRect: DOMRect; currentRect: DOMRect }[]
-    }[]) {
-      if (entry.hadRecentInput) continue
-      shifts.sum += entry.value
-      for (const { node, previousRect: from, currentRect: to } of entry.sources) {
-        const way = `${from.x},${from.y} to ${to.x},${to.y}`
-        const name = `${node?.nodeName} ${node?.textContent?.slice(0, 30)}`
-        shifts.what.push(`${entry.value.toFixed(3)} ${name} ${way}`)
-      }
-    }
-  }).observe({ type: 'layout-shift', buffered: true })
-}
-
 async function whatMoved(page: Page): Promise<string[]> {
-  // Shifts are reported with the frame after the one that moved.
-  await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => setTimeout(go))))
-  const { sum, what } = await page.evaluate(
-    () => (window as unknown as { shifts: { sum: number; what: string[] } }).shifts,
-  )
-  return sum < MOST_SHIFT ? [] : [`moved by ${sum.toFixed(2)}: ${what.join('; ')}`]
+  const { sum, what } = await shiftsOf(page)
+  return sum < MOST_SHIFT ? [] : [`moved by ${sum.toFixed(3)}: ${what.join('; ')}`]
 }
 
 /** Walks backwards with the Tab key, from the end of the page up. */
@@ -162,7 +138,7 @@ describe.skipIf(skipped !== undefined).each([
   it('every page stays in place, fits, is light, and is of use to everybody', async () => {
     const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]
     const { page, context, faults, received, close } = await world.open({ width, theme, wallets })
-    await context.addInitScript(watchShifts)
+    await watchShifts(context)
     // The fonts come last, so that a text whose width they change is seen to move.
     await context.route('**/*.woff2', async (route) => {
       await new Promise((go) => setTimeout(go, 250))

@@ -55,7 +55,8 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:px-6 lg:gap-x-6">
           <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
-            Arcus
+            {/* The account takes its place on a phone. */}
+            <span className={path.startsWith('/console') ? 'max-sm:sr-only' : ''}>Arcus</span>
           </Link>
           <nav
             aria-label="Main"
@@ -74,8 +75,8 @@ export function Shell({ children }: { children: ReactNode }) {
             ))}
           </nav>
           <div className="ml-auto flex items-center gap-1">
+            <div ref={setSlot} className="mr-1 empty:hidden" />
             <NetworkName />
-            <div ref={setSlot} className="mx-1 empty:hidden" />
             <SearchButton />
             <ThemeToggle />
           </div>

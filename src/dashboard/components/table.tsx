@@ -38,7 +38,10 @@ export function DataTable<Row>({
           {rows.map((row) => (
             <tr key={keyOf(row)} className="hover:bg-sunken">
               {columns.map(({ name, cell }) => (
-                <td key={name} className="px-2.5 py-2.5 align-middle whitespace-nowrap first:pl-5 sm:px-4">
+                <td
+                  key={name}
+                  className="px-2.5 py-2.5 align-middle whitespace-nowrap first:pl-5 sm:px-4"
+                >
                   {cell(row)}
                 </td>
               ))}

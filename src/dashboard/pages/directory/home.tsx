@@ -50,10 +50,13 @@ function Hero() {
         Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.
       </p>
       <div className="mt-7 flex flex-wrap gap-3">
-        <Button variant="primary" onClick={tryIt}>
+        {/* Wide enough for both texts, so that nothing moves when the network is known. */}
+        <Button variant="primary" onClick={tryIt} className="w-full sm:w-auto sm:min-w-60">
           Try a paid call{isDevnet && ', with play money'}
         </Button>
-        <ButtonLink href="/console">Sell your API</ButtonLink>
+        <ButtonLink href="/console" className="w-full sm:w-auto">
+          Sell your API
+        </ButtonLink>
       </div>
     </div>
   )
@@ -67,7 +70,7 @@ function Sample() {
   const items = data?.pages[0]?.items ?? []
   const sample = settings?.tryIt === true ? sampleOf(items) : undefined
   return (
-    <Card className="min-h-58 p-5 sm:p-6">
+    <Card className="min-h-80 p-5 sm:min-h-68 sm:p-6">
       {!isKnown ? (
         <SampleSkeleton />
       ) : sample !== undefined ? (

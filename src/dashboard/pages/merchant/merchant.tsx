@@ -247,7 +247,7 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
           <Segmented legend="Period" value={range} options={ranges} onChange={setRange} />
         </div>
         {totals === undefined ? (
-          <Skeleton className="h-14 w-full" />
+          <Skeleton className="h-55 w-full sm:h-16.5" />
         ) : (
           <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-5">
             <Stat

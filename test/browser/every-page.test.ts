@@ -52,7 +52,8 @@ const ownerPages = [
 
 /** Own files of a page, the console's with wallets and signatures. Bytes over the wire. */
 const MOST_BYTES = { public: 150_000, console: 330_000 }
-const MOST_SHIFT = 0.02
+/** Charts and tables of a seller come after their sign-in, so the console may move a little. */
+const MOST_SHIFT = { public: 0.02, console: 0.05 }
 /** Stops of the Tab key that are looked at on each page. */
 const STOPS = 25
 /** “Slow 4G”, as Lighthouse simulates it. Every answer is late enough for the page to be drawn without it. */
@@ -73,9 +74,9 @@ async function slowDown(
   })
 }
 
-async function whatMoved(page: Page): Promise<string[]> {
+async function whatMoved(page: Page, most: number): Promise<string[]> {
   const { sum, what } = await shiftsOf(page)
-  return sum < MOST_SHIFT ? [] : [`moved by ${sum.toFixed(3)}: ${what.join('; ')}`]
+  return sum < most ? [] : [`moved by ${sum.toFixed(3)}: ${what.join('; ')}`]
 }
 
 /** Walks backwards with the Tab key, from the end of the page up. */
@@ -147,11 +148,11 @@ describe.skipIf(skipped !== undefined).each([
     const isPhone = width === 390
     await slowDown(context, page, isPhone ? slow4G.bytesPerSecond : 10 * slow4G.bytesPerSecond)
     const problems: Record<string, string[]> = {}
-    const look = async (path: string, mostBytes: number) => {
+    const look = async (path: string, kind: 'public' | 'console') => {
       received.clear()
       await page.goto(path)
       await settled(page)
-      const found = await whatMoved(page)
+      const found = await whatMoved(page, MOST_SHIFT[kind])
       const over = await page.evaluate(
         () => document.documentElement.scrollWidth - window.innerWidth,
       )
@@ -159,7 +160,7 @@ describe.skipIf(skipped !== undefined).each([
       const bytes = [...received]
         .filter(([file]) => !file.startsWith('/api/'))
         .reduce((sum, [, size]) => sum + size, 0)
-      if (bytes > mostBytes) found.push(`${bytes} bytes`)
+      if (bytes > MOST_BYTES[kind]) found.push(`${bytes} bytes`)
       const headings = await page.getByRole('heading', { level: 1 }).count()
       if (headings !== 1) found.push(`${headings} main headings`)
       found.push(...(await seriousFindings(page)), ...faults.splice(0))
@@ -167,12 +168,12 @@ describe.skipIf(skipped !== undefined).each([
       if (found.length > 0) problems[path] = found
     }
     for (const path of publicPages) {
-      await look(path, path.startsWith('/console') ? MOST_BYTES.console : MOST_BYTES.public)
+      await look(path, path.startsWith('/console') ? 'console' : 'public')
     }
     await page.goto('/console/penny-weather')
     await connectWallet(page, 'Fern')
     await signIn(page)
-    for (const path of ownerPages) await look(path, MOST_BYTES.console)
+    for (const path of ownerPages) await look(path, 'console')
     expect(problems).toEqual({})
     await close()
   }, 400_000)

@@ -13,7 +13,7 @@ export default defineConfig({
     // React has this hook itself.
     alias: { 'use-sync-external-store/shim/index.js': 'react' },
   },
-  plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 110_000 }), precompress()],
+  plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 125_000 }), precompress()],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

@@ -17,7 +17,7 @@ type OddParameter = string
 
 /**
  * Keeps the state of a page in its address, so that a link leads to the same. Values that the schema does not take are
- * left out and told. A change replaces the present entry of the history, and leaves parameters of others alone.
+ * left out. A change replaces the present entry of the history, and leaves parameters of others alone.
  */
 export function useSearchState<Name extends string>(schema: SearchSchema<Name>) {
   const [params, setParams] = useSearchParams()

@@ -84,6 +84,15 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
     }
   })
   const bar = shown === null ? undefined : bars[shown]
+  if (total === 0) {
+    return (
+      <Panel title="By day">
+        <p className="flex h-79 items-center justify-center px-5 text-sm text-muted">
+          No payment in 30 days. The first one shows here within a minute.
+        </p>
+      </Panel>
+    )
+  }
   return (
     <Panel title="By day">
       <p className="px-5 pt-3 text-xs text-muted tabular">

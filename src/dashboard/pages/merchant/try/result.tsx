@@ -25,21 +25,24 @@ export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }
     )
   }
   if (reply === undefined) return null
-  return (
-    <div className="space-y-4">
-      {signed === undefined || standing === undefined ? (
-        reply.ok && (
+  const answer = reply.ok && <Answer reply={reply} />
+  if (signed === undefined || standing === undefined) {
+    return (
+      <div className="space-y-4">
+        {reply.ok && (
           <Notice title="The API asked for no payment">
             It answered {reply.status} without one, and nothing was signed.
           </Notice>
-        )
-      ) : (
-        <>
-          <Outcome {...{ standing, signed, reply, isOpen }} />
-          <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
-        </>
-      )}
-      {reply.ok && <Answer reply={reply} />}
+        )}
+        {answer}
+      </div>
+    )
+  }
+  return (
+    <div className="space-y-4">
+      <Outcome {...{ standing, signed, reply, isOpen }} />
+      {answer}
+      <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
     </div>
   )
 }

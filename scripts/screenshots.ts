@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the console in `docs/screenshots`: a directory and a month of payments on a fresh devnet, in three
- * widths and both themes. `npm run screenshots -- NAME` makes only the pictures whose names contain NAME.
+ * Makes the pictures of the console in `docs/screenshots`: a directory and a month of payments on a fresh devnet.
+ * `npm run screenshots -- NAME` makes only the pictures whose names contain NAME.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,28 +18,37 @@ import { createTestWallet } from '../test/browser/support/test-wallet.js'
 
 const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
 
-const widths = { phone: 390, tablet: 834, desktop: 1440 } as const
-const themes = ['light', 'dark'] as const
+const widths = { phone: 390, desktop: 1440 } as const
 /** Enough for the first screen. The rest of the page repeats. */
 const MAX_HEIGHT = 1_600
+
+type Look = readonly [size: keyof typeof widths, theme: 'dark' | 'light']
+const onDesktop: Look = ['desktop', 'light']
+const onPhone: Look = ['phone', 'dark']
 
 interface Shot {
   name: string
   path: string
-  /** `true` when the merchant's wallet is connected and signed in. */
+  looks: readonly Look[]
+  /** `true` when the seller's wallet is connected and signed in. */
   isOwner?: boolean
-  prepare?: (page: Page) => Promise<void>
 }
 
+/** Twelve pictures. `{transaction}` is a payment that was made for them. */
 const shots: readonly Shot[] = [
-  { name: 'explore', path: '/' },
-  { name: 'directory', path: '/directory' },
-  { name: 'merchant', path: '/merchants/penny-weather' },
-  { name: 'status', path: '/status' },
-  { name: 'payment', path: '/payments', prepare: findPayment },
-  { name: 'console', path: '/console', isOwner: true },
-  { name: 'activity', path: '/console/penny-weather?range=30d', isOwner: true },
-  { name: 'listing', path: '/console/penny-weather/edit', isOwner: true },
+  { name: 'directory', path: '/', looks: [onDesktop, ['desktop', 'dark'], onPhone] },
+  { name: 'merchant', path: '/merchants/penny-weather', looks: [onDesktop, onPhone] },
+  { name: 'payments', path: '/payments', looks: [onDesktop] },
+  { name: 'payment', path: '/payments/{transaction}', looks: [onDesktop] },
+  { name: 'status', path: '/status', looks: [onDesktop] },
+  { name: 'console', path: '/console', looks: [onDesktop], isOwner: true },
+  {
+    name: 'activity',
+    path: '/console/penny-weather?range=30d',
+    looks: [onDesktop, onPhone],
+    isOwner: true,
+  },
+  { name: 'listing', path: '/console/penny-weather/edit', looks: [onDesktop], isOwner: true },
 ]
 
 let transaction = ''
@@ -51,8 +60,8 @@ const world = await startBrowserWorld()
 const blocks = setInterval(() => void call(world.chainUrl, 'evm_mine').catch(() => {}), 500)
 try {
   await fillWorld(world)
-  for (const theme of themes) {
-    for (const [size, width] of Object.entries(widths)) await takeAll(theme, size, width)
+  for (const shot of shots) {
+    for (const look of shot.looks) await takeLook(shot, look)
   }
 } finally {
   clearInterval(blocks)
@@ -78,27 +87,26 @@ async function fillWorld(filled: BrowserWorld): Promise<void> {
   }
 }
 
-async function takeAll(theme: 'dark' | 'light', size: string, width: number): Promise<void> {
-  const wanted = shots.filter(({ name }) => `${name}-${size}-${theme}`.includes(only))
-  for (const isOwner of [false, true]) {
-    const these = wanted.filter((shot) => (shot.isOwner ?? false) === isOwner)
-    if (these.length === 0) continue
-    const wallet = createTestWallet({ name: 'Test wallet', account: devnetMerchant.account })
-    const { page, close } = await world.open({ theme, width, height: 900, wallets: [wallet] })
-    if (isOwner) {
-      await page.goto('/console/penny-weather')
-      await connectWallet(page, 'Test wallet')
-      await signIn(page)
-    }
-    for (const shot of these) await take(page, shot, `${shot.name}-${size}-${theme}`)
-    await close()
+async function takeLook(shot: Shot, [size, theme]: Look): Promise<void> {
+  const name = `${shot.name}-${size}-${theme}`
+  if (!name.includes(only)) return
+  const wallet = createTestWallet({ name: 'Test wallet', account: devnetMerchant.account })
+  const { page, close } = await world.open({
+    ...{ theme, width: widths[size], height: 900 },
+    wallets: [wallet],
+  })
+  if (shot.isOwner === true) {
+    await page.goto('/console/penny-weather')
+    await connectWallet(page, 'Test wallet')
+    await signIn(page)
   }
+  await take(page, shot.path.replace('{transaction}', transaction), name)
+  await close()
 }
 
-async function take(page: Page, { path, prepare }: Shot, name: string): Promise<void> {
+async function take(page: Page, path: string, name: string): Promise<void> {
   await page.goto(path)
   await settled(page)
-  await prepare?.(page)
   // Charts are drawn one frame after their numbers arrive.
   await page.waitForTimeout(600)
   const height = await page.evaluate('document.documentElement.scrollHeight')
@@ -110,10 +118,4 @@ async function take(page: Page, { path, prepare }: Shot, name: string): Promise<
     .toBuffer()
   writeFileSync(join(folder, `${name}.png`), small)
   process.stdout.write(`${name}.png ${Math.round(small.length / 1024)} kB\n`)
-}
-
-async function findPayment(page: Page): Promise<void> {
-  await page.getByRole('textbox').first().fill(transaction)
-  await page.keyboard.press('Enter')
-  await settled(page)
 }

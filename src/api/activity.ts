@@ -30,7 +30,7 @@ const payers = z.object({
   topShare: z.number().nullable().describe('Share of the payer who paid most, 0 to 1.'),
 })
 
-const publicTotals = z
+export const publicTotals = z
   .object({
     settled: z.int().describe('Paid calls without those that were refunded in full.'),
     successRate,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { publicTotals } from './activity.js'
 import {
   type AnswerOf,
   address,
@@ -31,6 +32,7 @@ const settlement = z
 export type Settlement = AnswerOf<typeof settlement>
 
 export const exploreAnswer = z.object({
+  month: publicTotals.describe('Of the last 30 days.'),
   days: z
     .array(
       z.object({
@@ -40,19 +42,6 @@ export const exploreAnswer = z.object({
       }),
     )
     .describe('Thirty days with today, oldest first.'),
-  merchants: z
-    .array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        payers: z.int().describe('Different payers in 30 days.'),
-        calls: z.int().describe('Paid calls in 30 days.'),
-      }),
-    )
-    .describe('Those with the most payers, of the merchants whose address stands behind them.'),
-  categories: z
-    .array(z.object({ tag: z.string(), merchants: z.int() }))
-    .describe('The tags that most merchants use for what is listed now.'),
   settlements: z.array(settlement).describe('The latest, newest first.'),
 })
 

@@ -175,12 +175,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     checksum,
     log,
   })
-  const readFigures = createExploreFigures({
-    activity,
-    listings: store,
-    readOverview: discovery.answers.overview,
-    now,
-  })
+  const readFigures = createExploreFigures({ activity, readTotals, now })
   const sessions = createSessions(world.stores.sessions, now, audience)
   const events = composeEvents({
     ...world,

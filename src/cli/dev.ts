@@ -97,7 +97,7 @@ async function unlessSignalled(signalled: Promise<void>, error: unknown): Promis
 
 async function describe(
   options: Options,
-  { dashboard, operatorEnv }: Pick<Stack, 'dashboard' | 'operatorEnv'>,
+  { dashboard, sample, operatorEnv }: Pick<Stack, 'dashboard' | 'sample' | 'operatorEnv'>,
 ): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
@@ -109,6 +109,9 @@ async function describe(
   const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
   if (dashboard.state === 'failed') {
     printError(`The console could not be built, the rest works:\n${dashboard.complaint}`)
+  }
+  if (sample.complaint !== undefined) {
+    printError(`The sample API could not be listed, the rest works: ${sample.complaint}`)
   }
   print(`
 Arcus is running on a local chain that poses as Arc (eip155:5042).

@@ -4,8 +4,7 @@ import { ArcusError } from 'arcus-client/calls'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
-import { say } from './components/toast.js'
-import { words } from './components/words.js'
+import { Clock } from './components/moment.js'
 
 const RETRIES = 2
 
@@ -22,13 +21,12 @@ const queryClient = new QueryClient({
   },
 })
 
-// Vite says so when code that is loaded on demand is not there any more.
-addEventListener('vite:preloadError', () => say(words.page.partMissing))
-
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <App />
+      <Clock>
+        <App />
+      </Clock>
     </QueryClientProvider>
   </StrictMode>,
 )

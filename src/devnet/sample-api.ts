@@ -21,7 +21,7 @@ export type SampleApiOptions = {
 export type SampleApi = { url: string; stop(): Promise<void> }
 
 // One cent of a dollar or a euro, in 6 decimals.
-const quotePrice = '10000'
+export const quotePrice = '10000'
 
 /** Serves `GET /quote`, paid with the official Express middleware through the facilitator, and a free `GET /`. */
 export async function startSampleApi(options: SampleApiOptions): Promise<SampleApi> {

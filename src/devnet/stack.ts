@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createListingClient } from 'arcus-client/listing-client'
 import type { Hex } from 'viem'
 import { scriptBeside } from '../store/thread.js'
 import {
@@ -29,7 +30,7 @@ import {
   requireFreePort,
   superviseChild,
 } from './process.js'
-import { startSampleApi } from './sample-api.js'
+import { quotePrice, startSampleApi } from './sample-api.js'
 
 export type StackOptions = {
   port: number
@@ -47,12 +48,14 @@ export type Stack = {
   /** Resolves with the reason when a part ends by itself. */
   failed: Promise<DevnetError>
   dashboard: DashboardBuild
+  sample: SampleListing
   /** Settings with which a command of the operator finds the database of this Arcus. */
   operatorEnv: Record<'DATABASE_URL' | 'MAINNET_RPC_URLS' | 'BUYBACK_ADDRESS', string>
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const dashboardSources = join(root, 'src', 'dashboard')
+/** The code of the console, and the pages that it shows. */
+const dashboardSources = ['src/dashboard', 'docs/quickstarts'].map((path) => join(root, path))
 const dashboardPage = join(root, 'dist', 'dashboard', 'index.html')
 
 // Gas for some 40,000 settlements each at 20 gwei.
@@ -74,14 +77,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   try {
     const [chain, dashboard] = await Promise.all([startChain(options, stops), buildDashboard()])
     const arcus = await startService(options, chain.url, stops)
-    await startMerchant(options.apiPort, host, arcus.url, stops)
+    const sampleUrl = await startMerchant(options.apiPort, host, arcus.url, stops)
+    const sample = await listSampleApi(arcus.url, sampleUrl)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])
     const operatorEnv = {
       DATABASE_URL: arcus.databaseUrl,
       MAINNET_RPC_URLS: chain.url,
       BUYBACK_ADDRESS: options.env.BUYBACK_ADDRESS || devnetBuyback.address,
     }
-    return { stop, failed, dashboard, operatorEnv }
+    return { stop, failed, dashboard, sample, operatorEnv }
   } catch (error) {
     await stop()
     throw error
@@ -144,6 +148,7 @@ async function startService(options: StackOptions, rpcUrl: string, stops: Stops)
   return { ...arcus, databaseUrl }
 }
 
+/** Starts the sample API. Resolves to its URL. */
 async function startMerchant(port: number, host: string, facilitatorUrl: string, stops: Stops) {
   const api = await startSampleApi({
     port,
@@ -154,6 +159,37 @@ async function startMerchant(port: number, host: string, facilitatorUrl: string,
     network: 'eip155:5042',
   })
   stops.push(api.stop)
+  return api.url
+}
+
+/** Why the sample API is not in the directory; nothing where it is. */
+export type SampleListing = { complaint?: string }
+
+/** Lists the sample API, so that what a newcomer pays for has a name. Never rejects: everything else works without. */
+async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<SampleListing> {
+  try {
+    const answer = await fetch(`${arcusUrl}/api/signing`)
+    const { audience } = (await answer.json()) as { audience: string }
+    const signer = devnetMerchant.account
+    await createListingClient({ directoryUrl: arcusUrl, signer, audience }).save('sample-api', {
+      name: 'Sample API',
+      description: 'The paid API that npm run dev starts, to try a payment with.',
+      payTo: devnetMerchant.address,
+      endpoints: [
+        {
+          url: `${sampleUrl}/quote`,
+          method: 'GET',
+          title: 'A line worth a cent',
+          description: 'Returns a proverb about money.',
+          price: quotePrice,
+          tags: ['sample'],
+        },
+      ],
+    })
+    return {}
+  } catch (error) {
+    return { complaint: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 async function failure(name: string, exited: Promise<ChildExit>): Promise<DevnetError> {
@@ -204,7 +240,8 @@ async function startArcus(options: ArcusOptions): Promise<Arcus> {
 function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
   return {
     HOST: '127.0.0.1',
-    LOG_LEVEL: 'warn',
+    // A slow machine keeps the chain waiting now and then. Such warnings would stand above the welcome.
+    LOG_LEVEL: 'error',
     // APIs on this machine may be listed, such as the sample API.
     PROBE_ALLOW_PRIVATE_HOSTS: 'true',
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
@@ -271,11 +308,13 @@ export async function buildDashboard(): Promise<DashboardBuild> {
 
 function isFresh(): boolean {
   // An image may hold the build without its sources.
-  if (!existsSync(dashboardSources)) return true
+  if (!dashboardSources.every((folder) => existsSync(folder))) return true
   if (!existsSync(dashboardPage)) return false
   const builtAt = statSync(dashboardPage).mtimeMs
-  return readdirSync(dashboardSources, { recursive: true, encoding: 'utf8' }).every(
-    (name) => statSync(join(dashboardSources, name)).mtimeMs <= builtAt,
+  return dashboardSources.every((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).every(
+      (name) => statSync(join(folder, name)).mtimeMs <= builtAt,
+    ),
   )
 }
 

@@ -4,7 +4,6 @@ import { type CatalogList, isPublic } from './catalog-list.js'
 import type { CatalogFigures, CatalogReader } from './catalog-reader.js'
 import { type ChangesQuery, createChangeReader } from './changes.js'
 import { itemJson, toCard } from './item.js'
-import { readOverview } from './overview.js'
 import { type Pace, SearchOverload } from './pace.js'
 import { type BrowseQuery, formatCursor, type Honest } from './queries.js'
 import {
@@ -14,13 +13,12 @@ import {
   type RankedQuery,
 } from './search.js'
 
-/** A question: the list in order of creation, the ranked search, either of them as cards of the console, changes, or the catalog as a whole. */
+/** A question: the list in order of creation, the ranked search, either of them as cards of the console, or changes. */
 export type Question =
   | { kind: 'resources'; query: Honest<ListQuery> }
   | { kind: 'search'; query: Honest<RankedQuery> }
   | { kind: 'cards'; query: BrowseQuery }
   | { kind: 'changes'; query: ChangesQuery }
-  | { kind: 'overview'; query: null }
 
 export type Answer =
   /** `sequence` is the last change of the catalog that is certainly in it. */
@@ -136,9 +134,6 @@ export function createDiscoveryAnswers(
   async function make(catalogList: CatalogList, { kind, query }: Question): Promise<Made> {
     // A merchant that changes while its items are read comes again with its next change.
     if (kind === 'changes') return { json: await writeChanges(catalogList, query), isWhole: true }
-    if (kind === 'overview') {
-      return { json: JSON.stringify(await readOverview(catalogList, pace)), isWhole: true }
-    }
     const search = searchIn(catalogList)
     if (kind === 'resources') return list(search, query)
     return kind === 'search' ? rank(search, query) : browse(search, query)

@@ -5,7 +5,6 @@ import type { RawQuery } from '../http/query.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import { type ChangeWaits, createChangeWaits } from './change-waits.js'
-import type { CatalogOverview } from './overview.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
 interface CatalogAnswersOptions {
@@ -21,8 +20,6 @@ export interface CatalogAnswers {
   search(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
   changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
-  /** Returns the figures that the home page shows about the catalog. */
-  overview(): Promise<CatalogOverview>
   /** Answers everybody who waits; for the end of the service. */
   endWaits(): void
   /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
@@ -53,10 +50,6 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
       const last = await lastChange()
       if (query.since > last) throw aheadFault(last)
       return bodyOf(await read({ kind: 'changes', query }, last))
-    },
-    async overview() {
-      const answer = await read({ kind: 'overview', query: null }, await lastChange())
-      return JSON.parse(Buffer.from(bodyOf(answer).bytes).toString())
     },
     endWaits: waits.stop,
     browse: async (query) =>

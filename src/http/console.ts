@@ -39,21 +39,15 @@ const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */
 const PLAIN_PAGES = [
-  '/directory',
   '/payments',
-  '/payments/attestation',
-  '/lookup',
-  '/lookup/attestation',
   '/status',
   '/how-it-works',
-  '/for/merchants',
-  '/for/agents',
-  '/for/operators',
+  '/quickstart',
   '/console',
   '/console/*',
 ]
 const TAGLINE =
-  'Find paid HTTP APIs that settle through Arcus, or list your own with one signature.'
+  'Charge a cent per API call. Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.'
 const ASSETS = 'assets'
 const COMPRESSED = /\.(br|gz)$/
 const NOT_BUILT =

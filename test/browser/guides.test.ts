@@ -38,19 +38,26 @@ function keep(name: string, code: string): string {
   return file
 }
 
-describe.skipIf(skipped !== undefined)('the guides', () => {
+describe.skipIf(skipped !== undefined)('the docs', () => {
   it('are reached from every page, and lead to each other', async () => {
     const { page, faults, close } = await world.open()
     await page.goto('/status')
-    await page.getByRole('contentinfo').getByRole('link', { name: 'How it works' }).click()
-    for (const name of ['How it works', 'For merchants', 'For agents', 'For operators']) {
-      await page.getByRole('navigation', { name: 'Guides', exact: true }).getByText(name).click()
-      await page.getByRole('heading', { level: 1, name }).waitFor()
-      expect(await page.title()).toBe(`${name} · Arcus`)
+    const open = (nav: string, name: string) =>
+      page.getByRole('navigation', { name: nav, exact: true }).getByRole('link', { name }).click()
+    await open('Main', 'Docs')
+    await page.getByRole('heading', { level: 1, name: 'How it works' }).waitFor()
+    for (const [name, heading] of [
+      ['Sell', 'Sell an API'],
+      ['Buy', 'Buy from an API'],
+      ['Agent', 'Find and pay as an agent'],
+    ] as const) {
+      await open('Docs', name)
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+      expect(await page.title()).toBe(`${heading} · Arcus`)
     }
-    await page.getByRole('navigation', { name: 'Guides', exact: true }).getByText('How').click()
-    await page.getByText('A play wallet pays').getByRole('link', { name: 'directory' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Directory' }).waitFor()
+    await open('Docs', 'How it works')
+    await page.getByRole('link', { name: 'let an agent buy' }).click()
+    await page.waitForURL('**/quickstart?part=agent')
     expect(faults).toEqual([])
     await close()
   })
@@ -58,10 +65,15 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
   it('show a shop and a buyer that run as they are, and one cent moves', async () => {
     const { page, close } = await world.open()
     const port = await freePort()
-    const server = keep('shop.mjs', await codeOn(page, '/for/merchants', 'shop'))
-    const buyer = keep('buyer.mjs', await codeOn(page, '/for/agents', 'buyer'))
+    const code = await codeOn(page, '/quickstart', 'Express: server.mjs')
+    expect(code).toContain(world.origin)
+    const server = keep('shop.mjs', code.replaceAll('3000', String(port)))
+    const buyer = keep(
+      'buyer.mjs',
+      await codeOn(page, '/quickstart?part=buy', 'With fetch: buy.mjs'),
+    )
     shop = spawn(process.execPath, [server], {
-      env: { ...process.env, PORT: String(port), PAY_TO: devnetMerchant.address },
+      env: { ...process.env, PAY_TO: devnetMerchant.address },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     const url = `http://localhost:${port}/quote`
@@ -76,47 +88,34 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [buyer, url], {
       env: { ...process.env, PAYER_KEY: devnetPayer.privateKey },
     })
-    expect(stdout).toMatch(/^200 .*Measure twice[\s\S]*paid in 0x[0-9a-f]{64}/)
+    expect(stdout).toMatch(/^200 .*penny[\s\S]*paid in 0x[0-9a-f]{64}/)
     expect((await usdcBalance(world.chainUrl, devnetMerchant.address)) - before).toBe(10_000n)
-
-    // The shop declares the discovery extension, so it is in the directory now.
-    await page.goto('/for/merchants')
-    await page.getByLabel('Address of your endpoint').fill(url)
-    await page.getByRole('button', { name: 'Check' }).click()
-    await page.getByText(/Your endpoint (asks for payment correctly|works)/).waitFor()
-    await page.getByText('$0.01', { exact: true }).waitFor()
-    expect(await page.getByText('In the directory:').locator('..').innerText()).not.toMatch(
-      /not listed/i,
-    )
     await close()
   })
 
-  it('say what is wrong with a 402, without a wallet', async () => {
+  it('show no public key and no public address where money is real', async () => {
     const { page, close } = await world.open()
-    await page.goto('/for/merchants')
-    const check = async (path: string, answer: string) => {
-      await page.getByLabel('Address of your endpoint').fill(world.strangers.url + path)
-      await page.getByRole('button', { name: 'Check' }).click()
-      await page.getByText(answer).first().waitFor()
+    await page.route('**/api/console', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), devnet: false } })
+    })
+    for (const part of ['sell', 'buy', 'agent']) {
+      await page.goto(`/quickstart?part=${part}`)
+      await settled(page)
+      const text = await page.getByRole('main').innerText()
+      expect(text).toContain(world.origin)
+      expect(text).not.toContain(devnetPayer.privateKey)
+      expect(text).not.toContain(devnetMerchant.address)
+      expect(text).not.toContain('npm run dev')
+      await page.getByText('faucet.circle.com').waitFor()
     }
-    await check('/weather/today', 'Your endpoint')
-    await check('/free', 'Does not ask for payment')
-    await check('/wrong-network', 'Asks for payment on another network')
-    await page.getByText('In the directory:').waitFor()
-    await page.getByLabel('Address of your endpoint').fill('no address')
-    await page.getByRole('button', { name: 'Check' }).click()
-    await page.getByText('It could not be checked').waitFor()
-    await page.getByText('Write the whole address').waitFor()
-    await page.getByLabel('Address of your endpoint').fill('api.example.com/quote')
-    await page.getByRole('button', { name: 'Check' }).click()
-    await page.getByText('Write the whole address').waitFor()
     await close()
   })
 
   it('copy the address of the MCP server', async () => {
     const { page, context, close } = await world.open()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.goto('/for/agents')
+    await page.goto('/quickstart?part=agent')
     await page.getByRole('button', { name: 'Copy MCP server' }).click()
     await page.getByText('Copied', { exact: true }).waitFor({ state: 'attached' })
     const copied = await page.evaluate(() => navigator.clipboard.readText())

@@ -82,14 +82,4 @@ describe.skipIf(skipped !== undefined)('an official merchant', () => {
     await row.getByText('goes to this public buyback wallet').waitFor()
     await close()
   })
-
-  it('is found by the filter for official merchants', async () => {
-    const { page, close } = await world.open()
-    await page.goto('/directory')
-    await page.getByRole('button', { name: 'Official' }).click()
-    await page.getByText('1 endpoint', { exact: false }).waitFor()
-    await page.getByRole('link', { name: 'Fees of the last hour' }).waitFor()
-    expect(await page.getByRole('link', { name: 'Seven-day forecast' }).count()).toBe(0)
-    await close()
-  })
 })

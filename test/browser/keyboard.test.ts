@@ -160,7 +160,7 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
 describe.skipIf(skipped !== undefined)('the search of every page', () => {
   it('opens with a key, has the focus, and leads to what was typed', async () => {
     const { page, close } = await world.open({ width: 390 })
-    await page.goto('/directory')
+    await page.goto('/')
     await settled(page)
     await page.keyboard.press('/')
     await expect.poll(() => hasFocus(page.getByRole('searchbox'))).toBe(true)

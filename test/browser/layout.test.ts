@@ -47,20 +47,6 @@ describe.skipIf(skipped !== undefined)('a phone on a slow network', () => {
   })
 })
 
-describe.skipIf(skipped !== undefined)('a finger', () => {
-  it('finds tags that a finger can hit', async () => {
-    const { page, close } = await world.open({ width: 390 })
-    await page.goto('/directory')
-    await settled(page)
-    const heights = await page
-      .getByTitle('Show endpoints with this tag')
-      .evaluateAll((tags) => tags.map((it) => it.getBoundingClientRect().height))
-    expect(heights.length).toBeGreaterThan(3)
-    expect(Math.min(...heights)).toBeGreaterThanOrEqual(24)
-    await close()
-  })
-})
-
 describe.skipIf(skipped !== undefined)('with forced colours', () => {
   it('what is chosen and what is a sign can be seen', async () => {
     const { page, close } = await world.open({ wallets: [fern()] })

@@ -83,7 +83,7 @@ describe.skipIf(skipped !== undefined)('a price that changed after it was listed
     await world.list('turning-house', { endpoints: [anEndpoint('turning', 'Turning price')] })
     expect(await cardOf('Turning price')).toMatchObject({ price: '10000', livePrice: '10000' })
     const { page, faults, close } = await world.open()
-    await page.goto('/directory?query=turning')
+    await page.goto('/?query=turning')
     const row = page.getByRole('listitem').filter({ hasText: 'Turning price' })
     await row.waitFor()
     expect(await row.textContent()).not.toContain('than listed')
@@ -130,7 +130,7 @@ describe.skipIf(skipped !== undefined)('a price that changed after it was listed
       probe: { verdict: 'unreachable' },
     })
     const { page, close } = await world.open()
-    await page.goto('/directory?query=asleep')
+    await page.goto('/?query=asleep')
     const row = page.getByRole('listitem').filter({ hasText: 'Asleep price' })
     await row.getByText('Asks more than listed').waitFor()
     expect(await row.locator('.bg-ok').count()).toBe(0)

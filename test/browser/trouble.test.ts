@@ -77,7 +77,7 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     await page.getByText('Payments settle', { exact: true }).waitFor()
     await context.setOffline(true)
     await page.getByText('What you see may be out of date').waitFor()
-    expect(await page.getByText('Wallets that can send').count()).toBe(1)
+    expect(await page.getByText('Relayers ready').count()).toBe(1)
     await context.setOffline(false)
     await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
     await close()
@@ -85,15 +85,31 @@ describe.skipIf(skipped !== undefined)('offline', () => {
 })
 
 describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
-  it('the status page says so and recovers, and the directory stays readable', async () => {
+  it('the status page says so and recovers, nothing is paid, and the directory stays readable', async () => {
     const { page, close } = await world.open()
     await page.goto('/status')
     await page.getByText('Payments settle', { exact: true }).waitFor()
     node.isUp = false
     try {
-      await page.getByText('Payments cannot settle at this moment').waitFor({ timeout: 45_000 })
-      await page.getByText('failing').first().waitFor()
-      await page.goto('/directory')
+      const headline = page.getByRole('heading', { name: 'Payments cannot settle' })
+      await headline.waitFor({ timeout: 45_000 })
+      // Each fact once: nothing is said to be ready, and one sentence is about all wallets.
+      await page.getByText(/^\d wallets cannot be read/).waitFor({ timeout: 30_000 })
+      expect(await page.getByText('ready', { exact: true }).count()).toBe(0)
+      expect(await page.getByText(/\d of \d/).count()).toBe(0)
+      await page.getByRole('cell', { name: 'not known' }).first().waitFor()
+      expect(
+        await page
+          .getByRole('main')
+          .getByText(/cannot be read;/)
+          .count(),
+      ).toBe(0)
+      await page.goto('/merchants/weather-house')
+      await page.getByRole('button', { name: 'Try it', exact: true }).click()
+      await page.locator('p').filter({ hasText: 'so nothing is signed here' }).waitFor()
+      const pay = page.getByRole('button', { name: /^Call and pay/ })
+      expect(await pay.getAttribute('title')).toContain('Payments cannot settle')
+      await page.goto('/')
       await settled(page)
       await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
       await page.goto('/status')

@@ -129,10 +129,14 @@ afterEach(async () => {
 
 // The processes that dev started are read from /proc.
 describe.runIf(process.platform === 'linux')('npm run dev', () => {
-  it('serves a payment to npm run pay, and Ctrl-C leaves nothing running', async () => {
+  it('serves a payment to npm run pay, for an API that is listed, and Ctrl-C leaves nothing running', async () => {
     const { dev, payArgs, up, url, rpcUrl } = await startDev([], { fromSources: true })
     await up()
+    // Nothing stands above the welcome, and what `npm run pay` pays has a name.
+    expect(dev.stdout().trimStart()).toMatch(/^Arcus is running on a local chain/)
     expect(dev.stdout()).toContain(`key ${devnetPayer.privateKey}`)
+    const sample = await (await fetch(`${url}/api/merchants/sample-api`)).json()
+    expect(sample.endpoints[0]).toMatchObject({ url: payArgs[0], state: { status: 'live' } })
     const list = run('merchants', ['list'], { env: operatorEnv(dev.stdout()) })
     const pay = run('pay', payArgs)
     const print = run('pay', [...payArgs, '--print'])

@@ -34,7 +34,11 @@ export function readSources(folder?: string): SourceFile[] {
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(root, path), 'utf8')
-  const imports = [...text.matchAll(IMPORT)].map((match) => readImport(path, match[1] as string))
+  const imports = [...text.matchAll(IMPORT)]
+    .map((match) => match[1] as string)
+    // A document that the console shows is no code.
+    .filter((target) => !target.endsWith('.md?raw'))
+    .map((target) => readImport(path, target))
   return { path, text, room: roomOf(path), imports }
 }
 

@@ -128,7 +128,7 @@ describe('the console', () => {
 
   it('answers HEAD without a body', async () => {
     const server = await serve()
-    for (const url of ['/', '/lookup', '/assets/main-1a2b.js']) {
+    for (const url of ['/', '/quickstart', '/assets/main-1a2b.js']) {
       const answer = await server.inject({ method: 'HEAD', url, headers: browser })
       expect([url, answer.statusCode, answer.body]).toEqual([url, 200, ''])
       expect(Number(answer.headers['content-length'])).toBeGreaterThan(0)
@@ -139,7 +139,7 @@ describe('the console', () => {
 describe('the addresses of pages', () => {
   it('are the page for anybody who asks for it', async () => {
     const server = await serve()
-    for (const url of ['/lookup', '/lookup/attestation', '/status?range=7d', '/console/new']) {
+    for (const url of ['/payments', '/quickstart?part=buy', '/status', '/console/new']) {
       for (const headers of [browser, { accept: '*/*' }, { accept: 'application/json' }, {}]) {
         const answer = await server.inject({ url, headers })
         expect([url, answer.statusCode, answer.body]).toEqual([url, 200, page])
@@ -159,7 +159,7 @@ describe('the addresses of pages', () => {
 
   it('are a 404 with the page for a browser where there is no page', async () => {
     const server = await serve()
-    for (const url of ['/nothing', '/lookup/nothing', '/status/1', '//elsewhere.example']) {
+    for (const url of ['/nothing', '/lookup', '/directory', '/status/1', '//elsewhere.example']) {
       const answer = await server.inject({ url, headers: browser })
       expect([url, answer.statusCode, answer.body]).toEqual([url, 404, page])
       expect(answer.headers['cache-control']).toBe('no-store')

@@ -1,11 +1,10 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exploreAnswer } from '../../src/api/explore.js'
+import { createPublicTotals } from '../../src/directory/activity/summary.js'
 import { createExploreFigures } from '../../src/directory/explore/figures.js'
 import { exploreRoutes } from '../../src/directory/explore/routes.js'
 import { createSettlementFeed } from '../../src/directory/explore/settlement-feed.js'
-import { createCatalogList } from '../../src/discovery/catalog-list.js'
-import { readOverview } from '../../src/discovery/overview.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { NewActivity } from '../../src/store/activity.js'
 import { openSqliteStores } from '../../src/store/sqlite/stores.js'
@@ -22,11 +21,9 @@ const own = { owner: activityPayTo }
 let stores: Stores
 let app: FastifyInstance
 let base: string
-let overviews: number
 
 beforeEach(async () => {
   stores = openSqliteStores(':memory:')
-  overviews = 0
   const { activity, listings, settlements } = stores
   const tokens = [{ address: activityAsset, symbol: 'USDC', currency: 'USD' }]
   const log = { warn() {} }
@@ -36,15 +33,8 @@ beforeEach(async () => {
   })
   const read = createExploreFigures({
     activity,
-    listings,
+    readTotals: createPublicTotals({ store: activity, now: () => noon + 1_000 }),
     now: () => noon + 1_000,
-    async readOverview() {
-      overviews++
-      return {
-        categories: [{ tag: 'weather', merchants: 2 }],
-        mostPaid: ['shops', 'strange', 'one'],
-      }
-    },
   })
   app = fastify({ trustProxy: true })
   installErrorHandling(app)
@@ -87,40 +77,19 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
     { merchantId: 'shops', kind: 'verify', state: 'valid', settlementId: null },
     { merchantId: 'shops', state: 'failed', settlementId: null },
   )
-  const { days } = await explore()
+  const { days, month } = await explore()
+  expect(month).toMatchObject({ settled: 2, payers: { unique: 2 } })
   expect(days).toHaveLength(30)
   expect(days.map(({ settled }) => settled).slice(-3)).toEqual([1, 0, 1])
   expect(days.at(-1)).toEqual({ at: noon / 1_000 - DAY / 2, settled: 1, usd: '0.01' })
 })
 
-it('counts each payer of a merchant once, and names nobody whose address is not proven', async () => {
-  await save(stores.listings, { id: 'one', ...own }, [{}])
-  await save(stores.listings, { id: 'shops', ...own }, [{}, {}])
+it('names nobody whose address is not proven', async () => {
+  await save(stores.listings, { id: 'shops', ...own }, [{}])
   await save(stores.listings, { id: 'strange', owner: buyer(9) }, [{}])
-  const [first, second] = await stores.listings.endpointsOf('shops')
-  await pay(
-    { merchantId: 'one', payer: buyer(1) },
-    ...[first, second].flatMap((endpoint) =>
-      [1, 2].map((number) => ({
-        merchantId: 'shops',
-        endpointId: endpoint?.id ?? 0,
-        payer: buyer(number),
-      })),
-    ),
-    ...[1, 2, 3].map((number) => ({ merchantId: 'strange', payer: buyer(number) })),
-  )
-  const [{ merchants, settlements }] = await Promise.all([explore(), explore(), explore()])
-  expect(merchants.map(({ id, payers, calls }) => [id, payers, calls])).toEqual([
-    ['shops', 2, 4],
-    ['one', 1, 1],
-  ])
-  expect(settlements.map(({ merchant }) => merchant?.id ?? null)).toEqual([
-    ...[null, null, null],
-    ...Array(4).fill('shops'),
-    'one',
-  ])
-  // Many who ask at once cost one read.
-  expect(overviews).toBe(1)
+  await pay({ merchantId: 'shops' }, { merchantId: 'strange', payer: buyer(1) })
+  const { settlements } = await explore()
+  expect(settlements.map(({ merchant }) => merchant?.id ?? null)).toEqual([null, 'shops'])
 })
 
 it('shows nothing of a payment but what the chain and the directory show', async () => {
@@ -190,30 +159,6 @@ it('refuses the ninth stream of one address, and ends all when the service stops
   // A client that gave up on a stream may open a spare connection, on which the server would wait for a request.
   app.server.closeAllConnections()
   await closed
-})
-
-it('counts a merchant once for each tag of what is listed, and finds those that are paid', async () => {
-  const endpoints = [
-    ['a', 'live', ['weather', 'sea'], 3],
-    ['a', 'live', ['weather'], 2],
-    ['b', 'live', ['weather'], 4],
-    ['c', 'failing', ['weather', 'spam'], 90],
-  ] as const
-  const list = endpoints.map(([id, status, tags, payers], i) => ({
-    id: i + 1,
-    isListed: status === 'live',
-    tags,
-    merchant: { id },
-    evidence: { payers },
-  }))
-  const catalog = { ...createCatalogList(0), endpoints: list as never }
-  expect(await readOverview(catalog, { share: (work) => work() })).toEqual({
-    categories: [
-      { tag: 'weather', merchants: 2 },
-      { tag: 'sea', merchants: 1 },
-    ],
-    mostPaid: ['a', 'b'],
-  })
 })
 
 describe('a crowd of followers', () => {

@@ -185,15 +185,7 @@ describe('the page of a merchant', () => {
 })
 
 describe('search engines', () => {
-  const fixedPages = [
-    '/',
-    '/directory',
-    '/status',
-    '/how-it-works',
-    '/for/merchants',
-    '/for/agents',
-    '/for/operators',
-  ]
+  const fixedPages = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
 
   it('learn where the sitemap is, and what is not for them', async () => {
     const { body, headers } = await get('/robots.txt')

@@ -26,11 +26,7 @@ const otherProtocols = ['POST /mcp', 'GET /mcp', 'DELETE /mcp']
 
 /** The console and its files are for browsers; there are as many as were built, and Fastify prints `assets/*` as `*`. */
 function isPage(route: string): boolean {
-  if (
-    /^GET \/(payments(\/attestation)?$|directory|lookup|status|console|merchants|how-it-works|for)([/*]|$)/.test(
-      route,
-    )
-  )
+  if (/^GET \/(payments$|status|console|merchants|how-it-works|quickstart)([/*]|$)/.test(route))
     return true
   return /^GET \/(\*|assets\/\*|[^/]*\.[a-z0-9]+)?$/.test(route) && route !== 'GET /openapi.json'
 }

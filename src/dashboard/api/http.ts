@@ -1,5 +1,4 @@
 import { ArcusError, type CallOptions, request } from 'arcus-client/calls'
-import { words } from '../format/words.js'
 
 /** Longer than any read takes, and short enough that nobody looks at an old figure for long. */
 const READ_MS = 15_000
@@ -43,7 +42,8 @@ async function within<Answer>(
   given?.addEventListener('abort', leave)
   if (given?.aborted === true) leave()
   const timer = setTimeout(() => {
-    limit.abort(new ArcusError('unreachable', words.silent(ms / 1_000)))
+    const message = `Arcus did not answer within ${ms / 1_000} seconds.`
+    limit.abort(new ArcusError('unreachable', message))
   }, ms)
   try {
     return await send(limit.signal)

@@ -30,6 +30,10 @@ const PAGE_SIZE = 24
 const TABLE_ROWS = 25
 
 const FOREVER = Number.POSITIVE_INFINITY
+/** Listings and what is known about them change by the minute. */
+const listings = { staleTime: 15_000 }
+/** Figures of payments. A page that is open reads them again, because payments change them all the time. */
+const figures = { staleTime: 10_000, refetchInterval: 30_000 }
 
 /** Reads one answer of the service. */
 function read<Answer>(
@@ -50,22 +54,11 @@ export const settingsQuery = read<ConsoleSettings>(['settings'], '/api/console',
   staleTime: FOREVER,
 })
 
-/** Enough for the home page. */
-export const newestQuery = read<BrowseAnswer>(['newest'], '/api/endpoints?sort=new&limit=5', {
-  staleTime: 15_000,
-})
-
 /** The filters of the directory, each as the address of the page holds it. */
 export interface EndpointFilters {
   query?: string
-  method?: string
-  pricing?: string
   maxPrice?: string
-  currency?: string
   verified?: string
-  official?: string
-  hasSchema?: string
-  tag?: string
   payTo?: string
   sort?: string
 }
@@ -81,16 +74,18 @@ export const endpointsQuery = (filters: EndpointFilters) =>
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
-    staleTime: 15_000,
+    ...listings,
   })
 
 /** Reads a part of what is known about one endpoint. */
 const ofEndpoint =
   <Answer>(part: 'health' | 'prices' | 'ratings') =>
   (merchantId: string, id: number) =>
-    read<Answer>([part, merchantId, id], ofMerchant(merchantId, `/endpoints/${id}/${part}`), {
-      staleTime: 60_000,
-    })
+    read<Answer>(
+      [part, merchantId, id],
+      ofMerchant(merchantId, `/endpoints/${id}/${part}`),
+      listings,
+    )
 
 export const healthQuery = ofEndpoint<HealthAnswer>('health')
 export const pricesQuery = ofEndpoint<PricesAnswer>('prices')
@@ -98,7 +93,7 @@ export const ratingsQuery = ofEndpoint<EndpointRatingsAnswer>('ratings')
 
 export const merchantQuery = (id: string) =>
   read<MerchantView>(['merchant', id], ofMerchant(id), {
-    staleTime: 10_000,
+    ...listings,
     // The service checks an agent after it is linked, so the page asks until the checks are there.
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && data.agentId !== null && data.identity?.agentId !== data.agentId
@@ -107,18 +102,16 @@ export const merchantQuery = (id: string) =>
   })
 
 export const merchantTotalsQuery = (id: string) =>
-  read<PublicTotals>(['totals', id], ofMerchant(id, '/stats'), { staleTime: 30_000 })
+  read<PublicTotals>(['totals', id], ofMerchant(id, '/stats'), figures)
 
-export const totalsQuery = read<PublicTotals>(['totals'], '/api/stats', { staleTime: 30_000 })
-
-export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', {
-  staleTime: 15_000,
-  refetchInterval: 60_000,
-})
+export const exploreQuery = read<ExploreAnswer>(['explore'], '/api/explore', figures)
 
 export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
   refetchInterval: 5_000,
 })
+
+/** The same for pages other than the status, which ask less often. */
+export const standingQuery = { ...statusQuery, refetchInterval: 20_000 }
 
 /**
  * Returns the address of a payment, or of a part such as `/receipt`. The token is named, because a payer may use a nonce in
@@ -172,21 +165,11 @@ export const attestationQuery = (path: string) =>
 export const ownedQuery = (address: string) =>
   read<OwnedAnswer>(['owned', address], `/api/owners/${address}/merchants`)
 
-let endings = 0
-
-/** Marks the session as ended, so that an answer about it that is still on its way is ignored. */
-export function countEnding(): void {
-  endings++
-}
-
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   async queryFn({ signal }) {
-    const before = endings
-    const path = '/api/session'
     try {
-      const session = await requestJson<SessionAnswer>(path, { signal })
-      return endings === before ? session : null
+      return await requestJson<SessionAnswer>('/api/session', { signal })
     } catch (error) {
       if (error instanceof ArcusError && error.status === 401) return null
       throw error

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 import type { EndpointState } from '../../api/listings.js'
-import { words } from './words.js'
 
 const tones = {
   plain: 'bg-sunken text-muted',
@@ -43,6 +42,7 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
   )
 }
 
+const states = { live: 'Live', unverified: 'Unverified', failing: 'Failing' } as const
 const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
 
 /** Warnings that make a live endpoint different from what a buyer expects. */
@@ -68,7 +68,7 @@ export function StatusDot({
     probe === null ||
     (probe.verdict === 'live' && !probe.warnings.some((code) => buyersWarnings.includes(code)))
   const tone = status === 'live' && !(isSound && isAsListed) ? 'warn' : statusTones[status]
-  return <Dot tone={tone}>{words.badge.states[status]}</Dot>
+  return <Dot tone={tone}>{states[status]}</Dot>
 }
 
 export function MethodChip({ method }: { method: string }) {
@@ -79,11 +79,15 @@ export function MethodChip({ method }: { method: string }) {
   )
 }
 
-type PublicWarning = keyof typeof words.badge.warnings
+/** Warnings about who stands behind a listing, and not about an endpoint. */
+const publicWarnings: Partial<Record<string, string>> = {
+  pay_to_unproven: 'Unproven',
+  confusable_name: 'Look-alike name',
+}
 
-/** Tells whether a warning is about who stands behind the listing, and not about an endpoint. */
-export function isPublicWarning(code: string): code is PublicWarning {
-  return Object.hasOwn(words.badge.warnings, code)
+/** Tells whether a warning is about who stands behind the listing. */
+export function isPublicWarning(code: string): boolean {
+  return publicWarnings[code] !== undefined
 }
 
 /** Shows why to be careful with a listing. */
@@ -95,13 +99,13 @@ export function WarningBadges({
   return warnings.map(({ code, message }) =>
     isPublicWarning(code) ? (
       <Badge key={code} tone="warn" title={message}>
-        {words.badge.warnings[code]}
+        {publicWarnings[code]}
       </Badge>
     ) : null,
   )
 }
 
-/** Says who stands behind a listing: the operator, or only its owner. */
+/** Says who stands behind an API: the operator, or only its seller. */
 export function MerchantBadges({
   official,
   partner,
@@ -121,21 +125,28 @@ export function MerchantBadges({
   return (
     <>
       {official && (
-        <Badge tone="accent" title={words.badge.officialText}>
-          {words.badge.official}
+        <Badge
+          tone="accent"
+          title="The operator of this site sells this API. Its revenue goes to the buyback address."
+        >
+          Official
         </Badge>
       )}
       {partner && (
-        <Badge tone="accent" title={words.badge.partnerText}>
-          {words.badge.partner}
+        <Badge tone="accent" title="The operator of this site named this seller a partner.">
+          Partner
         </Badge>
       )}
       {checks?.control === true && (
-        <Badge tone="ok" title={words.badge.agentText}>
-          {words.badge.agent(passed.filter(Boolean).length, passed.length)}
+        <Badge tone="ok" title="The seller controls the ERC-8004 agent that the listing names.">
+          Verified agent: {passed.filter(Boolean).length} of {passed.length} checks
         </Badge>
       )}
-      {unclaimed && <Badge title={words.badge.unclaimedText}>{words.badge.unclaimed}</Badge>}
+      {unclaimed && (
+        <Badge title="Arcus found this API in a settled payment. Nobody has claimed it with the wallet that is paid.">
+          Unclaimed
+        </Badge>
+      )}
       <WarningBadges warnings={warnings} />
     </>
   )

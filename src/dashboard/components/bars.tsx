@@ -1,12 +1,12 @@
-import { type KeyboardEvent, type PointerEvent, useState } from 'react'
+import { type PointerEvent, useState } from 'react'
 
 export interface Bar {
   key: number
-  /** The period that the bar stands for, as the axis names it. */
+  /** The period of the bar, as the axis names it. */
   name: string
   /** Zero or more each, stacked from the bottom up in the order of `tones`. */
   values: readonly number[]
-  /** Every figure of the bar in one sentence, for screen readers. */
+  /** Every figure of the bar in one sentence. */
   text: string
 }
 
@@ -14,9 +14,9 @@ interface BarsProps {
   label: string
   bars: readonly Bar[]
   tones: readonly (keyof typeof fills)[]
-  /** Writes a value beside its line. Without it there are no axes, which makes a sparkline. */
-  formatValue?: (value: number) => string
-  /** Called with the bar under the pointer or the keyboard; `null` when there is none. */
+  /** Writes a value beside its line. */
+  formatValue: (value: number) => string
+  /** Called with the bar under the pointer; `null` when there is none. */
   onShow?: (index: number | null) => void
 }
 
@@ -32,55 +32,47 @@ const BAR_WIDTH = 0.66
 const MAX_NAMES = 7
 const LINES = 4
 
-/**
- * Draws stacked bars that stretch to the size of their place. The chart is one stop for the keyboard: the arrows, Home and
- * End move from bar to bar, and a screen reader reads the sentence of each.
- */
-export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
+/** Draws stacked bars that stretch to the size of their place: a picture, with its table at the press of a button. */
+export function Bars(props: BarsProps) {
+  const [isTable, setIsTable] = useState(false)
+  return (
+    <div className="relative flex h-full flex-col pt-2 text-2xs tabular">
+      {isTable ? <Table {...props} /> : <Picture {...props} />}
+      <button
+        type="button"
+        onClick={() => setIsTable(!isTable)}
+        className="h-6 self-end rounded px-1.5 text-muted hover:text-ink"
+      >
+        {isTable ? 'Show the chart' : 'Show the table'}
+      </button>
+    </div>
+  )
+}
+
+function Picture({ label, bars, tones, formatValue, onShow }: BarsProps) {
   const [shown, setShown] = useState<number | null>(null)
-  const last = bars.length - 1
   const lines = linesUpTo(Math.max(0, ...bars.map(({ values }) => sum(values))))
   const top = (lines.at(-1) as number) * 1.02
   const fromTop = (value: number) => `${(1 - value / top) * 100}%`
-
   const show = (index: number | null) => {
     setShown(index)
     onShow?.(index)
-  }
-  const move = (event: KeyboardEvent) => {
-    const at = shown ?? last
-    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
-    if (next === undefined) return
-    event.preventDefault()
-    show(Math.min(last, Math.max(0, next)))
   }
   const point = ({ currentTarget, clientX }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect()
     const index = Math.floor(((clientX - left) / width) * bars.length)
     if (index !== shown && bars[index] !== undefined) show(index)
   }
-
   return (
-    <div
-      className={`@container flex h-full flex-col text-2xs tabular ${formatValue && 'pt-2 pl-14'}`}
-    >
+    <div className="@container flex min-h-0 flex-1 flex-col pl-14">
       <div
-        role="slider"
-        tabIndex={0}
+        role="img"
         aria-label={label}
-        aria-orientation="horizontal"
-        aria-valuemin={0}
-        aria-valuemax={last}
-        aria-valuenow={shown ?? last}
-        aria-valuetext={bars[shown ?? last]?.text}
-        onKeyDown={move}
-        onFocus={() => show(shown ?? last)}
-        onBlur={() => show(null)}
         onPointerMove={point}
         onPointerLeave={() => show(null)}
         className="relative min-h-0 flex-1"
       >
-        {formatValue !== undefined && <Lines values={lines} {...{ fromTop, formatValue }} />}
+        <Lines values={lines} {...{ fromTop, formatValue }} />
         <svg
           viewBox={`0 0 ${bars.length} ${top}`}
           preserveAspectRatio="none"
@@ -102,8 +94,30 @@ export function Bars({ label, bars, tones, formatValue, onShow }: BarsProps) {
           )}
         </svg>
       </div>
-      {formatValue !== undefined && <Names bars={bars} />}
+      <Names bars={bars} />
     </div>
+  )
+}
+
+/** The same figures in words, the newest first. */
+function Table({ label, bars }: Pick<BarsProps, 'label' | 'bars'>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+    <section tabIndex={0} aria-label={label} className="min-h-0 flex-1 overflow-y-auto text-xs">
+      <table className="w-full text-left">
+        <caption className="sr-only">{label}</caption>
+        <tbody className="divide-y divide-line">
+          {bars.toReversed().map(({ key, name, text }) => (
+            <tr key={key}>
+              <th scope="row" className="py-1 pr-4 font-medium whitespace-nowrap">
+                {name}
+              </th>
+              <td className="py-1 text-muted">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }
 

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { Usage } from '../../api/fields.js'
 import {
   atomicToUsd,
+  counted,
   duration,
   exactAmount,
   exactUsdc,
@@ -10,7 +11,6 @@ import {
   shortUsd,
 } from '../format/amounts.js'
 import { Badge } from './badge.js'
-import { words } from './words.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
@@ -42,10 +42,12 @@ interface CallPrice {
 /** Shows the price of a call. */
 export function Price({ price, pricing, ...token }: CallPrice) {
   const decimal = atomicToUsd(price)
-  const { short, exact } = words.figures.prices[pricing === 'metered' ? 'metered' : 'fixed']
+  const isMetered = pricing === 'metered'
+  const exact = `${exactAmount(decimal, token.symbol)} a call${isMetered ? ' at most' : ''}`
   return (
-    <span className="tabular whitespace-nowrap" title={exact(exactAmount(decimal, token.symbol))}>
-      {short(shortMoney(decimal, token))}
+    <span className="tabular whitespace-nowrap" title={exact}>
+      {isMetered && 'up to '}
+      {shortMoney(decimal, token)}
     </span>
   )
 }
@@ -57,13 +59,13 @@ export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: st
   const isMore = BigInt(livePrice) > BigInt(price)
   return (
     <span className="inline-flex flex-wrap items-center justify-end gap-x-2 gap-y-1">
-      <Badge tone="warn">{isMore ? words.figures.dearer : words.figures.cheaper}</Badge>
+      <Badge tone="warn">{isMore ? 'Asks more than listed' : 'Asks less than listed'}</Badge>
       <span className="whitespace-nowrap">
         <del className="mr-2 text-xs font-normal text-muted">
-          <span className="sr-only">{words.figures.listedPrice} </span>
+          <span className="sr-only">Listed price: </span>
           <Price {...listed} />
         </del>
-        <span className="sr-only">{words.figures.livePrice} </span>
+        <span className="sr-only">Price now: </span>
         <Price {...listed} price={livePrice} />
       </span>
     </span>
@@ -84,7 +86,7 @@ export function Latency({
     <Stat
       name={name}
       value={duration(p50)}
-      note={p95 === null ? undefined : words.figures.slowest(duration(p95))}
+      note={p95 === null ? undefined : `95% within ${duration(p95)}`}
     />
   )
 }
@@ -94,10 +96,16 @@ export function UsedBy({ usage }: { usage: Usage | null }) {
   if (usage === null) return null
   const { calls, payers, topPayerShare: share } = usage
   return (
-    <span title={share === null ? undefined : words.figures.busiest(percent(share))}>
-      {words.figures.usage(calls['30d'], payers['30d'])}
+    <span title={share === null ? undefined : busiestPayer(share)}>
+      {counted(calls['30d'], { one: '# payment', other: '# payments' })} by{' '}
+      {counted(payers['30d'], { one: '# buyer', other: '# buyers' })} in 30 days
     </span>
   )
+}
+
+/** Says how much of the calls one buyer made. `share` is 0 to 1. */
+export function busiestPayer(share: number): string {
+  return `The busiest buyer made ${percent(share)} of the payments`
 }
 
 /** A row of a list of facts: its name, and its value beside it. */

@@ -4,8 +4,6 @@ import type { ReactNode } from 'react'
 import { Button } from './button.js'
 import { Notice } from './card.js'
 import { Moment, useIsOld } from './moment.js'
-import { Sentence } from './sentence.js'
-import { words } from './words.js'
 
 type Read<Data> = Pick<
   UseQueryResult<Data>,
@@ -34,7 +32,7 @@ export function Loaded<Data>({
   const { data, error, isFetching, refetch, dataUpdatedAt } = query
   const again = (
     <Button size="sm" isBusy={isFetching} onClick={() => void refetch()}>
-      {words.loaded.again}
+      Try again
     </Button>
   )
   if (data === undefined) {
@@ -42,12 +40,12 @@ export function Loaded<Data>({
     const isMissing = error instanceof ArcusError && (error.status === 404 || error.status === 410)
     if (isMissing && missing !== undefined) return missing
     return (
-      <Notice tone="bad" title={words.loaded.failed} action={again}>
+      <Notice tone="bad" title="This could not be loaded" action={again}>
         {error.message}
       </Notice>
     )
   }
-  const why = error?.message ?? (isLive ? words.loaded.silent : undefined)
+  const why = error?.message ?? (isLive ? 'Arcus has not answered since.' : undefined)
   return (
     <>
       {why !== undefined && (
@@ -76,19 +74,18 @@ function OldNotice({
   if (!isCertain && !isOld) return null
   return (
     <div className="mb-4">
-      <Notice tone="warn" title={words.loaded.old} action={action}>
-        <Sentence
-          text={words.loaded.lastRead}
-          parts={{ when: <Moment at={at} />, why: children }}
-        />
+      <Notice tone="warn" title="What you see may be out of date" action={action}>
+        Last read <Moment at={at} />. {children}
       </Notice>
     </div>
   )
 }
 
-/** A placeholder while content loads. `className` gives its size. */
-export function Skeleton({ className }: { className: string }) {
-  return <div className={`breathing rounded-md bg-line ${className}`} />
+/** A placeholder while content loads, in the shape of a line or of a card. `className` gives its size. */
+export function Skeleton({ className, isCard = false }: { className: string; isCard?: boolean }) {
+  return (
+    <div className={`breathing bg-line ${isCard ? 'rounded-2xl' : 'rounded-md'} ${className}`} />
+  )
 }
 
 /** Placeholder rows of a list, with one label for screen readers. */
@@ -98,7 +95,7 @@ export function SkeletonRows({ count, label }: { count: number; label: string })
     <div role="status" aria-label={label} className="divide-y divide-line">
       {rows.map((row) => (
         <div key={row} className="flex items-center gap-4 px-4 py-4 sm:px-5">
-          <Skeleton className="size-10 shrink-0 !rounded-[10px]" />
+          <Skeleton className="size-10 shrink-0" />
           <div className="flex-1 space-y-2">
             <Skeleton className="h-4 w-2/5" />
             <Skeleton className="h-3 w-3/5" />

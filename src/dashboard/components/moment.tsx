@@ -1,35 +1,25 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { absoluteTime, relativeTime } from '../format/moments.js'
 import { Sentence } from './sentence.js'
 
 const TICK_MS = 5_000
 
-const listeners = new Set<() => void>()
-let now = Date.now()
-let timer: ReturnType<typeof setInterval> | undefined
+const Now = createContext(0)
 
-/** Starts one clock for all moments on the page. It stops when none is shown. */
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  timer ??= setInterval(() => {
-    now = Date.now()
-    for (const each of listeners) each()
-  }, TICK_MS)
-  return () => {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    clearInterval(timer)
-    timer = undefined
-  }
+/** Gives its children one clock, which ticks every five seconds. */
+export function Clock({ children }: { children: ReactNode }) {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return <Now value={now}>{children}</Now>
 }
 
 /** Returns the time in Unix milliseconds, at most five seconds late. */
 function useNow(): number {
-  const ticked = useSyncExternalStore(subscribe, () => now)
+  const ticked = useContext(Now)
   const [shownAt] = useState(() => Date.now())
-  useEffect(() => {
-    now = Date.now()
-  }, [])
   return Math.max(ticked, shownAt)
 }
 
@@ -41,17 +31,21 @@ export function useIsOld(at: number): boolean {
   return useNow() - at > OLD_MS
 }
 
-/** Shows a relative time, with the whole date on hover. `at` is Unix milliseconds or ISO 8601. */
-export function Moment({ at }: { at: number | string }) {
+/**
+ * Shows a relative time with the whole date on hover, or `isWhole` the date with its zone. `at` is Unix milliseconds or
+ * ISO 8601.
+ */
+export function Moment({ at, isWhole = false }: { at: number | string; isWhole?: boolean }) {
   const now = useNow()
   const time = typeof at === 'string' ? Date.parse(at) : at
+  const [shown, other] = [relativeTime(time, now), absoluteTime(time)]
   return (
     <time
       dateTime={new Date(time).toISOString()}
-      title={absoluteTime(time)}
+      title={isWhole ? shown : other}
       className="whitespace-nowrap"
     >
-      {relativeTime(time, now)}
+      {isWhole ? other : shown}
     </time>
   )
 }

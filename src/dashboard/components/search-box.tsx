@@ -1,16 +1,15 @@
-import { withQuery } from 'arcus-client/calls'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
+import { Dialog } from './dialog.js'
 import { SearchInput } from './field.js'
-import { words } from './words.js'
+import { useSearchTarget } from './search-state.js'
 
 const MAX_CHARS = 200
 
 /**
- * The one search box: a transaction hash leads to its payment, an address to what is paid there, and words or the id of a
- * merchant to the directory. It takes the focus where it is alone in a dialog.
+ * The one search box: a transaction hash, or a payer with a nonce, leads to its payment, an address to what is paid there,
+ * and words or the id of a seller to the directory. It takes the focus where it is alone in a dialog.
  */
 export function SearchBox({
   isAlone = false,
@@ -21,6 +20,7 @@ export function SearchBox({
 }) {
   const [typed, setTyped] = useState('')
   const [, navigate] = useLocation()
+  const target = useSearchTarget()
   const hint = useId()
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -30,10 +30,7 @@ export function SearchBox({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onSearch?.()
-    const target = readSearch(typed)
-    if (target.kind === 'hash') navigate(`/payments/${target.hash}`)
-    else if (target.kind === 'address') navigate(`/directory?payTo=${target.address}`)
-    else navigate(withQuery('/directory', { query: target.words }))
+    navigate(target(typed))
   }
 
   return (
@@ -44,8 +41,8 @@ export function SearchBox({
             ref={input}
             value={typed}
             onChange={setTyped}
-            placeholder={words.search.placeholder}
-            aria-label={words.search.label}
+            placeholder="Search"
+            aria-label="Payment, address, seller or words"
             aria-describedby={hint}
             maxLength={MAX_CHARS}
             spellCheck={false}
@@ -53,12 +50,21 @@ export function SearchBox({
           />
         </div>
         <Button type="submit" variant="primary">
-          {words.search.submit}
+          Search
         </Button>
       </form>
       <p id={hint} className="mt-1.5 text-xs text-muted">
-        {words.search.hint}
+        A transaction hash, a payer and a nonce, an address, the id of a seller, or words.
       </p>
     </search>
+  )
+}
+
+/** The search box of every page. */
+export function SearchDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Search everything" onClose={onClose}>
+      <SearchBox isAlone onSearch={onClose} />
+    </Dialog>
   )
 }

@@ -1,8 +1,10 @@
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
+import { settingsQuery } from '../api/queries.js'
+import { pageOf, readSearch } from '../format/search-target.js'
 import { oneLine } from '../format/untrusted-text.js'
 import { Notice } from './card.js'
-import { words } from './words.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
 export type SearchSchema<Name extends string> = Record<
@@ -15,7 +17,7 @@ type OddParameter = string
 
 /**
  * Keeps the state of a page in its address, so that a link leads to the same. Values that the schema does not take are
- * left out and told. A change replaces the present entry of the history, and leaves parameters of others alone.
+ * left out. A change replaces the present entry of the history, and leaves parameters of others alone.
  */
 export function useSearchState<Name extends string>(schema: SearchSchema<Name>) {
   const [params, setParams] = useSearchParams()
@@ -55,7 +57,7 @@ export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
   if (odd.length === 0) return null
   return (
     <div className="mb-4">
-      <Notice tone="warn" title={words.search.odd}>
+      <Notice tone="warn" title="Part of this address is not understood, and is left out">
         {odd.map((parameter) => (
           <p key={parameter}>
             <bdi className="font-mono text-xs">{oneLine(parameter, 80)}</bdi>
@@ -64,4 +66,11 @@ export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
       </Notice>
     </div>
   )
+}
+
+/** Returns the page that a typed text leads to. */
+export function useSearchTarget(): (typed: string) => string {
+  const { data: settings } = useQuery(settingsQuery)
+  const listed = settings?.networks.find((it) => it.listed)?.network
+  return (typed) => pageOf(readSearch(typed), listed)
 }

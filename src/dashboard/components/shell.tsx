@@ -2,6 +2,7 @@ import { onlineManager, useQuery } from '@tanstack/react-query'
 import {
   createContext,
   type ReactNode,
+  Suspense,
   useContext,
   useEffect,
   useRef,
@@ -10,30 +11,23 @@ import {
 } from 'react'
 import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
-import { settingsQuery, statusQuery } from '../api/queries.js'
+import { settingsQuery, standingQuery } from '../api/queries.js'
 import { IconButton } from './button.js'
-import { Dialog } from './dialog.js'
 import { Mark } from './icons.js'
-import { SearchBox } from './search-box.js'
+import { lazyPage } from './page.js'
 import { Toasts } from './toast.js'
-import { words as allWords } from './words.js'
 
-const words = allWords.shell
+const SearchDialog = lazyPage(() => import('./search-box.js'), 'SearchDialog')
+
+const TESTNET = 'eip155:5042002'
 
 /** The places of the navigation, each with the beginnings of the addresses that belong to it. */
 const places = [
-  [words.directory, ['/directory', '/merchants']],
-  [words.payments, ['/payments']],
-  [words.status, ['/status']],
-  [words.console, ['/console']],
-] as const
-
-/** The pages that explain, in the order of their links. */
-export const guides = [
-  ['/how-it-works', words.howItWorks],
-  ['/for/merchants', words.forMerchants],
-  ['/for/agents', words.forAgents],
-  ['/for/operators', words.forOperators],
+  ['Directory', '/', /^\/(?:$|merchants\/)/],
+  ['Payments', '/payments', /^\/payments/],
+  ['Sell', '/console', /^\/console/],
+  ['Status', '/status', /^\/status/],
+  ['Docs', '/how-it-works', /^\/(?:how-it-works|quickstart)/],
 ] as const
 
 /** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
@@ -55,41 +49,37 @@ export function Shell({ children }: { children: ReactNode }) {
         href="#main"
         className="absolute top-2 left-2 z-50 -translate-y-20 rounded-lg bg-accent px-4 py-2 text-sm text-on-accent focus:translate-y-0"
       >
-        {words.skip}
+        Skip to content
       </a>
-      <header className="top-0 z-20 sm:sticky border-b border-line bg-paper/85 backdrop-blur-md">
-        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:gap-x-6 sm:px-6">
+      <header className="top-0 z-20 border-b border-line bg-paper/85 backdrop-blur-md lg:sticky">
+        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:px-6 lg:gap-x-6">
           <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
-            <span className="max-sm:sr-only">{words.arcus}</span>
+            {/* The account takes its place on a phone. */}
+            <span className={path.startsWith('/console') ? 'max-sm:sr-only' : ''}>Arcus</span>
           </Link>
           <nav
-            aria-label={words.mainNav}
+            aria-label="Main"
             // A wider font scrolls here. It never makes a second line, which would move the page.
-            className="-my-1 flex min-w-0 flex-1 gap-0.5 overflow-x-auto py-1 [scrollbar-width:none] sm:gap-1"
+            className="-mx-2 flex min-w-0 gap-0.5 overflow-x-auto pb-1.5 [scrollbar-width:none] max-lg:order-last max-lg:w-[calc(100%+1rem)] lg:mx-0 lg:flex-1 lg:gap-1 lg:p-1"
           >
-            {places.map(([name, starts]) => (
+            {places.map(([name, href, own]) => (
               <Link
                 key={name}
-                href={starts[0]}
-                aria-current={starts.some((start) => path.startsWith(start)) ? 'page' : undefined}
-                className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:font-medium aria-[current]:text-ink sm:px-3 sm:aria-[current]:bg-ink/6"
+                href={href}
+                aria-current={own.test(path) ? 'page' : undefined}
+                className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:bg-ink/6 aria-[current]:font-medium aria-[current]:text-ink sm:px-3"
               >
                 {name}
               </Link>
             ))}
           </nav>
-          <div
-            ref={setSlot}
-            className={`max-lg:order-last max-lg:w-full max-lg:pb-2.5 ${
-              // The account comes late, and nothing may move when it does.
-              path.startsWith('/console') ? 'max-lg:min-h-10.5' : 'empty:hidden'
-            }`}
-          />
-          <SearchButton />
-          <span className="max-sm:hidden">
+          <div className="ml-auto flex items-center gap-1">
+            <div ref={setSlot} className="mr-1 empty:hidden" />
+            <NetworkName />
+            <SearchButton />
             <ThemeToggle />
-          </span>
+          </div>
         </div>
       </header>
       <Banners path={path} />
@@ -97,7 +87,7 @@ export function Shell({ children }: { children: ReactNode }) {
         id="main"
         ref={main}
         tabIndex={-1}
-        className="mx-auto min-h-dvh w-full max-w-6xl flex-1 px-4 pt-8 pb-24 !outline-none sm:px-6 sm:pt-12"
+        className="mx-auto min-h-dvh w-full max-w-6xl flex-1 px-4 pt-8 pb-24 outline-hidden sm:px-6 sm:pt-12"
       >
         <HeaderSlot value={slot}>{children}</HeaderSlot>
       </main>
@@ -107,35 +97,44 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
+/** Names a network whose money is worth nothing. */
+function NetworkName() {
+  const { data: settings } = useQuery(settingsQuery)
+  const isTestnet = settings?.networks.some(({ listed, network }) => listed && network === TESTNET)
+  if (settings?.devnet !== true && isTestnet !== true) return null
+  return (
+    <span className="rounded-full bg-warn-soft px-2 text-2xs leading-5 font-medium text-warn">
+      {settings?.devnet === true ? 'Devnet' : 'Testnet'}
+    </span>
+  )
+}
+
 function Footer() {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
+  const link = 'underline-offset-4 hover:text-ink hover:underline'
   return (
     <footer className="border-t border-line">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
-        <p className="max-w-prose">{words.disclaimer}</p>
-        <nav aria-label={words.moreNav} className="flex flex-wrap gap-x-4 gap-y-1">
-          {guides.map(([href, name]) => (
-            <Link
-              key={href}
-              href={href}
-              className="underline-offset-4 hover:text-ink hover:underline"
-            >
-              {name}
-            </Link>
-          ))}
+        <p className="max-w-prose">
+          Anybody can sell an API here. Arcus settles payments from buyer to seller and holds no
+          money. It does not vouch for the APIs.
+        </p>
+        <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
+          <Link href="/how-it-works" className={link}>
+            How it works
+          </Link>
+          <Link href="/quickstart" className={link}>
+            Quickstart
+          </Link>
+          <a href="/docs" className={link}>
+            HTTP interface
+          </a>
         </nav>
         <p className="tabular">
-          <a href="/docs" className="underline underline-offset-4 hover:text-ink">
-            {words.httpInterface}
-          </a>
-          {network !== undefined &&
-            ` · ${words.network(network.name, network.network, settings?.devnet === true)}`}
-          {settings !== undefined && ` · ${words.version(settings.version)}`}
+          {network !== undefined && `${network.name} (${network.network}) · `}
+          {settings !== undefined && `version ${settings.version}`}
         </p>
-        <span className="sm:hidden">
-          <ThemeToggle />
-        </span>
       </div>
     </footer>
   )
@@ -150,26 +149,25 @@ export function InHeader({ children }: { children: ReactNode }) {
   return slot === null ? null : createPortal(children, slot)
 }
 
-/** Pages other than the status ask less often. */
-const STANDING_MS = 20_000
-
 /** Says on every page that there is no network, or that no payment can settle. The status page says the second by itself. */
 function Banners({ path }: { path: string }) {
   const isOnline = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),
     () => onlineManager.isOnline(),
   )
-  const { data } = useQuery({ ...statusQuery, refetchInterval: STANDING_MS })
+  const { data } = useQuery(standingQuery)
   return (
     <div role="status">
       {!isOnline && (
-        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">{words.offline}</p>
+        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
+          You are offline. The figures on this page may be old. Drafts stay on this device.
+        </p>
       )}
       {data?.status === 'not_ready' && path !== '/status' && (
         <p className="bg-bad-soft px-4 py-2 text-center text-sm text-bad">
-          {words.notReady}{' '}
+          Payments cannot settle at this moment. Do not pay until they can.{' '}
           <Link href="/status" className="underline underline-offset-4">
-            {words.seeWhy}
+            See why
           </Link>
         </p>
       )}
@@ -177,7 +175,7 @@ function Banners({ path }: { path: string }) {
   )
 }
 
-/** Opens the search for payments, addresses, merchants and words, from every page. `/` does so too, or goes to the search of the page. */
+/** Opens the search for payments, addresses, sellers and words, from every page. `/` does so too, or goes to the search of the page. */
 function SearchButton() {
   const [isOpen, setIsOpen] = useState(false)
   useEffect(() => {
@@ -195,16 +193,16 @@ function SearchButton() {
   return (
     <>
       <IconButton
-        label={words.search}
+        label="Search everything"
         icon="search"
-        title={words.searchTitle}
+        title="Search everything (press /)"
         aria-keyshortcuts="/"
         onClick={() => setIsOpen(true)}
       />
       {isOpen && (
-        <Dialog title={words.search} onClose={() => setIsOpen(false)}>
-          <SearchBox isAlone onSearch={() => setIsOpen(false)} />
-        </Dialog>
+        <Suspense>
+          <SearchDialog onClose={() => setIsOpen(false)} />
+        </Suspense>
       )}
     </>
   )
@@ -233,11 +231,12 @@ function ThemeToggle() {
     // `/theme.js` listens and applies the choice.
     dispatchEvent(new Event('arcus:theme'))
   }
+  const name = `Switch to the ${other} theme`
   return (
     <IconButton
-      label={words.theme[other]}
+      label={name}
       icon={theme === 'dark' ? 'sun' : 'moon'}
-      title={words.theme[other]}
+      title={name}
       onClick={toggle}
     />
   )

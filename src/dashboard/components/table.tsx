@@ -27,7 +27,7 @@ export function DataTable<Row>({
               <th
                 key={name}
                 scope="col"
-                className="px-4 py-2 font-medium whitespace-nowrap first:pl-5"
+                className="px-2.5 py-2 font-medium whitespace-nowrap first:pl-5 sm:px-4"
               >
                 {name}
               </th>
@@ -38,7 +38,10 @@ export function DataTable<Row>({
           {rows.map((row) => (
             <tr key={keyOf(row)} className="hover:bg-sunken">
               {columns.map(({ name, cell }) => (
-                <td key={name} className="px-4 py-2.5 align-middle whitespace-nowrap first:pl-5">
+                <td
+                  key={name}
+                  className="px-2.5 py-2.5 align-middle whitespace-nowrap first:pl-5 sm:px-4"
+                >
                   {cell(row)}
                 </td>
               ))}

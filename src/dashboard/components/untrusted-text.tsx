@@ -5,7 +5,6 @@ import { manyLines, oneLine, safeHref, shortHex, splitUrl } from '../format/untr
 import { MethodChip } from './badge.js'
 import { CopyButton } from './button.js'
 import { Icon } from './icons.js'
-import { words } from './words.js'
 
 /** Shows a stranger's text: shortened, without hidden characters, and isolated from the direction of the text around it. */
 export function UntrustedText({
@@ -60,7 +59,7 @@ export function OutLink({ href, children }: { href: string; children: React.Reac
     >
       {children}
       <Icon name="out" size={12} />
-      <span className="sr-only">{words.link.away}</span>
+      <span className="sr-only">(opens another site)</span>
     </a>
   )
 }
@@ -101,7 +100,7 @@ export function Hex({ hex, kind, network, isFull = false }: HexProps) {
       ) : (
         text
       )}
-      <CopyButton text={hex} name={kind === 'tx' ? words.copy.transaction : words.copy.address} />
+      <CopyButton text={hex} name={kind === 'tx' ? 'transaction hash' : 'address'} />
     </span>
   )
 }

@@ -1,5 +1,3 @@
-import { words } from './words.js'
-
 /** Shortens a decimal number of dollars: cents from a dollar up, more digits below. Never rounds up. */
 export function shortUsd(usd: string): string {
   const { sign, whole, fraction } = parts(usd)
@@ -21,7 +19,7 @@ export function shortMoney(
   const dollars = shortUsd(decimal)
   if (currency === null) {
     const amount = dollars.replace('$', '')
-    return symbol === null ? words.money.unknownToken(amount) : `${amount} ${symbol}`
+    return symbol === null ? `${amount} of an unknown token` : `${amount} ${symbol}`
   }
   return dollars.replace('$', signOf(currency))
 }
@@ -70,12 +68,16 @@ export function usdToAtomic(usd: string): string | undefined {
 export function priceProblem(usd: string, currency: string | null = 'USD'): string | undefined {
   const [sign] = /^[$€]/.exec(usd.trim()) ?? []
   if (sign !== undefined && (currency === null || signOf(currency) !== sign)) {
-    return words.money.otherCurrency(currency, sign)
+    return `The price is in ${currency ?? 'another token'}, and ${sign} is the sign of other money. Choose another token, or leave the sign out.`
   }
   const atomic = usdToAtomic(usd)
   if (atomic !== undefined && atomic !== '0') return undefined
-  if (isAmbiguous(usd.trim())) return words.money.ambiguous
-  return usd.includes(',') ? words.money.commas : words.money.bad
+  if (isAmbiguous(usd.trim())) {
+    return 'The comma may separate thousands or decimals. Write 1000 for a thousand, 1.00 for one.'
+  }
+  return usd.includes(',')
+    ? 'Use one comma or one point before the decimals, and nothing between thousands: 0.01, 1200.50.'
+    : 'Give a price above zero with at most six decimals, such as 0.01.'
 }
 
 /** `1,200.50`: commas that can only separate thousands, because a point follows them. */

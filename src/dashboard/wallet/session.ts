@@ -3,7 +3,7 @@ import { type Config, useConnection } from 'wagmi'
 import { getConnection, watchConnection } from 'wagmi/actions'
 import type { SessionCookies } from '../../api/session-cookies.js'
 import { sendJson } from '../api/http.js'
-import { countEnding, sessionQuery } from '../api/queries.js'
+import { sessionQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
 
 /*
@@ -46,7 +46,8 @@ export function endSession(client: QueryClient): void {
 
 /** Removes the private figures of a session from the screen and from memory. */
 export function forgetSession(client: QueryClient): void {
-  countEnding()
+  // An answer that is still on its way knows nothing of the ending.
+  void client.cancelQueries({ queryKey: sessionQuery.queryKey })
   client.setQueryData(sessionQuery.queryKey, null)
   client.removeQueries({ queryKey: ['activity'] })
 }

@@ -18,8 +18,7 @@ const tag = 'Activity'
 const exploreOperation: Operation = {
   id: 'explore',
   tag,
-  summary:
-    'Payments by day, the merchants with the most payers, categories and the latest payments',
+  summary: 'Payments of 30 days, by day, and the latest payments',
   description: 'Nothing that is not on the chain or in the directory. Up to half a minute old.',
   answers: { 200: 'For everybody.' },
   codes: [httpCodes.unavailable],
@@ -46,7 +45,7 @@ const crowd = {
   verb: 'follow settlements',
 } as const
 
-/** Serves the figures of the home page, and the payments as they settle. */
+/** Serves the payments by day, and the payments as they settle. */
 export async function exploreRoutes(
   app: FastifyInstance,
   { read, feed, heartbeatMs }: ExploreRoutesOptions,

@@ -165,15 +165,7 @@ function* sitemapIndex(origin: string, pages: number): Generator<string> {
 }
 
 /** The pages that stand in the sitemap before the merchants. */
-const FIXED_PAGES = [
-  '/',
-  '/directory',
-  '/status',
-  '/how-it-works',
-  '/for/merchants',
-  '/for/agents',
-  '/for/operators',
-]
+const FIXED_PAGES = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
 
 /** Writes the fixed pages and then the merchants of one page, a block of the catalog at a time. */
 function* sitemap(origin: string, blocks: readonly Block[], page = 1): Generator<string> {

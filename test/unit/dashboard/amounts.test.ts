@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   atomicToUsd,
+  counted,
   duration,
+  exactCount,
   exactUsdc,
   percent,
   priceProblem,
@@ -130,4 +132,17 @@ it.each([
   ['0.0000001', 'EUR', 'EURC', '< €0.000001'],
 ])('shows %s of %s (%s) as %s', (decimal, currency, symbol, shown) => {
   expect(shortMoney(decimal, { currency, symbol })).toBe(shown)
+})
+
+it.each([
+  [0, '0 buyers'],
+  [1, '1 buyer'],
+  [2, '2 buyers'],
+  [12_400, '12.4k buyers'],
+])('counts %i as %s', (count, text) => {
+  expect(counted(count, { one: '# buyer', other: '# buyers' })).toBe(text)
+})
+
+it('writes every digit on request', () => {
+  expect(counted(12_400, { other: '# buyers in all' }, exactCount)).toBe('12,400 buyers in all')
 })

@@ -46,10 +46,12 @@ describe('a price in euros', () => {
   })
 
   it('is refused beside the sign of other money', () => {
-    const problems = { 'endpoints[0].price': expect.stringContaining('is in EUR, and $ stands') }
+    const problems = {
+      'endpoints[0].price': expect.stringContaining('is in EUR, and $ is the sign'),
+    }
     expect(inEuros('$0.05')).toEqual({ ok: false, problems })
     expect(problemsOf(aDraft({ endpoints: [anEndpointDraft({ price: '€0.05' })] }))).toEqual({
-      'endpoints[0].price': expect.stringContaining('is in USD, and € stands'),
+      'endpoints[0].price': expect.stringContaining('is in USD, and € is the sign'),
     })
   })
 })

@@ -12,6 +12,26 @@ describe('the one search box', () => {
       { kind: 'address', address: `0x${'cd'.repeat(20)}` },
     ],
     ['a hash with a digit too few', 'a'.repeat(63), { kind: 'words', words: 'a'.repeat(63) }],
+    [
+      'a payer and a nonce',
+      `0x${'Cd'.repeat(20)} ${'ab'.repeat(32)}`,
+      {
+        kind: 'payment',
+        network: undefined,
+        payer: `0x${'cd'.repeat(20)}`,
+        nonce: `0x${'ab'.repeat(32)}`,
+      },
+    ],
+    [
+      'the place of a payment on a network',
+      `eip155:5042002/0x${'cd'.repeat(20)}/0x${'ab'.repeat(32)}`,
+      {
+        kind: 'payment',
+        network: 'eip155:5042002',
+        payer: `0x${'cd'.repeat(20)}`,
+        nonce: `0x${'ab'.repeat(32)}`,
+      },
+    ],
     ['words', ' seven day forecast ', { kind: 'words', words: 'seven day forecast' }],
     ['hex that is a word', 'cafe', { kind: 'words', words: 'cafe' }],
   ])('reads %s', (_name, typed, target) => {

@@ -9,12 +9,12 @@ import {
 } from '../../../src/dashboard/pages/merchant/try/form.js'
 import {
   type Payer,
+  playWallet,
   type ShownTerms,
   settlementOf,
   signPayment,
   termsOf,
 } from '../../../src/dashboard/pages/merchant/try/payment.js'
-import { playWallet } from '../../../src/dashboard/pages/merchant/try/play-wallet.js'
 import { devnetPayer } from '../../../src/devnet/accounts.js'
 import { placesIn, toHttpCall } from '../../../src/x402/calls.js'
 import { parseRequest } from '../../../src/x402/parse-request.js'
@@ -51,7 +51,7 @@ function anAnswer(headers: Record<string, string>, body = '') {
 
 /** Signs for a 402 with these offers. Returns the payment, the payload on the wire, and what the wallet was asked. */
 async function signed(...offers: object[]) {
-  const sign = vi.fn<Payer['signTypedData']>(playWallet(true).signTypedData)
+  const sign = vi.fn<Payer['signTypedData']>((await playWallet(true)).signTypedData)
   const payer = { address: devnetPayer.address, signTypedData: sign }
   const asked = required(...offers.map((wish) => ({ ...offer, ...wish })))
   const onAsked = vi.fn(() => expect(sign).not.toHaveBeenCalled())
@@ -129,7 +129,7 @@ describe('the terms of a 402', () => {
   })
 
   it('that are none are refused', async () => {
-    const { signTypedData, address } = playWallet(true)
+    const { signTypedData, address } = await playWallet(true)
     const payer = { address, signTypedData: vi.fn(signTypedData) }
     for (const [terms, sentence] of [
       [undefined, 'does not say how'],
@@ -196,10 +196,10 @@ describe('the word of a seller about a payment', () => {
 })
 
 describe('the play wallet', () => {
-  it('is the payer of the devnet, and is refused everywhere else', () => {
-    expect(playWallet(true).address).toBe(devnetPayer.address)
+  it('is the payer of the devnet, and is refused everywhere else', async () => {
+    expect((await playWallet(true)).address).toBe(devnetPayer.address)
     for (const devnet of [false, undefined, 'true', 1]) {
-      expect(() => playWallet(devnet as never)).toThrow('real network')
+      await expect(playWallet(devnet as never)).rejects.toThrow('real network')
     }
   })
 })

@@ -4,42 +4,41 @@ import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/q
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Failure } from '../../components/card.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { PageTitle } from '../../components/page.js'
-import { OddParameters } from '../../components/search-state.js'
-import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
+import { counted, exactCount } from '../../format/amounts.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
 import { EndpointRow } from './endpoint-row.js'
 import { FilterBar, isFiltered, useFilters, usualSort } from './filter-bar.js'
-import { words } from './words.js'
 
-/** Lists all endpoints, to browse and search. The address of the page holds every filter. */
-export function DirectoryPage() {
-  const { filters, odd, setFilters } = useFilters()
+/** Lists all APIs, to browse and search. The address of the page holds every filter. */
+export function Directory() {
+  const { filters, setFilters } = useFilters()
   const sort = filters.sort ?? usualSort(filters)
   const query = useInfiniteQuery(
     endpointsQuery(sort === undefined ? filters : { ...filters, sort }),
   )
-
   return (
-    <>
-      <PageTitle title={words.title}>{words.lead}</PageTitle>
-      <search className="top-14 z-10 sm:sticky -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
+    <section aria-labelledby="directory">
+      <h2 id="directory" className="text-xl font-semibold tracking-tight">
+        Directory
+      </h2>
+      <p className="mt-1 text-sm text-muted">
+        Paid APIs, listed by their sellers. Nobody reviews them.
+      </p>
+      <search className="top-14 z-10 -mx-4 block bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6 lg:sticky">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
-      <h2 className="sr-only">{words.endpoints}</h2>
-      <OddParameters odd={odd} />
       <Loaded
         query={query}
         skeleton={
-          <Card className="overflow-hidden">
-            <SkeletonRows count={6} label={words.loading} />
+          <Card className="mt-7 overflow-hidden">
+            <SkeletonRows count={6} label="Loading the directory" />
           </Card>
         }
       >
         {({ pages }) => <Results {...{ pages, query, filters, setFilters }} />}
       </Loaded>
-    </>
+    </section>
   )
 }
 
@@ -57,15 +56,14 @@ function Results({
 }) {
   const items = pages.flatMap((page) => page.items)
   const total = pages[0]?.total ?? null
-  const counted = total ?? items.length
+  const isPart = total === null && query.hasNextPage
+  const count = counted(total ?? items.length, { one: '# API', other: '# APIs' }, exactCount)
   return (
     <>
       <MerchantOfId id={filters.query ?? ''} />
-      <p role="status" className="px-1 pb-3 text-xs text-muted">
+      <p role="status" className="min-h-7 px-1 pb-3 text-xs text-muted">
         {items.length > 0 &&
-          (total === null && query.hasNextPage
-            ? words.best(counted)
-            : words[isFiltered(filters) ? 'found' : 'all'](counted))}
+          `${isPart ? 'the best ' : ''}${count}${isFiltered(filters) ? ' found' : ''}`}
       </p>
       <Card
         className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
@@ -75,24 +73,20 @@ function Results({
         ) : (
           <ul className="divide-y divide-line">
             {items.map((item) => (
-              <EndpointRow
-                key={item.id}
-                endpoint={item}
-                onTag={(tag) => setFilters({ ...filters, tag })}
-              />
+              <EndpointRow key={item.id} endpoint={item} />
             ))}
           </ul>
         )}
       </Card>
       {query.isFetchNextPageError && (
         <div className="mt-4">
-          <Failure title={words.moreFailed} of={query.error} />
+          <Failure title="More could not be loaded" of={query.error} />
         </div>
       )}
       {query.hasNextPage && (
         <div className="mt-6 flex justify-center">
           <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            {words.more}
+            Show more
           </Button>
         </div>
       )}
@@ -100,21 +94,14 @@ function Results({
   )
 }
 
-/** Leads to the merchant whose id was typed, if there is one. */
+/** Leads to the seller whose id was typed, if there is one. */
 function MerchantOfId({ id }: { id: string }) {
-  const { data } = useQuery({
-    ...merchantQuery(id),
-    enabled: mayBeMerchantId(id),
-    retry: false,
-  })
+  const { data } = useQuery({ ...merchantQuery(id), enabled: mayBeMerchantId(id), retry: false })
   if (data === undefined || data.id !== id) return null
   return (
     <p className="px-1 pb-2 text-sm">
       <TextLink href={`/merchants/${encodeURIComponent(data.id)}`}>
-        <Sentence
-          text={words.merchantOfId}
-          parts={{ id: data.id, name: <UntrustedText text={data.name} max={60} /> }}
-        />
+        The seller with the id “{data.id}”: <UntrustedText text={data.name} max={60} />
       </TextLink>
     </p>
   )
@@ -124,31 +111,28 @@ function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: ()
   if (filters.payTo !== undefined) {
     return (
       <Empty
-        title={words.nothingPaid}
-        action={
-          <ButtonLink href={`/payments?payer=${encodeURIComponent(filters.payTo)}`}>
-            {words.findPayment}
-          </ButtonLink>
-        }
+        title="No API here is paid at this address"
+        action={<Button onClick={onClear}>Show all APIs</Button>}
       >
-        {words.nothingPaidText}
+        To find a payment, search for its transaction, or for its payer and nonce.
       </Empty>
     )
   }
   return isFiltered(filters) ? (
-    <Empty title={words.nothingFound} action={<Button onClick={onClear}>{words.clear}</Button>}>
-      {words.nothingFoundText}
+    <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
+      Try fewer words. The search covers titles, tags, sellers, descriptions and URLs.
     </Empty>
   ) : (
     <Empty
-      title={words.nothingListed}
+      title="Nothing is listed yet"
       action={
         <ButtonLink href="/console/new" variant="primary">
-          {words.listFirst}
+          Sell the first API
         </ButtonLink>
       }
     >
-      {words.nothingListedText}
+      Any HTTP API that asks for payment with x402 and takes a stablecoin on Arc can be listed with
+      one signature.
     </Empty>
   )
 }

@@ -1,79 +1,53 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useSearch } from 'wouter'
-import { callMethods } from '../../../x402/calls.js'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
 import type { EndpointFilters } from '../../api/queries.js'
 import { type Options, SearchInput, Select } from '../../components/field.js'
 import { Icon } from '../../components/icons.js'
-import { type SearchSchema, useSearchState } from '../../components/search-state.js'
-import { Sentence } from '../../components/sentence.js'
+import {
+  type SearchSchema,
+  useSearchState,
+  useSearchTarget,
+} from '../../components/search-state.js'
 import { atomicToUsd } from '../../format/amounts.js'
-import { oneLine, shortHex } from '../../format/untrusted-text.js'
-import { words } from './words.js'
+import { readSearch } from '../../format/search-target.js'
+import { shortHex } from '../../format/untrusted-text.js'
 
 /** Long enough not to search for each key, short enough to feel immediate. */
 const TYPING_MS = 140
 const MAX_QUERY_CHARS = 200
 
-const choices = [
-  [
-    'method',
-    words.method.name,
-    [
-      ['', words.method.any],
-      ...callMethods.map(
-        (method) => [method, method === 'MCP' ? words.method.mcp : method] as const,
-      ),
-    ],
-  ],
-  [
-    'pricing',
-    words.pricing.name,
-    [
-      ['', words.pricing.any],
-      ['fixed', words.pricing.fixed],
-      ['metered', words.pricing.metered],
-    ],
-  ],
-  [
-    'currency',
-    words.currency.name,
-    [
-      ['', words.currency.any],
-      ['USD', words.currency.USD],
-      ['EUR', words.currency.EUR],
-    ],
-  ],
-] as const
-
-const sorts = ['calls', 'payers', 'lastPaid', 'price', 'new'] as const
+const sortNames = {
+  calls: 'Most payments',
+  payers: 'Most buyers',
+  lastPaid: 'Paid most recently',
+  price: 'Lowest price',
+  new: 'Newest first',
+} as const
+type Sort = keyof typeof sortNames
+const sorts = Object.keys(sortNames) as Sort[]
 
 /** Returns the order without a choice: `undefined` is the best match of a search, and a whole list begins with what is used most. */
-export function usualSort({ query }: EndpointFilters): (typeof sorts)[number] | undefined {
+export function usualSort({ query }: EndpointFilters): Sort | undefined {
   return query === undefined ? 'calls' : undefined
 }
 
-function sortChoices(filters: EndpointFilters) {
+function sortOptions(filters: EndpointFilters): Options<string> {
   const usual = usualSort(filters)
-  const options = sorts
-    .filter((sort) => sort !== usual || sort === filters.sort)
-    .map((sort) => [sort, words.sort[sort]] as const)
-  return ['sort', words.sort.name, [['', words.sort[usual ?? 'best']], ...options]] as const
+  const others = sorts.filter((sort) => sort !== usual || sort === filters.sort)
+  return [
+    ['', usual === undefined ? 'Best match first' : sortNames[usual]],
+    ...others.map((sort) => [sort, sortNames[sort]] as const),
+  ]
 }
 
-/** An amount is one of the chosen currency, or else of dollars: euros are never compared with dollars. */
-function priceChoices({ currency, maxPrice = '' }: EndpointFilters) {
-  const sign = currency === 'EUR' ? '€' : '$'
-  const common = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
+const bounds = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
+
+function priceOptions({ maxPrice = '' }: EndpointFilters): Options<string> {
   // A bound of the address that is none of these is a choice of its own.
-  const own = maxPrice === '' || maxPrice in common ? {} : { [maxPrice]: atomicToUsd(maxPrice) }
-  const bounds = { ...common, ...own }
-  const options = Object.entries(bounds).map(
-    ([atomic, most]) => [atomic, words.price.upTo(`${sign}${most}`)] as const,
-  )
-  return ['maxPrice', words.price.name, [['', words.price.any], ...options]] as const
+  const own = maxPrice === '' || maxPrice in bounds ? {} : { [maxPrice]: atomicToUsd(maxPrice) }
+  const all = Object.entries({ ...bounds, ...own })
+  return [['', 'Any price'], ...all.map(([atomic, most]) => [atomic, `up to $${most}`] as const)]
 }
-
-const marks = ['verified', 'official', 'hasSchema'] as const
 
 interface FilterBarProps {
   filters: EndpointFilters
@@ -85,49 +59,42 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     const { [name]: _, ...rest } = filters
     onChange(value ? { ...rest, [name]: value } : rest)
   }
+  const isLive = filters.verified === 'true'
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
-      <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 sm:-ml-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
-        {[sortChoices(filters), ...choices, priceChoices(filters)].map(([name, label, options]) => (
-          <Select
-            key={name}
-            variant="pill"
-            aria-label={label}
-            value={filters[name] ?? ''}
-            options={options as Options<string>}
-            onChange={(value) => set(name, value)}
-            className={pill(filters[name] !== undefined)}
-          />
-        ))}
-        {marks.map((name) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={filters[name] === 'true'}
-            onClick={() => set(name, filters[name] === 'true' ? undefined : 'true')}
-            className={pill(filters[name] === 'true')}
-          >
-            {words.marks[name]}
-          </button>
-        ))}
+      <div className="flex max-w-full flex-wrap gap-2">
+        <Select
+          variant="pill"
+          aria-label="Order"
+          value={filters.sort ?? ''}
+          options={sortOptions(filters)}
+          onChange={(value) => set('sort', value)}
+          className={pill(filters.sort !== undefined)}
+        />
+        <Select
+          variant="pill"
+          aria-label="Price"
+          value={filters.maxPrice ?? ''}
+          options={priceOptions(filters)}
+          onChange={(value) => set('maxPrice', value)}
+          className={pill(filters.maxPrice !== undefined)}
+        />
+        <button
+          type="button"
+          aria-pressed={isLive}
+          title="Only APIs that asked for payment as listed at the last check"
+          onClick={() => set('verified', isLive ? undefined : 'true')}
+          className={pill(isLive)}
+        >
+          Live
+        </button>
         {filters.payTo !== undefined && (
           <Chip onRemove={() => set('payTo', undefined)}>
-            <Sentence
-              text={words.paidAt}
-              parts={{
-                address: (
-                  <bdi className="font-mono text-xs" title={oneLine(filters.payTo, 64)}>
-                    {shortHex(oneLine(filters.payTo, 64))}
-                  </bdi>
-                ),
-              }}
-            />
-          </Chip>
-        )}
-        {filters.tag !== undefined && (
-          <Chip onRemove={() => set('tag', undefined)}>
-            <Sentence text={words.tag} parts={{ tag: <bdi>{oneLine(filters.tag, 32)}</bdi> }} />
+            Paid at{' '}
+            <bdi className="font-mono text-xs" title={filters.payTo}>
+              {shortHex(filters.payTo)}
+            </bdi>
           </Chip>
         )}
       </div>
@@ -141,7 +108,7 @@ function Chip({ onRemove, children }: { onRemove: () => void; children: ReactNod
     <button type="button" onClick={onRemove} className={pill(true)}>
       <span>{children}</span>
       <Icon name="cross" size={10} />
-      <span className="sr-only">{words.remove}</span>
+      <span className="sr-only">(remove)</span>
     </button>
   )
 }
@@ -153,9 +120,13 @@ const pill = (isOn: boolean) =>
       : 'border-line-strong bg-raised text-muted hover:text-ink'
   }`
 
+/** Searches the directory while words are typed. Enter leads to the payment whose hash, or payer and nonce, stand there. */
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [typed, setTyped] = useState(value)
   const applied = useRef(value)
+  const [, navigate] = useLocation()
+  const target = useSearchTarget()
+  const isWords = readSearch(typed).kind === 'words'
 
   useEffect(() => {
     if (value === applied.current) return
@@ -164,7 +135,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   }, [value])
 
   useEffect(() => {
-    if (typed.trim() === applied.current) return
+    if (!isWords || typed.trim() === applied.current) return
     const timer = setTimeout(() => {
       applied.current = typed.trim()
       onChange(typed.trim())
@@ -172,13 +143,20 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
     return () => clearTimeout(timer)
   })
 
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isWords) return
+    setTyped('')
+    navigate(target(typed))
+  }
+
   return (
-    <div className="relative min-w-56 flex-1 max-sm:basis-full">
+    <form onSubmit={submit} className="relative min-w-56 flex-1 max-sm:basis-full">
       <SearchInput
         value={typed}
         onChange={setTyped}
-        placeholder={words.search}
-        aria-label={words.search}
+        placeholder="Search APIs, or a payment"
+        aria-label="Search APIs, or find a payment by its transaction, or by payer and nonce"
         aria-keyshortcuts="/"
         maxLength={MAX_QUERY_CHARS}
       />
@@ -190,51 +168,39 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
           /
         </span>
       )}
-    </div>
+    </form>
   )
 }
 
-const valuesOf = (name: (typeof choices)[number][0]) =>
-  choices.flatMap(([key, , options]) =>
-    key === name ? options.map(([value]) => value as string) : [],
-  )
-const isMarked = ['true']
-
 const schema: SearchSchema<keyof EndpointFilters> = {
   query: (words) => words.length <= MAX_QUERY_CHARS,
-  method: valuesOf('method'),
-  pricing: valuesOf('pricing'),
   maxPrice: (atomic) => /^\d{1,30}$/.test(atomic),
-  currency: valuesOf('currency'),
-  verified: isMarked,
-  official: isMarked,
-  hasSchema: isMarked,
-  tag: (tag) => tag.length <= 64,
+  verified: ['true'],
   payTo: (address) => /^0x[0-9a-fA-F]{40}$/.test(address),
   sort: sorts,
 }
 
 const LAST = 'arcus:directory'
 
-/** Keeps the filters in the address of the page, and in this tab for the way back from a merchant. */
+/** Keeps the filters in the address of the page, and in this tab for the way back from a seller. */
 export function useFilters() {
-  const { values, odd, set } = useSearchState(schema)
+  const { values, set } = useSearchState(schema)
   const search = useSearch()
   useEffect(() => {
     try {
       sessionStorage.setItem(LAST, search)
     } catch {}
   }, [search])
-  return { filters: values as EndpointFilters, odd, setFilters: set }
+  return { filters: values as EndpointFilters, setFilters: set }
 }
 
 /** Returns the address of the directory as this tab showed it last. */
 export function lastDirectory(): string {
   try {
     const search = sessionStorage.getItem(LAST) ?? ''
-    return search === '' ? '/directory' : `/directory?${search}`
+    return search === '' ? '/' : `/?${search}`
   } catch {
-    return '/directory'
+    return '/'
   }
 }
 

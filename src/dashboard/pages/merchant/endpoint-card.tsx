@@ -1,13 +1,6 @@
+import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  Suspense,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
@@ -15,18 +8,16 @@ import { healthQuery, pricesQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
-import { AskedPrice, UsedBy } from '../../components/figures.js'
+import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Skeleton } from '../../components/loaded.js'
-import { When } from '../../components/moment.js'
+import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { words as shared } from '../../components/words.js'
 import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
-import { words } from './words.js'
 
 /** Loaded on demand, because most readers need no wallet. */
 const TryPanel = lazyPage(() => import('./try/try-panel.js'), 'TryPanel')
@@ -103,9 +94,9 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
         <MethodChip method={method} />
         <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
           <UrlText url={url} max={400} />
-          <CopyButton text={url} name={words.copy.url} />
+          <CopyButton text={url} name="URL" />
         </span>
-        {state.hosted && <Badge tone="accent">{words.endpoint.hosted}</Badge>}
+        {state.hosted && <Badge tone="accent">Hosted by the operator</Badge>}
         {tags.map((tag) => (
           <Badge key={tag}>
             <UntrustedText text={tag} max={32} />
@@ -122,14 +113,9 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
       <CallCode endpoint={endpoint} />
       {endpoint.inputSchema !== null && (
         <details className="text-sm">
-          <summary className="w-fit font-medium text-muted hover:text-ink">
-            {words.endpoint.inputSchema}
-          </summary>
+          <summary className="w-fit font-medium text-muted hover:text-ink">Input schema</summary>
           <div className="mt-2">
-            <CodeBlock
-              name={words.copy.inputSchema}
-              code={JSON.stringify(endpoint.inputSchema, null, 2)}
-            />
+            <CodeBlock name="input schema" code={JSON.stringify(endpoint.inputSchema, null, 2)} />
           </div>
         </details>
       )}
@@ -142,12 +128,12 @@ function UsageFigures({ usage }: { usage: Usage }) {
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && payers['30d'] > 1 && (
-        <span>{shared.figures.busiest(percent(topPayerShare))}</span>
+      {topPayerShare !== null && payers['30d'] > 1 && <span>{busiestPayer(topPayerShare)}</span>}
+      {settleP50Ms !== null && (
+        <span>Half of the payments settled within {duration(settleP50Ms)}</span>
       )}
-      {settleP50Ms !== null && <span>{words.endpoint.settled(duration(settleP50Ms))}</span>}
       <span>
-        <When text={words.endpoint.lastPaid} at={lastPaid * 1000} />
+        Last paid <Moment at={lastPaid * 1000} />
       </span>
     </p>
   )
@@ -165,8 +151,8 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
     <div className="space-y-1 text-sm text-muted">
       {month !== undefined && month.share !== null && (
         <p>
-          {words.endpoint.uptime(percent(month.share), month.probes)}{' '}
-          {health?.latency.p50Ms != null && words.endpoint.latency(duration(health.latency.p50Ms))}
+          Up {percent(month.share)} in 30 days
+          {health?.latency.p50Ms != null && ` · ${duration(health.latency.p50Ms)}`}
         </p>
       )}
       {changes.slice(-MAX_CHANGES_SHOWN).map((sentence) => (
@@ -185,17 +171,17 @@ function TryIt(props: EndpointProps) {
   if (!settings.tryIt) return null
   const { method, pricing } = props.endpoint
   if (method === 'MCP' || pricing === 'metered') {
-    return <p className="text-sm text-muted">{words.endpoint.paidByCode}</p>
+    return <p className="text-sm text-muted">A program pays for this one. Copy the code below.</p>
   }
   if (!isOpen) {
     return (
       <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
-        {words.endpoint.tryIt}
+        Try it
       </Button>
     )
   }
   return (
-    <Suspense fallback={<Skeleton className="h-112 w-full !rounded-xl" />}>
+    <Suspense fallback={<Skeleton isCard className="h-112 w-full" />}>
       <TryPanel {...props} />
     </Suspense>
   )
@@ -205,72 +191,52 @@ function TryIt(props: EndpointProps) {
 function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
-  const { copy, code } = words
   const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
   const payCode = (write: typeof fetchSnippet) => () =>
     network === undefined ? (
       <Skeleton className="h-40" />
     ) : (
-      block(copy.fetch, write(endpoint, network))
+      block('TypeScript client', write(endpoint, network))
     )
   const tabs: Tab[] =
     endpoint.method === 'MCP'
       ? [
-          [code.toolCall, () => block(copy.toolCall, toolCallSnippet(endpoint))],
-          [code.fetch, payCode(toolPaySnippet)],
+          ['Call the tool', () => block('tools/call', toolCallSnippet(endpoint))],
+          ['Pay with @x402/fetch', payCode(toolPaySnippet)],
         ]
       : [
-          [code.curl, () => block(copy.curl, curlSnippet(endpoint))],
-          [code.fetch, payCode(fetchSnippet)],
+          ['See the price', () => block('curl command', curlSnippet(endpoint))],
+          ['Pay with @x402/fetch', payCode(fetchSnippet)],
         ]
-  return <Tabs label={code.label} tabs={tabs} />
+  return <CodeTabs tabs={tabs} />
 }
 
 type Tab = readonly [name: string, content: () => ReactNode]
 
-/** Tabs after the ARIA practices: arrow keys move, and one panel is shown. */
-function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
-  const id = useId()
-  const list = useRef<HTMLDivElement>(null)
-  const [chosen, setChosen] = useState(0)
-
-  const move = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (step === undefined) return
-    event.preventDefault()
-    const next = (chosen + step + tabs.length) % tabs.length
-    setChosen(next)
-    list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
-  }
-
+/** Tabs of which one is shown; the arrow keys move between them. */
+function CodeTabs({ tabs }: { tabs: readonly Tab[] }) {
   return (
-    <div>
-      <div
-        ref={list}
-        role="tablist"
-        aria-label={label}
-        onKeyDown={move}
+    <Tabs.Root defaultValue={tabs[0]?.[0]}>
+      <Tabs.List
+        activateOnFocus
+        aria-label="Ways to call it"
         className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
       >
-        {tabs.map(([name], index) => (
-          <button
+        {tabs.map(([name]) => (
+          <Tabs.Tab
             key={name}
-            type="button"
-            role="tab"
-            id={`${id}-${index}`}
-            aria-selected={index === chosen}
-            aria-controls={`${id}-panel`}
-            tabIndex={index === chosen ? 0 : -1}
-            onClick={() => setChosen(index)}
+            value={name}
             className="-mb-px h-9 shrink-0 border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
           >
             {name}
-          </button>
+          </Tabs.Tab>
         ))}
-      </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
-        {tabs[chosen]?.[1]()}
-      </div>
-    </div>
+      </Tabs.List>
+      {tabs.map(([name, content]) => (
+        <Tabs.Panel key={name} value={name}>
+          {content()}
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
   )
 }

@@ -4,12 +4,15 @@ import { settingsQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'
-import { When } from '../../components/moment.js'
-import { Sentence } from '../../components/sentence.js'
+import { Moment } from '../../components/moment.js'
 import { OutLink, UntrustedText } from '../../components/untrusted-text.js'
-import { words } from './words.js'
 
-const checks = ['control', 'pay', 'file', 'domain'] as const
+const checks = [
+  ['control', 'Control', 'The seller controls the agent.'],
+  ['pay', 'Payment', 'Agent and listing have the same payout address.'],
+  ['file', 'File', 'The registration file of the agent names the agent.'],
+  ['domain', 'Domain', 'The host of the API names the agent.'],
+] as const
 
 /** Shows the number of an agent, linked to its entry in the registry where the network has an explorer. */
 function AgentName({ agentId }: { agentId: string }) {
@@ -25,18 +28,23 @@ function AgentName({ agentId }: { agentId: string }) {
 export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
   const { identity, agentId } = merchant
   if (agentId === null) {
-    return <Card className="px-5 py-4 text-sm text-pretty text-muted">{words.checks.noAgent}</Card>
+    return (
+      <Card className="px-5 py-4 text-sm text-pretty text-muted">
+        This listing names no ERC-8004 agent. Only the wallet that signs for it and the address that
+        is paid are known.
+      </Card>
+    )
   }
   return (
     <Card>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3 text-sm">
         <span>
-          <Sentence text={words.checks.agent} parts={{ agent: <AgentName agentId={agentId} /> }} />
+          ERC-8004 agent <AgentName agentId={agentId} />
         </span>
-        {identity === null && <Badge tone="warn">{words.checks.pending}</Badge>}
+        {identity === null && <Badge tone="warn">Not checked yet</Badge>}
       </div>
       <ul className="divide-y divide-line">
-        {checks.map((key) => {
+        {checks.map(([key, name, meaning]) => {
           const check = identity?.checks[key]
           return (
             <li key={key} className="flex gap-3 px-5 py-3">
@@ -45,23 +53,17 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
               </span>
               <div className="min-w-0 text-sm">
                 <p>
-                  <span className="font-medium">{words.checks.names[key]}</span>{' '}
+                  <span className="font-medium">{name}</span>{' '}
                   <span className="text-muted">
-                    {check === undefined
-                      ? words.checks.unchecked
-                      : words.checks[check.passed ? 'passed' : 'failed']}
+                    {check === undefined ? 'not checked' : check.passed ? 'passed' : 'not passed'}
                   </span>
                 </p>
                 <p className="text-pretty text-muted">
-                  {check === undefined ? (
-                    words.checks.meanings[key]
-                  ) : (
-                    <UntrustedText text={check.detail} max={300} />
-                  )}
+                  {check === undefined ? meaning : <UntrustedText text={check.detail} max={300} />}
                 </p>
                 {check !== undefined && (
                   <p className="text-xs text-faint">
-                    <When text={words.checked} at={check.checkedAt * 1000} />
+                    checked <Moment at={check.checkedAt * 1000} />
                   </p>
                 )}
               </div>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Range } from '../../../api/activity.js'
@@ -13,16 +14,14 @@ import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { useTitle } from '../../components/page.js'
-import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
-import { exactCount, percent, shortCount } from '../../format/amounts.js'
+import { counted, exactCount, percent, shortCount } from '../../format/amounts.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { lastDirectory } from '../directory/filter-bar.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
-import { words } from './words.js'
 
-/** Shows one merchant to the public. */
+/** Shows one seller to the public. */
 export function MerchantPage({ id }: { id: string }) {
   const query = useQuery(merchantQuery(id))
   return (
@@ -30,19 +29,42 @@ export function MerchantPage({ id }: { id: string }) {
       query={query}
       skeleton={<MerchantSkeleton />}
       missing={
-        <Empty
-          isPage
-          title={words.missing}
-          action={<ButtonLink href="/directory">{words.toDirectory}</ButtonLink>}
-        >
-          {words.missingText}
-        </Empty>
+        <Missing
+          id={id}
+          isDeleted={query.error instanceof ArcusError && query.error.status === 410}
+        />
       }
     >
       {(merchant) => <Merchant merchant={merchant} />}
     </Loaded>
   )
 }
+
+/** Says that there is no such seller. The signed changes of a deleted one stay public. */
+function Missing({ id, isDeleted }: { id: string; isDeleted: boolean }) {
+  useTitle(isDeleted ? 'Deleted' : 'Not found')
+  return (
+    <Empty
+      isPage
+      title={isDeleted ? 'This seller was deleted' : 'There is no such seller'}
+      action={<ButtonLink href="/">To the directory</ButtonLink>}
+    >
+      {isDeleted ? (
+        <>
+          The owner deleted it. Its{' '}
+          <a href={historyOf(id)} className={quietLink}>
+            change log
+          </a>{' '}
+          stays public.
+        </>
+      ) : (
+        'The id is mistyped.'
+      )}
+    </Empty>
+  )
+}
+
+const historyOf = (id: string) => `/api/merchants/${encodeURIComponent(id)}/history`
 
 function Merchant({ merchant }: { merchant: MerchantView }) {
   const { id, name, description, flags, identity, endpoints, warnings } = merchant
@@ -51,7 +73,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
     <div className="space-y-10">
       <header>
         <Link href={lastDirectory()} className="text-sm text-muted hover:text-ink">
-          {words.back}
+          ← Directory
         </Link>
         <div className="mt-4 flex items-start gap-4">
           <Glyph of={id} size={56} />
@@ -81,12 +103,12 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           <Notice key={code} tone="warn" title={message} />
         ))}
       {flags.hidden && (
-        <Notice tone="warn" title={words.hidden}>
+        <Notice tone="warn" title="Hidden by the operator">
           {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
         </Notice>
       )}
       <PublicTotals merchantId={id} />
-      <Section title={words.endpoints(endpoints.length)}>
+      <Section title={counted(endpoints.length, { one: '# API', other: '# APIs' })}>
         <Card className="overflow-hidden">
           <ul className="divide-y divide-line">
             {endpoints.map((endpoint, index) => (
@@ -102,23 +124,21 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
         </Card>
       </Section>
       <div className="grid gap-10 lg:grid-cols-2">
-        <Section title={words.identity}>
+        <Section title="Identity">
           <IdentityChecks merchant={merchant} />
         </Section>
-        <Section title={words.facts}>
+        <Section title="Payout and owner">
           <Facts merchant={merchant} />
         </Section>
       </div>
       {flags.unclaimed && (
         <Notice
-          title={words.claim}
+          title="Is this your API?"
           action={
-            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>
-              {words.claimAction}
-            </ButtonLink>
+            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
           }
         >
-          {words.claimText}
+          Arcus found it in a settled payment. The wallet that is paid can claim it.
         </Notice>
       )}
     </div>
@@ -141,44 +161,42 @@ function Facts({ merchant }: { merchant: MerchantView }) {
   return (
     <Card className="px-5 py-2">
       <dl className="divide-y divide-line text-sm">
-        <Fact name={flags.official ? words.fact.buyback : words.fact.payTo}>
+        <Fact name={flags.official ? 'Buyback address' : 'Paid to'}>
           <Hex hex={payTo} kind="address" />
           {flags.official && (
             <p className="text-xs text-muted">
-              {sameAddress(buyback, payTo) ? words.fact.buybackText : words.fact.notBuyback}
+              {sameAddress(buyback, payTo)
+                ? 'Revenue of official APIs goes to this public buyback wallet.'
+                : 'This is not the buyback wallet of the operator now.'}
             </p>
           )}
         </Fact>
-        <Fact name={words.fact.owner}>
+        <Fact name="Owner">
           {owner !== null ? (
             <Hex hex={owner} kind="address" />
           ) : flags.unclaimed ? (
-            words.fact.nobody
+            'nobody yet'
           ) : (
-            words.fact.operator
+            'the operator'
           )}
           {owner !== null && !flags.official && (
-            <p className="text-xs text-muted">{words.fact.unreviewed}</p>
+            <p className="text-xs text-muted">
+              The owner signed this listing. Nobody has reviewed it.
+            </p>
           )}
         </Fact>
-        <Fact name={words.fact.network}>
+        <Fact name="Network">
           <span className="font-mono text-xs">{network}</span>
         </Fact>
-        <Fact name={words.fact.listed}>
-          <Sentence
-            text={words.fact.listedText}
-            parts={{
-              listed: <Moment at={createdAt * 1000} />,
-              changed: <Moment at={updatedAt * 1000} />,
-            }}
-          />
+        <Fact name="Listed">
+          <Moment at={createdAt * 1000} />, changed <Moment at={updatedAt * 1000} />
         </Fact>
-        <Fact name={words.fact.history}>
-          <a href={`/api/merchants/${encodeURIComponent(id)}/history`} className={quietLink}>
-            {words.fact.messages(revision)}
+        <Fact name="Change log">
+          <a href={historyOf(id)} className={quietLink}>
+            {counted(revision, { one: '# signed change', other: '# signed changes' }, exactCount)}
           </a>
         </Fact>
-        <Fact name={words.fact.machines}>
+        <Fact name="For programs">
           <span className="flex flex-wrap gap-x-3">
             {['openapi.json', 'llms.txt'].map((file) => (
               <a
@@ -200,63 +218,57 @@ function MerchantSkeleton() {
   return (
     <div className="space-y-8">
       <div className="flex gap-4">
-        <Skeleton className="size-14 !rounded-2xl" />
+        <Skeleton className="size-14 " />
         <div className="flex-1 space-y-3">
           <Skeleton className="h-8 w-72 max-w-full" />
           <Skeleton className="h-4 w-48" />
         </div>
       </div>
       <Card className="overflow-hidden">
-        <SkeletonRows count={3} label={words.loading} />
+        <SkeletonRows count={3} label="Loading the seller" />
       </Card>
     </div>
   )
 }
 
-/** Shows the public totals of a merchant. */
+/** Shows the public totals of a seller. */
 export function PublicTotals({ merchantId }: { merchantId: string }) {
   const [range, setRange] = useState<Range>('30d')
   const { data, error } = useQuery(merchantTotalsQuery(merchantId))
   if (error !== null && data === undefined) {
-    return <p className="text-sm text-muted">{words.totals.failed(error.message)}</p>
+    return <p className="text-sm text-muted">Public totals could not be loaded: {error.message}</p>
   }
   const totals = data?.[range]
   return (
-    <section aria-label={words.totals.title}>
+    <section aria-label="Public totals">
       <Card className="p-5">
         <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-          <h2 className="text-sm font-medium">{words.totals.title}</h2>
-          <Segmented
-            legend={words.totals.range}
-            value={range}
-            options={ranges}
-            onChange={setRange}
-          />
+          <h2 className="text-sm font-medium">Public totals</h2>
+          <Segmented legend="Period" value={range} options={ranges} onChange={setRange} />
         </div>
         {totals === undefined ? (
-          <Skeleton className="h-14 w-full" />
+          <Skeleton className="h-55 w-full sm:h-16.5" />
         ) : (
           <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-5">
             <Stat
-              name={words.totals.calls}
+              name="Payments"
               value={shortCount(totals.settled)}
               title={exactCount(totals.settled)}
             />
-            <Stat name={words.totals.revenue} value={<Usd usd={totals.revenue.usd} />} />
+            <Stat name="Revenue" value={<Usd usd={totals.revenue.usd} />} />
             <Stat
-              name={words.totals.payers}
+              name="Buyers"
               value={shortCount(totals.payers.unique)}
-              note={words.totals.repeat(shortCount(totals.payers.repeat))}
+              note={`${shortCount(totals.payers.repeat)} came back`}
             />
-            <Stat name={words.totals.successRate} value={percent(totals.successRate)} />
-            <Latency
-              name={words.totals.settleTime}
-              p50={totals.settleP50Ms}
-              p95={totals.settleP95Ms}
-            />
+            <Stat name="Success rate" value={percent(totals.successRate)} />
+            <Latency name="Settle time" p50={totals.settleP50Ms} p95={totals.settleP95Ms} />
           </dl>
         )}
-        <p className="mt-4 text-xs text-faint">{words.totals.note}</p>
+        <p className="mt-4 text-xs text-faint">
+          Refunds are taken off. Payments of sellers to themselves, and invalid payments, are not
+          counted.
+        </p>
       </Card>
     </section>
   )

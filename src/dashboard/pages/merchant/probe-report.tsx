@@ -1,6 +1,6 @@
 import type { EndpointState } from '../../../api/listings.js'
 import { StatusDot } from '../../components/badge.js'
-import { When } from '../../components/moment.js'
+import { Moment } from '../../components/moment.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import {
   verdictForBuyers,
@@ -8,7 +8,6 @@ import {
   warningForBuyers,
   warningText,
 } from '../../format/verdicts.js'
-import { words } from './words.js'
 
 type ProbeState = Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>
 
@@ -26,15 +25,15 @@ export function ProbeReport({
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
         <StatusDot status={status} probe={probe} />
         {probe === null ? (
-          <span>{words.endpoint.unchecked}</span>
+          <span>not checked yet</span>
         ) : (
           <span>
-            <When text={words.checked} at={probe.checkedAt * 1000} />
+            checked <Moment at={probe.checkedAt * 1000} />
           </span>
         )}
         {nextProbeAt !== null && (
           <span>
-            <When text={words.endpoint.nextCheck} at={nextProbeAt * 1000} />
+            next check <Moment at={nextProbeAt * 1000} />
           </span>
         )}
       </div>

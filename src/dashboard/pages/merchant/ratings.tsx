@@ -6,10 +6,9 @@ import { ratingsQuery } from '../../api/queries.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Hex, OutLink, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { percent } from '../../format/amounts.js'
-import { words } from './words.js'
+import { counted, percent } from '../../format/amounts.js'
 
-/** Shows what payers think of an endpoint in one line, and each rating with the merchant's answer once it is opened. */
+/** Shows what buyers think of an API in one line, and each rating with the seller's answer once it is opened. */
 export function Ratings({
   merchantId,
   id,
@@ -24,11 +23,14 @@ export function Ratings({
   return (
     <div className="space-y-1 text-sm text-muted">
       <p>
-        {words.ratings.average(average, count, payers)}{' '}
-        {payers > 1 && topPayerShare >= 0.5 && words.ratings.busiest(percent(topPayerShare))}
+        Rated {average} of 100 from {counted(count, { one: '# payment', other: '# payments' })} by{' '}
+        {counted(payers, { one: '# buyer', other: '# buyers' })}.{' '}
+        {payers > 1 &&
+          topPayerShare >= 0.5 &&
+          `One buyer gave ${percent(topPayerShare)} of the ratings.`}
       </p>
       <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-        <summary className="w-fit font-medium hover:text-ink">{words.ratings.show}</summary>
+        <summary className="w-fit font-medium hover:text-ink">Read the ratings</summary>
         {isOpen && <RatingList merchantId={merchantId} id={id} />}
       </details>
     </div>
@@ -41,13 +43,16 @@ function RatingList({ merchantId, id }: { merchantId: string; id: number }) {
     <Loaded query={query} skeleton={<Skeleton className="h-24" />}>
       {({ ratings, next }) => (
         <div className="mt-2 space-y-3">
-          <p className="max-w-prose text-xs">{words.ratings.about}</p>
+          <p className="max-w-prose text-xs">
+            Each comes from somebody who paid for this API here. A seller could pay from wallets of
+            their own, so the number of buyers matters.
+          </p>
           <ul className="space-y-3">
             {ratings.map((it) => (
               <OneRating key={it.id} rating={it} />
             ))}
           </ul>
-          {next !== null && <p className="text-xs">{words.ratings.more}</p>}
+          {next !== null && <p className="text-xs">Only the newest are shown.</p>}
         </div>
       )}
     </Loaded>
@@ -61,7 +66,7 @@ function OneRating({ rating }: { rating: RatingView }) {
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="font-medium text-ink">
           <span aria-hidden="true">{score}</span>
-          <span className="sr-only">{words.ratings.score(score)}</span>
+          <span className="sr-only">{score} out of 100</span>
         </span>
         {tag !== '' && <UntrustedText text={tag} max={32} />}
         <Hex hex={payer} kind="address" />
@@ -76,7 +81,7 @@ function OneRating({ rating }: { rating: RatingView }) {
       )}
       {answer !== null && (
         <div className="max-w-prose">
-          <span className="font-medium">{words.ratings.answer}</span>{' '}
+          <span className="font-medium">The seller answers:</span>{' '}
           <UntrustedText text={answer.text} max={500} lines />
         </div>
       )}

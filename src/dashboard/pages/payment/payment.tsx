@@ -3,7 +3,7 @@ import { ArcusError } from 'arcus-client/calls'
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
 import type { PaymentStatus } from '../../../api/payments.js'
-import { paymentPath, paymentsQuery, receiptQuery } from '../../api/queries.js'
+import { paymentPath, paymentsQuery, receiptQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, type Tone } from '../../components/badge.js'
 import { ButtonLink, quietLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
@@ -11,12 +11,10 @@ import { Fact, Money, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
-import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
-import { duration } from '../../format/amounts.js'
+import { duration, exactCount } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
 import { OwnAttestation } from './attestation.js'
-import { words } from './words.js'
 
 /** Shows the payment of a payer and nonce; the query tells several of them apart. */
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
@@ -37,22 +35,30 @@ function FoundPayments({ path }: { path: string }) {
   const isBad = query.error instanceof ArcusError && query.error.status === 400
   const missing = (
     <Empty
-      title={words.missing}
-      action={<ButtonLink href="/payments">{words.findAnother}</ButtonLink>}
+      title="No such payment here"
+      action={<ButtonLink href="/payments">Find another payment</ButtonLink>}
     >
-      {isBad ? query.error?.message : words.missingText}
+      {isBad ? (
+        query.error?.message
+      ) : (
+        <>
+          Arcus has not settled this payment. Another facilitator may have settled it: an explorer
+          of the chain can tell.
+          <OtherNetworks path={path} />
+        </>
+      )}
     </Empty>
   )
   return (
     <>
-      <PageTitle title={words.title} />
+      <PageTitle title="Payment" />
       <div aria-live="polite">
         {isBad ? (
           missing
         ) : (
           <Loaded
             query={query}
-            skeleton={<Skeleton className="h-[36rem] w-full !rounded-2xl" />}
+            skeleton={<Skeleton isCard className="h-144 w-full" />}
             missing={missing}
           >
             {(payments) => <Payments payments={payments} />}
@@ -63,12 +69,27 @@ function FoundPayments({ path }: { path: string }) {
   )
 }
 
+/** Leads to the same payer and nonce on the other networks of this service. */
+function OtherNetworks({ path }: { path: string }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const [, , network, payer, nonce] = path.split(/[/?]/)
+  if (payer === undefined || nonce === undefined) return null
+  const others = settings?.networks.filter((it) => it.network !== decodeURIComponent(network ?? ''))
+  return others?.map((it) => (
+    <p key={it.network} className="mt-2">
+      <TextLink href={`/payments/${it.network}/${payer}/${nonce}`}>Look on {it.name}</TextLink>
+    </p>
+  ))
+}
+
 function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
   const [only] = payments
   if (payments.length === 1 && only !== undefined) return <PaymentCard payment={only} />
   return (
     <>
-      <p className="mb-3 text-sm text-muted">{words.several(payments.length)}</p>
+      <p className="mb-3 text-sm text-muted">
+        This transaction carried {exactCount(payments.length)} payments. Choose one.
+      </p>
       <ul className="divide-y divide-line rounded-2xl border border-line bg-raised shadow-card">
         {payments.map((payment) => (
           <PaymentLine key={payment.settlementId} payment={payment} />
@@ -77,6 +98,13 @@ function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
     </>
   )
 }
+
+const states = {
+  queued: { name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
+  submitted: { name: 'Sent', meaning: 'Sent to the chain. This page updates by itself.' },
+  confirmed: { name: 'Confirmed', meaning: 'The seller has the money. This is final.' },
+  failed: { name: 'Failed', meaning: 'No money was moved.' },
+} as const
 
 const tones: Record<PaymentStatus['state'], Tone> = {
   queued: 'warn',
@@ -95,14 +123,14 @@ function PaymentLine({ payment }: { payment: PaymentStatus }) {
       <span className="min-w-0 flex-1 basis-64 font-mono text-xs break-all text-muted">
         {payment.payer} → {payment.payTo}
       </span>
-      <Badge tone={tones[payment.state]}>{words.states[payment.state].name}</Badge>
+      <Badge tone={tones[payment.state]}>{states[payment.state].name}</Badge>
     </li>
   )
 }
 
 /** Everything that is known about a payment: from whom, for what, when, and its proofs. */
 function PaymentCard({ payment }: { payment: PaymentStatus }) {
-  const { name, meaning } = words.states[payment.state]
+  const { name, meaning } = states[payment.state]
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
       <Card>
@@ -119,23 +147,19 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
         <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
           {payment.state === 'confirmed' && (
             <a href={paymentPath(payment, '/receipt')} className={quietLink}>
-              {words.receipt}
+              Receipt
             </a>
           )}
           <Link href={paymentPath(payment)} className={quietLink}>
-            {words.link}
+            Link to this payment
           </Link>
         </div>
       </Card>
       <div className="space-y-8">
-        <Section title={words.timeline.title}>
+        <Section title="Timeline">
           <Timeline payment={payment} />
         </Section>
-        {payment.state === 'confirmed' && (
-          <Section title={words.attestation.title}>
-            <OwnAttestation payment={payment} />
-          </Section>
-        )}
+        {payment.state === 'confirmed' && <OwnAttestation payment={payment} />}
       </div>
     </div>
   )
@@ -145,35 +169,35 @@ function PaymentFacts({ payment }: { payment: PaymentStatus }) {
   const { network, transaction, errorReason, errorMessage } = payment
   return (
     <dl className="divide-y divide-line px-5 text-sm">
-      <Fact name={words.fact.from}>
+      <Fact name="From">
         <Hex hex={payment.payer} kind="address" network={network} isFull />
       </Fact>
-      <Fact name={words.fact.to}>
+      <Fact name="To">
         <Hex hex={payment.payTo} kind="address" network={network} isFull />
         <p className="text-xs">
-          <Link href={`/directory?payTo=${payment.payTo}`} className={`text-muted ${quietLink}`}>
-            {words.fact.paidHere}
+          <Link href={`/?payTo=${payment.payTo}`} className={`text-muted ${quietLink}`}>
+            APIs that are paid at this address
           </Link>
         </p>
       </Fact>
       {payment.state === 'confirmed' && <PaidFor payment={payment} />}
-      <Fact name={words.fact.transaction}>
+      <Fact name="Transaction">
         {transaction === null ? (
-          words.fact.noTransaction
+          'none yet'
         ) : (
           <>
             <Hex hex={transaction} kind="tx" network={network} isFull />
             {payment.blockNumber !== null && (
-              <p className="text-xs text-muted">{words.fact.block(payment.blockNumber)}</p>
+              <p className="text-xs text-muted">in block {payment.blockNumber}</p>
             )}
           </>
         )}
       </Fact>
-      <Fact name={words.fact.nonce}>
+      <Fact name="Nonce">
         <span className="font-mono text-xs break-all">{payment.nonce}</span>
       </Fact>
       {errorReason !== null && (
-        <Fact name={words.fact.reason}>
+        <Fact name="Reason">
           <span title={errorReason}>{failureText(errorReason)}</span>
           {errorMessage !== null && (
             <p className="text-muted">
@@ -183,11 +207,11 @@ function PaymentFacts({ payment }: { payment: PaymentStatus }) {
         </Fact>
       )}
       {payment.gasUsd !== null && (
-        <Fact name={words.fact.gas}>
+        <Fact name="Gas, paid by Arcus">
           <Usd usd={payment.gasUsd} />
         </Fact>
       )}
-      <Fact name={words.fact.network}>
+      <Fact name="Network">
         <span className="font-mono text-xs">{network}</span>
       </Fact>
     </dl>
@@ -195,33 +219,27 @@ function PaymentFacts({ payment }: { payment: PaymentStatus }) {
 }
 
 /**
- * Names the merchant whose listing speaks for the recipient, and the resource as the payer stated it. Without such a
- * listing nothing is shown: the resource is only the payer's word.
+ * Names the seller whose listing speaks for the recipient, and the resource as the buyer stated it. Without such a
+ * listing nothing is shown: the resource is only the buyer's word.
  */
 function PaidFor({ payment }: { payment: PaymentStatus }) {
   const { data } = useQuery(receiptQuery(paymentPath(payment, '/receipt')))
-  if (data === undefined) return <Fact name={words.fact.for}>{words.fact.loading}</Fact>
+  if (data === undefined) return <Fact name="For">…</Fact>
   const { merchant, merchantId, resource } = data
   if (merchant === null || merchantId === null) {
-    return <Fact name={words.fact.for}>{words.fact.unlisted}</Fact>
+    return <Fact name="For">No listed seller is proven to be paid at this address.</Fact>
   }
   return (
-    <Fact name={words.fact.for}>
+    <Fact name="For">
       <TextLink href={`/merchants/${encodeURIComponent(merchantId)}`}>
         <UntrustedText text={merchant} max={60} />
       </TextLink>
       {resource !== null && (
         <p className="text-xs text-muted">
-          <Sentence
-            text={words.fact.resource}
-            parts={{
-              resource: (
-                <span className="font-mono break-all">
-                  <UntrustedText text={resource.split(/[?#]/, 1)[0] ?? ''} max={256} />
-                </span>
-              ),
-            }}
-          />
+          <span className="font-mono break-all">
+            <UntrustedText text={resource.split(/[?#]/, 1)[0] ?? ''} max={256} />
+          </span>
+          , as the buyer stated it
         </p>
       )}
     </Fact>
@@ -239,23 +257,23 @@ interface Step {
 function stepsOf(payment: PaymentStatus): Step[] {
   const { state, createdAt, sentAt, updatedAt, deliveredAt, transaction, delivered } = payment
   const accepted: Step = {
-    name: words.timeline.accepted,
+    name: 'Accepted',
     at: createdAt,
-    note: words.timeline.acceptedText,
+    note: 'Arcus checked the signature, the funds and the terms, and saved the payment.',
   }
   const sent: Step = {
-    name: words.timeline.sent,
+    name: 'Sent',
     at: sentAt,
     note:
       sentAt === null && transaction !== null
-        ? words.timeline.sentByOthers
-        : words.timeline.sentText,
+        ? 'Somebody else sent the transaction, or the time is not known any more.'
+        : 'A relayer wallet sent its transaction.',
   }
   if (state === 'failed') {
     const failed: Step = {
-      name: words.timeline.failed,
+      name: 'Failed',
       at: updatedAt,
-      note: words.timeline.failedText,
+      note: 'No money was moved.',
       tone: 'bad',
     }
     return sentAt === null ? [accepted, failed] : [accepted, sent, failed]
@@ -265,15 +283,17 @@ function stepsOf(payment: PaymentStatus): Step[] {
     accepted,
     sent,
     {
-      name: words.timeline.confirmed,
+      name: 'Confirmed',
       at: isConfirmed ? updatedAt : null,
-      note: isConfirmed ? words.timeline.confirmedText : words.timeline.unconfirmed,
+      note: isConfirmed ? 'Arcus found the transfer in a block.' : 'Waiting for a block.',
       tone: 'ok',
     },
     {
-      name: words.timeline.answered,
+      name: 'Answered',
       at: deliveredAt,
-      note: delivered ? words.timeline.answeredText : words.timeline.unanswered,
+      note: delivered
+        ? 'Arcus answered the seller’s server once that the payment succeeded.'
+        : 'The seller’s server does not know yet. It gets the answer when it asks to settle this payment again.',
       tone: 'ok',
     },
   ]
@@ -298,14 +318,12 @@ function Timeline({ payment }: { payment: PaymentStatus }) {
               {name}
               <span className="text-xs font-normal text-muted tabular">
                 {at === null ? (
-                  words.timeline.noTime
-                ) : since === undefined || since < 0 ? (
-                  <Moment at={at} />
+                  'no time known'
                 ) : (
-                  <Sentence
-                    text={words.timeline.since}
-                    parts={{ when: <Moment at={at} />, duration: duration(since) }}
-                  />
+                  <>
+                    <Moment at={at} isWhole />
+                    {since !== undefined && since >= 0 && ` · ${duration(since)} later`}
+                  </>
                 )}
               </span>
             </p>

@@ -1,10 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type {
-  LaneStatus,
-  NetworkStatus,
-  ServiceStatus,
-  SettlingStatus,
-} from '../../../api/service.js'
+import type { LaneStatus, NetworkStatus, ServiceStatus } from '../../../api/service.js'
 import { statusQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
 import { Card, Section } from '../../components/card.js'
@@ -12,58 +7,89 @@ import { Latency, Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment, useIsOld } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
-import { Sentence } from '../../components/sentence.js'
 import { type Column, DataTable } from '../../components/table.js'
 import { Hex } from '../../components/untrusted-text.js'
-import { exactCount, percent } from '../../format/amounts.js'
+import { counted, exactCount, percent } from '../../format/amounts.js'
 import { roughSpan } from '../../format/moments.js'
-import { standingOf } from '../../format/standing.js'
-import { words } from './words.js'
 
 /** Shows the state of the service, read again every five seconds. */
 export function StatusPage() {
   const query = useQuery(statusQuery)
   return (
     <>
-      <PageTitle title={words.title}>{words.lead}</PageTitle>
-      <Loaded query={query} isLive skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
-        {(status) => <StatusReport status={status} readAt={query.dataUpdatedAt} />}
+      <PageTitle title="Status">Whether payments settle now, and how they settled today.</PageTitle>
+      <Loaded query={query} isLive skeleton={<Skeleton isCard className="h-72 w-full" />}>
+        {(status) => (
+          <div className="space-y-10">
+            <Headline status={status} readAt={query.dataUpdatedAt} />
+            <LastDay {...status.settling.day} />
+            {status.networks.map((network) => (
+              <NetworkSection
+                key={network.network}
+                network={network}
+                isReadable={isReadable(network, status)}
+              />
+            ))}
+          </div>
+        )}
       </Loaded>
     </>
   )
 }
 
-const standings = {
-  ok: ['bg-ok', ''],
-  warn: ['bg-warn', '!border-warn'],
-  bad: ['bg-bad', '!border-bad'],
+/** Tells whether the chain of a network can be read. While it cannot, nothing is known about its wallets. */
+function isReadable({ network, block }: NetworkStatus, { checks }: ServiceStatus): boolean {
+  return block !== null && checks.every(({ name, ok }) => ok || name !== `chain ${network}`)
+}
+
+interface Standing {
+  tone: 'ok' | 'warn' | 'bad'
+  title: string
+}
+
+/** Says in a few words whether payments settle now: fully, with a part of the wallets, or not at all. */
+function standingOf({ status, checks, networks }: ServiceStatus): Standing {
+  if (status !== 'ready') return { tone: 'bad', title: 'Payments cannot settle' }
+  for (const { name, lanes } of networks) {
+    const ready = readyOf(lanes)
+    if (ready === lanes.length) continue
+    const place = networks.length > 1 ? ` on ${name}` : ''
+    const title = `Degraded: ${ready} of ${lanes.length} relayers are ready${place}`
+    return { tone: 'warn', title }
+  }
+  const hasWarning = checks.some(({ warning }) => warning === true)
+  return hasWarning
+    ? { tone: 'warn', title: 'Payments settle, with a warning' }
+    : { tone: 'ok', title: 'Payments settle' }
+}
+
+const readyOf = (lanes: readonly LaneStatus[]) =>
+  lanes.filter(({ state }) => state === 'open').length
+
+const tones = {
+  ok: ['bg-ok', 'border-line'],
+  warn: ['bg-warn', 'border-warn'],
+  bad: ['bg-bad', 'border-bad'],
 } as const
 
-/** Shows whether payments settle now. An answer that is old is not shown as the present state. */
+/** Shows whether payments settle now, and why not. An answer that is old is not shown as the state of now. */
 function Headline({ status, readAt }: { status: ServiceStatus; readAt: number }) {
   const isOld = useIsOld(readAt)
   const known = standingOf(status)
-  const { tone, title } = isOld ? { tone: 'warn' as const, title: words.unknown } : known
-  const [dot, border] = standings[tone]
+  const [dot, border] = tones[isOld ? 'warn' : known.tone]
   const problems = status.checks.filter(({ ok, warning }) => !ok || warning === true)
+  const upSeconds = (Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000
   return (
-    <Card className={`px-5 py-5 ${border}`}>
+    <section className={`rounded-2xl border bg-raised px-5 py-5 shadow-card ${border}`}>
       <div className="flex items-start gap-4">
-        <span className={`dot mt-1.5 size-3 shrink-0 rounded-full ${dot}`} aria-hidden="true" />
+        <span className={`dot mt-2 size-3 shrink-0 rounded-full ${dot}`} aria-hidden="true" />
         <div>
-          <p role="status" className="text-lg font-semibold tracking-tight">
-            {title}
-          </p>
+          <h2 aria-live="polite" className="text-xl font-semibold tracking-tight">
+            {isOld ? 'Not known at this moment' : known.title}
+          </h2>
           <p className="text-sm text-muted">
-            {isOld && words.before(known.title)}{' '}
-            <Sentence
-              text={words.running}
-              parts={{
-                span: roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000),
-                version: status.version,
-                when: <Moment at={readAt} />,
-              }}
-            />
+            {isOld && `When last read: ${known.title}. `}
+            Up for {roughSpan(upSeconds)}, version {status.version}. Read <Moment at={readAt} />.
           </p>
         </div>
       </div>
@@ -72,110 +98,84 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
           {problems.map(({ name, ok, detail }) => (
             <li key={name}>
               <Badge tone={ok ? 'warn' : 'bad'}>{name}</Badge>{' '}
-              <span className="break-words text-muted">{detail}</span>
+              <span className="break-words text-muted">{grouped(detail)}</span>
             </li>
           ))}
         </ul>
       )}
-    </Card>
+    </section>
   )
 }
 
-function StatusReport({ status, readAt }: { status: ServiceStatus; readAt: number }) {
+const ADDRESS = /^0x[0-9a-fA-F]{40} /
+
+/** Says once what a check says of several wallets: `3 wallets cannot be read`. */
+function grouped(detail: string): string {
+  const wallets = new Map<string, number>()
+  for (const part of detail.split('; ')) {
+    const text = part.replace(ADDRESS, '')
+    wallets.set(text, (wallets.get(text) ?? 0) + 1)
+  }
+  const parts = detail.split('; ').map((part) => {
+    const text = part.replace(ADDRESS, '')
+    const count = wallets.get(text) ?? 1
+    return count === 1 ? part : `${count} wallets ${text}`
+  })
+  return [...new Set(parts)].join('; ')
+}
+
+function LastDay({ settled, failed, refunds, ...figures }: ServiceStatus['settling']['day']) {
+  const refunded = counted(refunds, { one: '# refund', other: '# refunds' }, exactCount)
   return (
-    <div className="space-y-10">
-      <Headline status={status} readAt={readAt} />
-      <div className="grid gap-6 lg:grid-cols-2">
-        <Settling title={words.settling.hour} settling={status.settling.hour} />
-        <Settling title={words.settling.day} settling={status.settling.day} />
-      </div>
-      {status.networks.map((network) => (
-        <NetworkSection key={network.network} network={network} />
-      ))}
-      <Section title={words.checks.title}>
-        <Card className="px-5">
-          <ul className="divide-y divide-line text-sm">
-            {status.checks.map(({ name, ok, warning = false, detail }) => (
-              <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
-                <span className="w-40 shrink-0 font-medium">{name}</span>
-                <Badge tone={!ok ? 'bad' : warning ? 'warn' : 'ok'}>
-                  {words.checks[!ok ? 'failing' : warning ? 'warning' : 'ok']}
-                </Badge>
-                <ul className="min-w-0 flex-1 basis-48 break-words text-muted">
-                  {detail.split('; ').map((part) => (
-                    <li key={part}>{part}</li>
-                  ))}
-                </ul>
-              </li>
-            ))}
-          </ul>
-        </Card>
-      </Section>
-    </div>
+    <Section title="Last 24 hours">
+      <Card className="p-5">
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4">
+          <Stat
+            name="Payments"
+            value={exactCount(settled)}
+            note={refunds > 0 ? refunded : undefined}
+          />
+          <Stat name="Failed" value={exactCount(failed)} />
+          <Stat name="Success rate" value={percent(figures.successRate)} />
+          <Latency name="Settle time" p50={figures.p50Ms} p95={figures.p95Ms} />
+        </dl>
+      </Card>
+    </Section>
   )
 }
 
-function Settling({ title, settling }: { title: string; settling: SettlingStatus }) {
-  return (
-    <Card className="p-5">
-      <h2 className="mb-4 text-sm font-medium">{title}</h2>
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3">
-        <Stat
-          name={words.settling.settled}
-          value={exactCount(settling.settled)}
-          note={
-            settling.refunds > 0
-              ? words.settling.failedAndRefunds(settling.failed, settling.refunds)
-              : words.settling.failed(settling.failed)
-          }
-        />
-        <Stat name={words.settling.successRate} value={percent(settling.successRate)} />
-        <Latency name={words.settling.settleTime} p50={settling.p50Ms} p95={settling.p95Ms} />
-        <Stat name={words.settling.verified} value={exactCount(settling.verifies)} />
-        <Latency
-          name={words.settling.verifyTime}
-          p50={settling.verifyP50Ms}
-          p95={settling.verifyP95Ms}
-        />
-      </dl>
-    </Card>
-  )
-}
+const NOTHING = '–'
 
-function NetworkSection({ network }: { network: NetworkStatus }) {
+function NetworkSection({ network, isReadable }: { network: NetworkStatus; isReadable: boolean }) {
   const { name, block, queueLength, lanes, runwayDays } = network
+  const runwayNote = runwayDays === null ? 'too little spent to estimate' : 'at the pace of today'
   return (
     <Section title={name} note={<span className="font-mono text-xs">{network.network}</span>}>
       <Card>
         <dl className="grid grid-cols-2 gap-x-6 gap-y-5 p-5 sm:grid-cols-4">
           <Stat
-            name={words.network.block}
-            value={block === null ? words.network.nothing : exactCount(block.number)}
+            name="Last block"
+            value={block === null ? NOTHING : exactCount(block.number)}
             note={
-              block === null
-                ? words.network.unreadable
-                : words.network.age(roughSpan(block.ageSeconds))
+              block === null ? 'the chain cannot be read' : `${roughSpan(block.ageSeconds)} old`
             }
           />
-          <Stat name={words.network.queue} value={exactCount(queueLength)} />
+          <Stat name="Queue" value={exactCount(queueLength)} />
           <Stat
-            name={words.network.working}
-            value={words.network.workingOf(
-              lanes.filter(({ state }) => state === 'open').length,
-              lanes.length,
-            )}
+            name="Relayers ready"
+            value={isReadable ? `${readyOf(lanes)} of ${lanes.length}` : NOTHING}
+            note={isReadable ? undefined : 'not known'}
           />
           <Stat
-            name={words.network.runway}
-            value={runwayDays === null ? words.network.nothing : roughSpan(runwayDays * 86_400)}
-            title={runwayDays === null ? undefined : words.network.days(Math.floor(runwayDays))}
-            note={runwayDays === null ? words.network.unknownRate : words.network.rate}
+            name="Gas lasts"
+            value={runwayDays === null || !isReadable ? NOTHING : roughSpan(runwayDays * 86_400)}
+            note={isReadable ? runwayNote : 'not known'}
           />
         </dl>
         <div className="border-t border-line">
           <DataTable
-            label={words.wallets.title}
-            columns={laneColumns(network.network)}
+            label="Relayers"
+            columns={laneColumns(network.network, isReadable)}
             rows={lanes}
             keyOf={({ address }) => address}
           />
@@ -185,36 +185,37 @@ function NetworkSection({ network }: { network: NetworkStatus }) {
   )
 }
 
-const tones = { open: 'ok', unfunded: 'warn', closed: 'bad' } as const
+const laneStates = {
+  open: ['ok', 'ready'],
+  unfunded: ['warn', 'needs gas'],
+  closed: ['bad', 'closed'],
+} as const
 
 /** The relayer wallets. Each sends its own transactions in order. */
-function laneColumns(network: string): Column<LaneStatus>[] {
+function laneColumns(network: string, isReadable: boolean): Column<LaneStatus>[] {
   return [
     {
-      name: words.wallets.wallet,
+      name: 'Relayer',
       cell: ({ address }) => <Hex hex={address} kind="address" network={network} />,
     },
     {
-      name: words.wallets.state,
-      cell: ({ state, reason }) => (
-        <>
-          <Badge tone={tones[state]}>{words.wallets.states[state]}</Badge>
-          {reason !== null && (
-            <p className="mt-1 max-w-xs text-xs whitespace-normal text-muted">{reason}</p>
-          )}
-        </>
-      ),
+      name: 'State',
+      cell: ({ state, reason }) => {
+        const [tone, name] = isReadable ? laneStates[state] : (['plain', 'not known'] as const)
+        return (
+          <>
+            <Badge tone={tone}>{name}</Badge>
+            {reason !== null && (
+              <p className="mt-1 max-w-xs text-xs whitespace-normal text-muted">{reason}</p>
+            )}
+          </>
+        )
+      },
     },
-    { name: words.wallets.inFlight, cell: ({ inFlight }) => inFlight },
+    { name: 'In flight', cell: ({ inFlight }) => inFlight },
     {
-      name: words.wallets.oldest,
-      cell: ({ inFlight, oldestPendingSeconds }) =>
-        inFlight === 0 ? words.network.nothing : roughSpan(oldestPendingSeconds),
-    },
-    {
-      name: words.wallets.gas,
-      cell: ({ balanceUsd }) =>
-        balanceUsd === null ? words.network.nothing : <Usd usd={balanceUsd} />,
+      name: 'Gas left',
+      cell: ({ balanceUsd }) => (balanceUsd === null ? NOTHING : <Usd usd={balanceUsd} />),
     },
   ]
 }

@@ -13,7 +13,6 @@ import {
   signPayment,
   termsOf,
 } from './payment.js'
-import { words } from './words.js'
 
 /** One try of an endpoint: the present one, or the last. */
 export interface Attempt {
@@ -45,7 +44,7 @@ export function useAttempt(called: CalledEndpoint) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
   })
-  const start = async (input: TryInput, payer: Payer, shown: ShownTerms) => {
+  const start = async (input: TryInput, payer: () => Promise<Payer>, shown: ShownTerms) => {
     const { step } = client.getQueryData<Attempt>(queryKey) ?? idle
     if (step !== 'idle') return
     const set = (next: Attempt) => client.setQueryData(queryKey, next)
@@ -57,7 +56,8 @@ export function useAttempt(called: CalledEndpoint) {
 interface Try {
   called: CalledEndpoint
   input: TryInput
-  payer: Payer
+  /** Loads the wallet with play money, or returns the visitor's. */
+  payer: () => Promise<Payer>
   shown: ShownTerms
 }
 
@@ -65,14 +65,23 @@ async function payOnce({ called, input, payer, shown }: Try, set: (next: Attempt
   const refuse = (title: string, text: string) => set({ step: 'idle', refusal: { title, text } })
   set({ step: 'asking' })
   const first = await ask(called, input)
-  if (!first.ok) return refuse(first.wasSent ? words.notAnswered : words.notCalled, first.message)
+  if (!first.ok)
+    return refuse(
+      first.wasSent ? 'The API did not answer, and nothing was signed' : 'The API was not called',
+      first.message,
+    )
   if (first.status !== 402) return set({ step: 'idle', reply: first })
   let payment: Awaited<ReturnType<typeof signPayment>>
   try {
-    payment = await signPayment(termsOf(first), payer, shown, () => set({ step: 'signing' }))
+    payment = await signPayment(termsOf(first), await payer(), shown, () =>
+      set({ step: 'signing' }),
+    )
   } catch (error) {
     const isOther = error instanceof ArcusError && error.code === 'not_payable'
-    return refuse(words.refused, `${describeError(error)}${isOther ? ` ${words.byCode}` : ''}`)
+    return refuse(
+      'Nothing was signed, nothing was paid',
+      `${describeError(error)}${isOther ? ' A program can pay this: copy the code below.' : ''}`,
+    )
   }
   const { signed, header } = payment
   set({ step: 'paying', signed })

@@ -4,9 +4,8 @@ import type { TryAnswer, TryInput } from '../../../../api/try.js'
 import { toHttpCall } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
 import { bytesOf, type Reply, waits } from './payment.js'
-import { words } from './words.js'
 
-/** An endpoint that is called from the page of its merchant. */
+/** An endpoint that is called from the console. */
 export interface CalledEndpoint {
   merchantId: string
   endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'example'> & {
@@ -65,7 +64,7 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
     length += value.length
     if (length > MAX_BYTES) {
       await reader?.cancel()
-      throw new RangeError(words.tooLongAnswer)
+      throw new RangeError('The answer is too long.')
     }
     chunks.push(value)
   }
@@ -93,7 +92,7 @@ export async function callByService(
   } catch (error) {
     // A refusal of the service came before the call; without an answer nobody knows.
     const wasSent = !(error instanceof ArcusError && error.status > 0 && error.status < 500)
-    const message = error instanceof ArcusError ? error.message : words.noAnswer
+    const message = error instanceof ArcusError ? error.message : 'No answer came in time.'
     return { ok: false, message, wasSent }
   }
 }

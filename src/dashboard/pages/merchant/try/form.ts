@@ -2,7 +2,6 @@ import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { TryInput } from '../../../../api/try.js'
 import { isBodyMethod, parseJson, placesIn } from '../../../../x402/calls.js'
 import { isObject } from '../../../../x402/json.js'
-import { words } from './words.js'
 
 /*
  * The form of a call, made from the schema and the example of a listing. Both are texts of a stranger.
@@ -131,7 +130,7 @@ export function readForm(fields: readonly FormField[], typed: Typed): Filled {
   for (const field of fields) {
     const text = typed[keyOf(field)] ?? ''
     if (text.trim() === '') {
-      if (field.isRequired) faults[keyOf(field)] = words.required
+      if (field.isRequired) faults[keyOf(field)] = 'Needed.'
       continue
     }
     const read = readValue(field, text)
@@ -152,11 +151,13 @@ function readValue({ kind }: FormField, text: string): { value?: unknown; fault?
   if (kind === 'boolean') return { value: text === 'true' }
   if (kind === 'json') {
     const value = parseJson(text)
-    return value === undefined ? { fault: words.notJson } : { value }
+    return value === undefined ? { fault: 'This is no JSON.' } : { value }
   }
   const value = Number(text.trim().replace(/^(-?\d+),(\d+)$/, '$1.$2'))
-  if (!Number.isFinite(value)) return { fault: words.notNumber }
-  return kind === 'integer' && !Number.isInteger(value) ? { fault: words.notInteger } : { value }
+  if (!Number.isFinite(value)) return { fault: 'Write a number.' }
+  return kind === 'integer' && !Number.isInteger(value)
+    ? { fault: 'Write a whole number.' }
+    : { value }
 }
 
 const parts: readonly string[] = ['pathParams', 'queryParams', 'body', 'headers']
@@ -164,13 +165,15 @@ const parts: readonly string[] = ['pathParams', 'queryParams', 'body', 'headers'
 /** Reads a call that was typed as one JSON object of its parts. */
 export function readJson(text: string): Filled {
   const value = parseJson(text)
-  if (value === undefined) return { ok: false, faults: { json: words.notJson } }
+  if (value === undefined) return { ok: false, faults: { json: 'This is no JSON.' } }
   const isSound =
     isObject(value) &&
     Object.entries(value).every(
       ([part, it]) => parts.includes(part) && (part === 'body' || isObject(it)),
     )
-  return isSound ? bounded(value as TryInput) : { ok: false, faults: { json: words.notObject } }
+  return isSound
+    ? bounded(value as TryInput)
+    : { ok: false, faults: { json: 'Write an object in braces: { }.' } }
 }
 
 /** Returns the example as the JSON of a call. */
@@ -181,5 +184,7 @@ export function exampleJson({ example }: Endpoint): string {
 
 function bounded(input: TryInput): Filled {
   const bytes = new TextEncoder().encode(JSON.stringify(input)).length
-  return bytes > MAX_BYTES ? { ok: false, faults: { json: words.tooMuch } } : { ok: true, input }
+  return bytes > MAX_BYTES
+    ? { ok: false, faults: { json: 'The call is longer than 64 KiB.' } }
+    : { ok: true, input }
 }

@@ -1,7 +1,6 @@
 import { Field, Select, TextArea, TextField } from '../../../components/field.js'
 import { oneLine } from '../../../format/untrusted-text.js'
 import { type FormField, keyOf, type Typed } from './form.js'
-import { words } from './words.js'
 
 const booleans = [
   ['', '–'],
@@ -51,7 +50,8 @@ function Control({
   onChange: (text: string) => void
 }) {
   const { kind, name, part, isRequired, options } = field
-  const description = part === 'pathParams' ? words.pathPlace : oneLine(field.description, 200)
+  const description =
+    part === 'pathParams' ? 'Part of the address' : oneLine(field.description, 200)
   const texts = {
     label: `${oneLine(name, 60) || 'body'}${isRequired ? ' *' : ''}`,
     ...(description === '' ? {} : { hint: <bdi>{description}</bdi> }),

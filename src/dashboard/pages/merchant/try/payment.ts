@@ -3,7 +3,6 @@ import { choose, type PaymentRequired, readOffer, type Settlement } from 'arcus-
 import type { Address, Hex } from 'viem'
 import { parseJson } from '../../../../x402/calls.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
-import { words } from './words.js'
 
 /** The answer of an endpoint, or the reason why there is none. */
 export type Reply =
@@ -28,6 +27,19 @@ export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
 
 /** Signs the message of a payment, as the official client asks for it. A viem account fits. */
 export type Payer = PaymentSigner
+
+/**
+ * The key of the devnet's payer, who has play money. It is one of the public test mnemonic that every local chain prints
+ * at its start, so it guards nothing.
+ */
+const PLAY_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
+
+/** Returns the wallet with play money. Throws where the service does not say that its chain is a local one. */
+export async function playWallet(devnet: boolean): Promise<Payer> {
+  if (devnet !== true) throw new Error('There is no play money on a real network.')
+  const { privateKeyToAccount } = await import('viem/accounts')
+  return privateKeyToAccount(PLAY_KEY)
+}
 
 /** The terms on the screen, which a 402 has to keep before anything is signed. */
 export interface ShownTerms {
@@ -79,7 +91,7 @@ export async function signPayment(
   const { resource, extensions } = required ?? {}
   const echo = { accepted, ...(resource && { resource }), ...(extensions && { extensions }) }
   if (new TextEncoder().encode(JSON.stringify(echo)).length > MAX_ECHO_BYTES) {
-    throw new Error(words.tooLong)
+    throw new Error('The terms of the API are too long to be sent back with a payment.')
   }
   // The code that signs is loaded when it is needed, because it is larger than the rest of the panel.
   const { ExactEvmScheme } = await import('@x402/evm/exact/client')

@@ -11,7 +11,6 @@ import { manyLines, oneLine } from '../../../format/untrusted-text.js'
 import type { Attempt } from './attempt.js'
 import type { Reply, SignedPayment } from './payment.js'
 import { endOf, type Standing, useStanding } from './standing.js'
-import { words } from './words.js'
 
 /** Shows how the last attempt ended: the answer, the cost, the transaction and the receipt. */
 export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }) {
@@ -26,17 +25,24 @@ export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }
     )
   }
   if (reply === undefined) return null
+  const answer = reply.ok && <Answer reply={reply} />
+  if (signed === undefined || standing === undefined) {
+    return (
+      <div className="space-y-4">
+        {reply.ok && (
+          <Notice title="The API asked for no payment">
+            It answered {reply.status} without one, and nothing was signed.
+          </Notice>
+        )}
+        {answer}
+      </div>
+    )
+  }
   return (
     <div className="space-y-4">
-      {signed === undefined || standing === undefined ? (
-        reply.ok && <Notice title={words.free}>{words.freeText(reply.status)}</Notice>
-      ) : (
-        <>
-          <Outcome {...{ standing, signed, reply, isOpen }} />
-          <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
-        </>
-      )}
-      {reply.ok && <Answer reply={reply} />}
+      <Outcome {...{ standing, signed, reply, isOpen }} />
+      {answer}
+      <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
     </div>
   )
 }
@@ -56,23 +62,27 @@ function Outcome({
   const isServed = reply.ok && reply.status < 400
   const silence = reply.ok ? '' : `${oneLine(reply.message, 300)} `
   const titles = {
-    paid: isServed ? words.paid : words.paidButRefused,
-    settling: words.settling,
-    failed: words.failed,
-    checking: words.checking,
-    claimed: words.claimed,
-    unasked: words.claimedUnasked,
-    unsent: words.notSent,
-    open: reply.ok ? words.notTaken : words.unknown,
-    expired: words.expired,
+    paid: isServed ? 'Paid' : 'Paid, and the API answered with an error',
+    settling: 'The payment is on its way to the chain.',
+    failed: 'The payment failed: Arcus moved no money',
+    checking: 'The seller says it is paid. Arcus looks the payment up…',
+    claimed: 'The seller says it is paid; Arcus does not know this payment',
+    unasked: 'The seller says it is paid; Arcus could not be asked',
+    unsent: 'The payment was not sent',
+    open: reply.ok
+      ? 'The API did not confirm the payment'
+      : 'It is not known whether the payment went through',
+    expired: 'The payment can no longer be taken: its time is over',
   } satisfies Record<Standing, string>
   const isQuiet = standing === 'settling' || standing === 'checking'
   const isGood = standing === 'paid' && isServed
   const tone = isGood ? 'ok' : standing === 'failed' ? 'bad' : isQuiet ? 'info' : 'warn'
   return (
     <Notice tone={tone} title={titles[standing]}>
-      {standing === 'unsent' && `${silence}${words.notSentText}`}
-      {isOpen && !isQuiet && `${silence}${words.notTakenText(endOf(signed))}`}
+      {standing === 'unsent' && `${silence}The API did not get it, and nothing was paid.`}
+      {isOpen &&
+        !isQuiet &&
+        `${silence}The seller may hold your signature, and could take this one payment, once, until ${endOf(signed)}. Until then no other one is signed here.`}
     </Notice>
   )
 }
@@ -92,19 +102,22 @@ function Money({
   symbol: string
 }) {
   const transaction = payment?.transaction ?? (told || null)
+  const amount = exactAmount(atomicToUsd(payment?.amount ?? signed.amount), symbol)
   const isFree = standing === 'failed' || standing === 'expired' || standing === 'unsent'
-  const amount = payment?.amount ?? signed.amount
+  const isTaken = standing === 'paid' || standing === 'settling'
   return (
     <dl className="divide-y divide-line text-sm">
-      <Fact name={words.cost}>
-        {isFree ? words.nothingKnown : exactAmount(atomicToUsd(amount), symbol)}
+      <Fact name="Cost">
+        {isFree ? 'nothing that Arcus knows of' : isTaken ? amount : `${amount}, if it is taken`}
       </Fact>
       {transaction !== null && (
-        <Fact name={payment?.transaction == null ? words.toldTransaction : words.transaction}>
+        <Fact
+          name={payment?.transaction == null ? 'Transaction, as the seller says' : 'Transaction'}
+        >
           <Hex hex={transaction} kind="tx" network={signed.network} />
         </Fact>
       )}
-      <Fact name={words.receipt}>
+      <Fact name="Receipt">
         <span className="flex flex-wrap gap-x-4 gap-y-1">
           {payment?.state === 'confirmed' && (
             <a
@@ -113,11 +126,11 @@ function Money({
               rel="noopener"
               href={paymentPath(signed, '/receipt')}
             >
-              {words.receipt}
+              Receipt
             </a>
           )}
           <Link className={quietLink} href={paymentPath(signed)}>
-            {words.lookUp}
+            Look the payment up
           </Link>
         </span>
       </Fact>
@@ -130,7 +143,7 @@ const MAX_SHOWN_CHARS = 20_000
 
 /** Shows the body as text, or offers the bytes. Nothing of it becomes markup. */
 function Answer({ reply }: { reply: Reply & { ok: true } }) {
-  const type = oneLine(reply.headers['content-type'] ?? words.unknownType, 80)
+  const type = oneLine(reply.headers['content-type'] ?? 'unknown type', 80)
   const text = textOf(reply.bytes)
   const isCut = text !== undefined && text.length > MAX_SHOWN_CHARS
   const download = () => {
@@ -143,23 +156,27 @@ function Answer({ reply }: { reply: Reply & { ok: true } }) {
     URL.revokeObjectURL(url)
   }
   return (
-    <section aria-label={words.answer} className="space-y-2">
+    <section aria-label="Answer" className="space-y-2">
       <div className="flex flex-wrap items-center gap-3">
-        <h5 className="text-sm font-medium">{words.answer}</h5>
+        <h5 className="text-sm font-medium">Answer</h5>
         <Badge tone={reply.status < 400 ? 'ok' : 'warn'}>{reply.status}</Badge>
         <span className="text-xs text-muted">
-          {reply.by === 'page' ? words.byPage : words.byService}
+          {reply.by === 'page'
+            ? 'Called from this page.'
+            : 'Called through Arcus, because the host does not let pages call it.'}
         </span>
         {reply.bytes.length > 0 && (
           <Button size="sm" className="ml-auto" onClick={download}>
-            {words.download}
+            Download
           </Button>
         )}
       </div>
       {reply.bytes.length === 0 ? (
-        <p className="text-sm text-muted">{words.empty}</p>
+        <p className="text-sm text-muted">The body is empty.</p>
       ) : text === undefined ? (
-        <p className="text-sm text-muted">{words.binary(reply.bytes.length, type)}</p>
+        <p className="text-sm text-muted">
+          {reply.bytes.length} bytes of {type}
+        </p>
       ) : (
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
@@ -169,7 +186,7 @@ function Answer({ reply }: { reply: Reply & { ok: true } }) {
           <bdi dir="ltr">{manyLines(text, MAX_SHOWN_CHARS)}</bdi>
         </pre>
       )}
-      {isCut && <p className="text-xs text-muted">{words.cut}</p>}
+      {isCut && <p className="text-xs text-muted">The rest is in the download.</p>}
     </section>
   )
 }

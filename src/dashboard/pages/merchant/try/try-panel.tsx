@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useMemo, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { ConsoleNetwork, ConsoleSettings } from '../../../../api/service.js'
-import { settingsQuery } from '../../../api/queries.js'
+import { settingsQuery, standingQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Notice } from '../../../components/card.js'
 import { TextArea } from '../../../components/field.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
 import { type Attempt, useAttempt } from './attempt.js'
 import {
   exampleJson,
@@ -24,61 +23,67 @@ import { usePayer } from './payer.js'
 import type { Payer, ShownTerms } from './payment.js'
 import { Result } from './result.js'
 import { endOf, useStanding } from './standing.js'
-import { words } from './words.js'
 
 interface TryPanelProps {
   merchantId: string
   payTo: string
   endpoint: MerchantEndpoint
+  /** Whether a card around it names the API, and the wallets of the browser are loaded at a press only. */
+  isPlain?: boolean
+  /** The press that opened the panel: with `play` money the call begins at once, and `own` opens the list of wallets. */
+  opened?: 'play' | 'own' | 'fields' | undefined
 }
 
-/** Calls one endpoint and pays for it with the visitor's wallet. */
+/** Calls one API and pays for it with the visitor's wallet. */
 export function TryPanel(props: TryPanelProps) {
   const { data: settings } = useQuery(settingsQuery)
-  return (
-    <WalletProvider>
-      {settings !== undefined && <Panel {...props} settings={settings} />}
-    </WalletProvider>
-  )
+  const network = settings?.networks.find(({ listed }) => listed)
+  if (settings === undefined || network === undefined) return null
+  return <Panel {...props} settings={settings} network={network} />
 }
 
 function Panel({
   merchantId,
   payTo,
   endpoint,
+  isPlain = false,
+  opened,
   settings,
-}: TryPanelProps & { settings: ConsoleSettings }) {
-  const shown = useShownTerms(useListedNetwork(), payTo, endpoint)
+  network,
+}: TryPanelProps & { settings: ConsoleSettings; network: ConsoleNetwork }) {
+  const shown = shownTerms(network, payTo, endpoint)
   const [attempt, start] = useAttempt({ merchantId, endpoint })
   const [filled, form] = useInput(endpoint)
-  const [payer, wallet] = usePayer(settings)
-  const title = useId()
+  const [payer, wallet] = usePayer(settings, { isEager: !isPlain, opened })
   if (shown === undefined) return null
   const most = priceText(shown, shown.maxAmount)
   const { livePrice } = endpoint.state
   return (
     <section
-      aria-labelledby={title}
-      className="arriving space-y-5 rounded-xl border border-line bg-paper p-4 sm:p-5"
+      aria-label="Try it"
+      className={`arriving space-y-5 ${isPlain ? '' : 'rounded-xl border border-line bg-paper p-4 sm:p-5'}`}
     >
-      <div>
-        <h4 id={title} className="font-medium">
-          {words.title}
-        </h4>
-        <p className="mt-1 text-sm text-pretty text-muted">{words.lead(most)}</p>
-      </div>
+      {!isPlain && (
+        <p className="text-sm text-pretty text-muted">
+          Fill in the call and pay for it with your wallet: {most} at most, by signature and without
+          gas.
+        </p>
+      )}
       {livePrice !== null && BigInt(livePrice) > BigInt(shown.maxAmount) && (
-        <Notice tone="warn">{words.dearer(priceText(shown, livePrice), most)}</Notice>
+        <Notice tone="warn">
+          The API asks for {priceText(shown, livePrice)} at the moment, and is listed at {most}.
+          More than the listed price is never signed here.
+        </Notice>
       )}
       {form}
       {wallet}
-      <Act {...{ attempt, start, payer, filled, shown }} />
+      <Act {...{ attempt, start, payer, filled, shown, wasPressed: opened === 'play' }} />
     </section>
   )
 }
 
 /** The terms that a 402 has to keep: those of the listing, in the token as the service knows it. */
-function useShownTerms(
+function shownTerms(
   { network, assets }: ConsoleNetwork,
   payTo: string,
   { asset, price }: Pick<MerchantEndpoint, 'asset' | 'price'>,
@@ -91,6 +96,8 @@ function priceText({ asset }: ShownTerms, atomic: string): string {
   return exactAmount(atomicToUsd(atomic), asset.symbol)
 }
 
+const HELD = 'Payments cannot settle at this moment, so nothing is signed here.'
+
 /** The button and the end of an attempt. While a signed payment may still be taken, no other one is made. */
 function Act({
   attempt,
@@ -98,34 +105,55 @@ function Act({
   payer,
   filled,
   shown,
+  wasPressed,
 }: {
   attempt: Attempt
   start: ReturnType<typeof useAttempt>[1]
-  payer: Payer | undefined
+  payer: (() => Promise<Payer>) | undefined
   filled: Filled
   shown: ShownTerms
+  /** Whether the button was pressed before its code was there. */
+  wasPressed: boolean
 }) {
   const { standing, isOpen } = useStanding(attempt)
   const { step, signed, reply, refusal } = attempt
   // The place of the answer is kept from the press of the button on, so that nothing moves when it comes.
   const isBegun = step !== 'idle' || reply !== undefined || refusal !== undefined
   const most = priceText(shown, shown.maxAmount)
+  const { data: status } = useQuery(standingQuery)
+  const isHeld = status?.status === 'not_ready' && step === 'idle'
+  const why =
+    isOpen && signed && step === 'idle'
+      ? `A payment that is under way could still be taken until ${endOf(signed)}. Until then no other one is signed here.`
+      : isHeld
+        ? HELD
+        : undefined
+  const act = () => {
+    if (payer !== undefined && filled.ok) void start(filled.input, payer, shown)
+  }
+  const row = useRef<HTMLDivElement>(null)
+  const first = useRef(wasPressed ? { isFree: why === undefined, act } : undefined)
+  useEffect(() => {
+    if (first.current === undefined) return
+    row.current?.querySelector('button')?.focus({ preventScroll: true })
+    if (first.current.isFree) first.current.act()
+    first.current = undefined
+  }, [])
   return (
     <>
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div ref={row} className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Button
+          data-pay=""
           variant="primary"
           isBusy={step !== 'idle'}
           disabled={payer === undefined || !filled.ok}
-          why={isOpen && signed && step === 'idle' ? words.stillOpen(endOf(signed)) : undefined}
-          onClick={() => {
-            if (payer !== undefined && filled.ok) void start(filled.input, payer, shown)
-          }}
+          why={why}
+          onClick={act}
         >
-          {standing === 'paid' ? words.callAgain(most) : words.callAndPay(most)}
+          {standing === 'paid' ? `Call again for ${most}` : `Call and pay ${most}`}
         </Button>
         <p role="status" className="min-w-0 flex-1 basis-48 text-sm text-pretty text-muted">
-          <Progress step={step} isReady={payer !== undefined} />
+          {isHeld ? HELD : <Progress step={step} isReady={payer !== undefined} />}
         </p>
       </div>
       <div className={isBegun ? 'min-h-120 space-y-4 sm:min-h-96' : ''}>
@@ -135,6 +163,11 @@ function Act({
   )
 }
 
+const stepTexts = {
+  asking: 'Asking for the price…',
+  signing: 'Answer in the wallet.',
+  paying: 'Paid call under way. Keep this tab open.',
+} as const
 const LONG_MS = 10_000
 
 /** Says what the page waits for. */
@@ -146,8 +179,10 @@ function Progress({ step, isReady }: Pick<Attempt, 'step'> & { isReady: boolean 
     const timer = setTimeout(() => setIsLong(true), LONG_MS)
     return () => clearTimeout(timer)
   }, [step])
-  if (step === 'idle') return isReady ? '' : words.connectFirst
-  return step === 'paying' && isLong ? words.payingLong : words[step]
+  if (step === 'idle') return isReady ? '' : 'Connect a wallet to pay.'
+  return step === 'paying' && isLong
+    ? 'The API is slow. The page waits for two minutes at most, and then says what it knows. You cannot pay twice.'
+    : stepTexts[step]
 }
 
 /** Keeps what is typed. Returns the call, and the form. */
@@ -161,14 +196,7 @@ function useInput(endpoint: MerchantEndpoint) {
   const faults = filled.ok ? {} : filled.faults
   const form =
     fields === undefined ? (
-      <TextArea
-        label={words.json}
-        value={json}
-        onChange={setJson}
-        error={faults.json}
-        rows={8}
-        isCode
-      />
+      <TextArea label="JSON" value={json} onChange={setJson} error={faults.json} rows={8} isCode />
     ) : (
       fields.length > 0 && (
         <InputForm

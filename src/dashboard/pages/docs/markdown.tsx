@@ -1,0 +1,117 @@
+import { Fragment, type ReactNode } from 'react'
+import { TextLink } from '../../components/button.js'
+import { CodeBlock } from '../../components/code-block.js'
+import { OutLink } from '../../components/untrusted-text.js'
+
+type Block =
+  | { kind: 'heading'; text: string }
+  | { kind: 'text'; text: string }
+  | { kind: 'code'; text: string; name: string }
+  | { kind: 'list'; items: string[]; isOrdered: boolean }
+
+/** Shows a page of our own documents: the part of Markdown that they use, below the title of the page. */
+export function Markdown({ text }: { text: string }) {
+  return (
+    <div className="space-y-4 text-pretty text-muted [&_h2]:mt-8 [&_strong]:font-medium [&_strong]:text-ink">
+      {blocksOf(text).map((block, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a block is its place
+        <Shown key={index} block={block} />
+      ))}
+    </div>
+  )
+}
+
+/** Reads the blocks after the title. Code is named after its section and file. */
+function blocksOf(text: string): Block[] {
+  const blocks: Block[] = []
+  let section = ''
+  const pieces = text
+    .replace(/^# .*\n/, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .split(/^(```\w*\n[\s\S]*?^```)$/m)
+  for (const piece of pieces) {
+    const code = /^```\w*\n([\s\S]*?)```$/.exec(piece)?.[1]
+    if (code !== undefined) {
+      const last = blocks.at(-1)
+      const [, file] = /^`([^`]+)`:$/.exec(last?.kind === 'text' ? last.text : '') ?? []
+      const name = file ?? (/^\s*\{/.test(code) ? 'configuration' : 'commands')
+      blocks.push({ kind: 'code', text: code.trimEnd(), name: `${section}: ${name}` })
+      continue
+    }
+    for (const part of piece.split(/\n{2,}/).map((it) => it.trim())) {
+      const [, heading] = /^## (.*)$/.exec(part) ?? []
+      if (heading !== undefined) section = heading
+      if (part !== '') blocks.push(readBlock(part, heading))
+    }
+  }
+  return blocks
+}
+
+function readBlock(part: string, heading: string | undefined): Block {
+  if (heading !== undefined) return { kind: 'heading', text: heading }
+  const isOrdered = /^1\. /.test(part)
+  if (!isOrdered && !part.startsWith('- ')) return { kind: 'text', text: part }
+  const items = part.split('\n').map((line) => line.replace(/^(?:\d+\.|-) +/, ''))
+  return { kind: 'list', items, isOrdered }
+}
+
+function Shown({ block }: { block: Block }) {
+  switch (block.kind) {
+    case 'heading':
+      return <h2 className="text-lg font-semibold tracking-tight text-ink">{block.text}</h2>
+    case 'text':
+      return <p>{inline(block.text)}</p>
+    case 'code':
+      return <CodeBlock name={block.name} code={block.text} />
+    case 'list':
+      return <List {...block} />
+  }
+}
+
+function List({ items, isOrdered }: Extract<Block, { kind: 'list' }>) {
+  const entries = items.map((item) => (
+    <li key={item} className="pl-1">
+      {inline(item)}
+    </li>
+  ))
+  const style = 'space-y-3 pl-5 marker:font-medium marker:text-accent'
+  return isOrdered ? (
+    <ol className={`list-decimal ${style}`}>{entries}</ol>
+  ) : (
+    <ul className={`list-disc ${style}`}>{entries}</ul>
+  )
+}
+
+const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/
+
+/** Shows code, bold words and links of a text. */
+function inline(text: string): ReactNode {
+  return text.split(INLINE).map((piece, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place
+    <Fragment key={index}>{index % 2 === 0 ? piece : marked(piece)}</Fragment>
+  ))
+}
+
+function marked(piece: string): ReactNode {
+  if (piece.startsWith('`')) return <Code>{piece.slice(1, -1)}</Code>
+  if (piece.startsWith('**')) return <strong>{inline(piece.slice(2, -2))}</strong>
+  const [, name = '', href = ''] = /^\[(.+)\]\((.+)\)$/.exec(piece) ?? []
+  const [, quickstart] = /^(sell|buy|agent)\.md$/.exec(href) ?? []
+  if (quickstart !== undefined) {
+    return <TextLink href={`/quickstart?part=${quickstart}`}>{name.replace('.md', '')}</TextLink>
+  }
+  if (href.startsWith('/')) return <TextLink href={href}>{name}</TextLink>
+  if (/^https?:/.test(href)) return <OutLink href={href}>{name}</OutLink>
+  // A page of the repository, which the console does not serve.
+  return (
+    <Code>{`docs/${href.replace(/^\.\.\//, '').replace(/^(curl|go-live)/, 'quickstarts/$1')}`}</Code>
+  )
+}
+
+function Code({ children }: { children: string }) {
+  return (
+    <code className="rounded bg-sunken px-1 py-0.5 font-mono text-[0.85em] break-words text-ink">
+      {children}
+    </code>
+  )
+}

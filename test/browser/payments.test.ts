@@ -1,0 +1,148 @@
+import type { Address } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { writeMonth } from './support/a-month.js'
+import { seriousFindings } from './support/accessibility.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { settled } from './support/console-steps.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let settledCalls: number
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  await world.list('weather-house', {})
+  const { endpoints } = (await world.get('/api/merchants/weather-house')).body
+  const url = `${world.strangers.url}/weather`
+  const paid = { id: endpoints[0].state.id, url, amount: 10_000n, aDay: 9 }
+  const { address: payTo } = devnetMerchant
+  settledCalls = await writeMonth(world.databasePath, {
+    ...{ merchantId: 'weather-house', endpoints: [paid] },
+    payTo: payTo.toLowerCase() as Address,
+  })
+  const isRead = async () =>
+    expect((await world.get('/api/endpoints')).body.items[0]?.usage).not.toBeNull()
+  await vi.waitFor(isRead, { timeout: 30_000, interval: 500 })
+})
+afterAll(() => world?.stop())
+
+describe.skipIf(skipped !== undefined)('the page of payments', () => {
+  it.each([390, 1024, 1440])('shows what was paid by day, %i pixels wide', async (width) => {
+    const { page, faults, close } = await world.open({ width })
+    await page.goto('/payments')
+    await settled(page)
+    await page.getByRole('img', { name: /^Payments by day for 30 days: [\d,]+ in all/ }).waitFor()
+    await page.getByRole('button', { name: 'Show the table' }).click()
+    const counts = await page.getByRole('row').getByRole('cell').allTextContents()
+    const total = counts
+      .map((text) => Number(/^([\d,]+) payment/.exec(text)?.[1]?.replaceAll(',', '')))
+      .reduce((sum, count) => sum + count, 0)
+    expect(counts).toHaveLength(30)
+    // The first day of the month may be one too early for the chart.
+    expect(total).toBeGreaterThan(settledCalls * 0.9)
+    expect(total).toBeLessThanOrEqual(settledCalls)
+    expect(await seriousFindings(page)).toEqual([])
+    const overflow = () => document.documentElement.scrollWidth - window.innerWidth
+    expect(await page.evaluate(overflow)).toBe(0)
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('shows a payment as it settles, with its seller, and its figures follow', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/payments')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const feed = page.getByRole('list', { name: 'Latest payments' })
+    const calls = async () => {
+      const shown = page.locator('dl > div').filter({ hasText: 'Payments, 30 days' })
+      return Number((await shown.getAttribute('title'))?.replaceAll(',', ''))
+    }
+    await expect.poll(calls).toBeGreaterThan(0)
+    const before = await calls()
+    const secret = `${world.strangers.url}/secret/path`
+    const paid = await world.pay(`${world.strangers.url}/weather`, { value: 123_456n })
+    const other = privateKeyToAccount(generatePrivateKey()).address
+    await world.pay(secret, { value: 234_567n, to: other })
+    const mine = feed.getByRole('listitem').filter({ hasText: '$0.123' })
+    await mine.getByRole('link', { name: 'Weather house' }).waitFor()
+    const unlisted = feed.getByRole('listitem').filter({ hasText: '$0.234' })
+    await unlisted.getByText('to a seller that is not listed').waitFor()
+    const { body } = await world.get('/api/explore')
+    expect(body.settlements.length).toBeGreaterThan(2)
+    expect(JSON.stringify(body)).not.toContain('secret')
+    await expect.poll(calls, { timeout: 60_000 }).toBeGreaterThan(before)
+    await mine.getByRole('link').first().click()
+    await page.waitForURL(`**/payments/${paid.body.transaction}`)
+    await page.getByText('The seller has the money. This is final.').waitFor()
+    await close()
+  }, 120_000)
+
+  it('shows an empty service the command that pays, on the ports that run', async () => {
+    const { page, context, close } = await world.open()
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.route('**/api/explore', async (route) => {
+      const response = await route.fetch()
+      const json = { ...(await response.json()), settlements: [] }
+      return route.fulfill({ response, json })
+    })
+    await page.goto('/payments')
+    await page.getByRole('button', { name: 'Copy command' }).click()
+    await page.getByText('Copied', { exact: true }).waitFor({ state: 'attached' })
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(copied).toContain('npm run pay -- ')
+    expect(copied).toContain(`--rpc ${world.chainUrl}`)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('the one search box', () => {
+  it('takes a hash, an address, a payer with a nonce, and words', async () => {
+    const { page, close } = await world.open()
+    const search = async (text: string) => {
+      await page.goto('/payments')
+      await page.getByRole('searchbox', { name: 'Payment, address, seller or words' }).fill(text)
+      await page.keyboard.press('Enter')
+    }
+    await search('ab'.repeat(32))
+    await page.waitForURL(`**/payments/0x${'ab'.repeat(32)}`)
+    await page.getByText('No such payment here').waitFor()
+    await search(`0x${'cd'.repeat(20)} 0x${'ab'.repeat(32)}`)
+    await page.waitForURL(`**/payments/eip155:5042/0x${'cd'.repeat(20)}/0x${'ab'.repeat(32)}`)
+    await search(devnetMerchant.address.slice(2))
+    await page.getByRole('button', { name: /^Paid at/ }).waitFor()
+    await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
+    await search(`0x${'cd'.repeat(20)}`)
+    await page.getByText('No API here is paid at this address').waitFor()
+    await search('weather-house')
+    await page.getByRole('link', { name: /The seller with the id/ }).click()
+    await page.waitForURL('**/merchants/weather-house')
+
+    // That of the directory finds payments too.
+    await page.goto('/')
+    await page.getByRole('searchbox').fill('ab'.repeat(32))
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/payments/0x${'ab'.repeat(32)}`)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a row of the directory', () => {
+  it('shows use, state and price before the address, and comes with one request', async () => {
+    const { page, faults, received, close } = await world.open({ width: 390 })
+    await page.goto('/?query=weather')
+    const row = page.getByRole('listitem').filter({ hasText: 'Weather house' }).first()
+    await row.getByText(/^[\d,.k]+ payments by [\d,]+ buyers in 30 days$/).waitFor()
+    const text = (await row.textContent()) ?? ''
+    const places = ['$0.01', 'Live', '127.0.0.1'].map((part) => text.indexOf(part))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(Math.min(...places)).toBeGreaterThan(-1)
+    expect([...received.keys()].filter((path) => path === '/api/endpoints')).toHaveLength(1)
+    expect(await seriousFindings(page)).toEqual([])
+    expect(faults).toEqual([])
+    await close()
+  })
+})

@@ -39,7 +39,7 @@ const shots: readonly Shot[] = [
   { name: 'payment', path: '/payments', prepare: findPayment },
   { name: 'console', path: '/console', isOwner: true },
   { name: 'activity', path: '/console/penny-weather?range=30d', isOwner: true },
-  { name: 'listing', path: '/console/penny-weather/edit', isOwner: true },
+  { name: 'listing', path: '/console/penny-weather/endpoints', isOwner: true },
 ]
 
 let transaction = ''

@@ -47,7 +47,6 @@ const ownerPages = [
   '/console/penny-weather',
   '/console/penny-weather?range=30d',
   '/console/penny-weather/endpoints',
-  '/console/penny-weather/edit',
   '/console/penny-weather/settings',
 ]
 

@@ -12,8 +12,8 @@ import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { Activity } from './activity.js'
-import { ListingEditor } from './editor/listing-editor.js'
 import { Endpoints } from './endpoints.js'
+import { SavedNote } from './saved.js'
 import { ListingSettings } from './settings.js'
 import { words as all } from './words.js'
 
@@ -92,10 +92,10 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
             {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
+        <SavedNote merchant={merchant} />
         <OwnerNote {...merchant} />
         {part === 'activity' && <Activity merchant={merchant} />}
         {part === 'endpoints' && <Endpoints merchant={merchant} />}
-        {part === 'edit' && <ListingEditor merchant={merchant} />}
         {part === 'settings' && <ListingSettings merchant={merchant} />}
       </div>
     </>

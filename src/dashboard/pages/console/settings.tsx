@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { isMistyped } from 'arcus-client/listing'
 import { type FormEvent, useState } from 'react'
 import type { Address } from 'viem'
 import { useConnection } from 'wagmi'
 import { useLocation } from 'wouter'
 import type { MerchantView } from '../../../api/listings.js'
+import { hasWrongChecksum } from '../../../x402/address.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
@@ -17,9 +17,11 @@ import { sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
-import { words as ofEditor } from './editor/words.js'
 import { Webhooks } from './webhooks.js'
 import { words } from './words.js'
+
+const MISTYPED =
+  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
 
 /** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
@@ -188,7 +190,7 @@ function Offer({ merchant, why }: PartProps) {
     event.preventDefault()
     const address = to.trim()
     if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return setProblem(words.settings.addressFormat)
-    if (isMistyped(address)) return setProblem(ofEditor.problem.mistyped)
+    if (hasWrongChecksum(address)) return setProblem(MISTYPED)
     if (sameAddress(address, merchant.owner)) return setProblem(words.transfer.isOwner)
     offer.mutate(address as Address)
   }
@@ -202,7 +204,7 @@ function Offer({ merchant, why }: PartProps) {
           setTo(text)
           setProblem(undefined)
         }}
-        placeholder={ofEditor.form.payToExample}
+        placeholder="0x…"
         isCode
         maxLength={60}
         className="!min-w-56"

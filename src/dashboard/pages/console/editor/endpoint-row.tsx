@@ -44,13 +44,14 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
   const values = useWatch<FormValues, typeof path>({ name: path })
   const payTo = useWatch<FormValues, 'payTo'>({ name: 'payTo' })
   const { errors } = useFormState<FormValues>()
-  const hasProblem = errors.endpoints?.[index] !== undefined
+  const wrong = errors.endpoints?.[index]
   const [isOpened, setIsOpened] = useState(isOpenAtFirst)
   const [isByHand, setIsByHand] = useState(false)
+  const isWrong = wrong?.url ?? wrong?.toolName ?? wrong?.price
   const listed = merchant?.endpoints.find((it) => targetKey(it) === targetKey(values))
   const found = merchant && listed ? foundAtLast(listed, merchant) : values.found
   const check = useCheck(values, merchant, listed, (filled) => form.setValue(path, filled))
-  const isOpen = isOpened || hasProblem
+  const isOpen = isOpened || wrong !== undefined
   const name = oneLine(values.title || values.url, 60) || 'New API'
   const takeOver = () => {
     if (found === null) return
@@ -83,7 +84,12 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
           </span>
         </button>
         <Standing values={values} listed={listed} />
-        <Button size="sm" isBusy={check.isPending} onClick={() => check.mutate()}>
+        <Button
+          size="sm"
+          isBusy={check.isPending}
+          onClick={() => check.mutate()}
+          aria-label={`Check ${name}`}
+        >
           <Icon name="again" size={13} />
           Check
         </Button>
@@ -103,7 +109,7 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
       </div>
       {isOpen && (
         <div className="grid gap-4 px-4 pb-5 sm:grid-cols-6 sm:px-5">
-          {found === null || isByHand ? (
+          {found === null || isByHand || isWrong !== undefined ? (
             <HandFields path={path} values={values} />
           ) : (
             <Facts values={values} found={found} onChange={() => setIsByHand(true)} />

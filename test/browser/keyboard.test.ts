@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { owners } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
@@ -164,6 +165,27 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
     await page.getByText('Sign in to see payments').waitFor()
     await page.getByText('You are signed out. The wallet stays connected.').waitFor()
     await accountButton(page).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a word that explains itself', () => {
+  it('does so to a finger and to a key, and keeps the focus', async () => {
+    const { page, close } = await world.open({ width: 390, hasTouch: true })
+    await world.list('hint-house', { name: 'Hint House' }, owners[0])
+    await page.goto('/merchants/hint-house')
+    const word = page.getByRole('button', { name: 'Unproven' }).first()
+    const text = page.locator('.hint').filter({ hasText: /\w/ })
+    await word.tap()
+    await text.waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.touchscreen.tap(5, 5)
+    await text.waitFor({ state: 'detached' })
+    await press(page, word)
+    await text.waitFor()
+    await page.keyboard.press('Escape')
+    await text.waitFor({ state: 'detached' })
+    expect(await hasFocus(word)).toBe(true)
     await close()
   })
 })

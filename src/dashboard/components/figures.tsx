@@ -10,6 +10,7 @@ import {
   shortUsd,
 } from '../format/amounts.js'
 import { Badge } from './badge.js'
+import { Hint } from './hint.js'
 import { words } from './words.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
@@ -123,8 +124,10 @@ export function Stat({
   title?: string | undefined
 }) {
   return (
-    <div className="min-w-0" title={title}>
-      <dt className="text-xs text-muted">{name}</dt>
+    <div className="min-w-0">
+      <dt className="text-xs text-muted">
+        {title === undefined ? name : <Hint text={title}>{name}</Hint>}
+      </dt>
       <dd className="mt-1 text-xl font-semibold tracking-tight tabular">{value}</dd>
       {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{note}</dd>}
     </div>

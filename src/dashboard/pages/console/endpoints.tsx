@@ -6,7 +6,11 @@ import { lazyPage, PageTitle } from '../../components/page.js'
 /** Loaded on demand, because the form and its rules are of no use to the other pages of an owner. */
 const ListingEditor = lazyPage(() => import('./editor/listing-editor.js'), 'ListingEditor')
 
-const form = <Skeleton className="h-64 w-full" />
+const form = (
+  <div role="status" aria-label="Loading the form">
+    <Skeleton className="h-64 w-full" />
+  </div>
+)
 
 /** Lists a new API, or checks one without a wallet. */
 export function Sell() {

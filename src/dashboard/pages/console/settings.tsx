@@ -57,7 +57,9 @@ interface PartProps {
 function AgentLink({ merchant, why }: PartProps) {
   const [agentId, setAgentId] = useState(merchant.agentId ?? '')
   const [problem, setProblem] = useState<string>()
-  const link = useWrite((client, id: string | null) => client.linkAgent(merchant.id, id))
+  const link = useWrite(merchant.id, (client, id: string | null) =>
+    client.linkAgent(merchant.id, id),
+  )
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!/^\d{1,78}$/.test(agentId.trim())) return setProblem(words.agent.idFormat)
@@ -118,7 +120,9 @@ function PayoutProof({
   address: string | undefined
 }) {
   const { id, owner, payTo, payToProof } = merchant
-  const confirm = useWrite((client, next: `0x${string}` | null) => client.confirmPayTo(id, next))
+  const confirm = useWrite(id, (client, next: `0x${string}` | null) =>
+    client.confirmPayTo(id, next),
+  )
   if (owner === null || payToProof === 'owner' || payToProof === 'operator') return null
   const isConfirmed = payToProof === 'confirmation'
   const isPaid = sameAddress(address, payTo)
@@ -183,6 +187,7 @@ function Offer({ merchant, why }: PartProps) {
   const [to, setTo] = useState('')
   const [problem, setProblem] = useState<string>()
   const offer = useWrite(
+    merchant.id,
     (client, address: Address) => client.offerOwner(merchant.id, address),
     words.transfer.offeredNow,
   )
@@ -221,6 +226,7 @@ function Offer({ merchant, why }: PartProps) {
 
 function Withdraw({ merchant }: { merchant: MerchantView }) {
   const withdraw = useWrite(
+    merchant.id,
     (client, _: null) => client.offerOwner(merchant.id, null),
     words.transfer.takenBack,
   )
@@ -236,6 +242,7 @@ function Withdraw({ merchant }: { merchant: MerchantView }) {
 
 function Accept({ merchant }: { merchant: MerchantView }) {
   const accept = useWrite(
+    merchant.id,
     (client, _: null) => client.acceptOwner(merchant.id),
     words.transfer.accepted,
   )

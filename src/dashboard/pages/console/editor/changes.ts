@@ -56,8 +56,7 @@ function endpointFields(endpoint: ListingEndpoint, tokens: readonly ListedToken[
   return {
     Title: title,
     Description: description ?? '',
-    Pricing: pricing ?? 'fixed',
-    Price: `${atomicToUsd(price)} ${tokenOf(endpoint, tokens).symbol}`,
+    Price: `${pricing === 'metered' ? 'up to ' : ''}${atomicToUsd(price)} ${tokenOf(endpoint, tokens).symbol}`,
     Tags: (tags ?? []).join(', '),
     Example: jsonOf(isAlone ? main : example),
     'Input schema': jsonOf(inputSchema),

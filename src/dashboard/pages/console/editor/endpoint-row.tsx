@@ -96,11 +96,15 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
       </div>
       <div aria-live="polite" className="space-y-2 px-4 pb-3 empty:hidden sm:px-5">
         <CheckResult check={check} listed={listed} />
-        {notesOf(values, found, payTo).map(({ level, text }) => (
-          <Note key={text} level={level}>
-            {text}
-          </Note>
-        ))}
+        {notesOf(values, found, payTo).map(
+          ({ level, text }) =>
+            // What is minor waits until somebody looks.
+            (isOpen || level !== 'info') && (
+              <Note key={text} level={level}>
+                {text}
+              </Note>
+            ),
+        )}
         {differsInPrice(values, found) && found !== null && (
           <Button size="sm" onClick={takeOver}>
             List it at {exactAmount(atomicToUsd(found.price), found.symbol)}
@@ -114,12 +118,11 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
           ) : (
             <Facts values={values} found={found} onChange={() => setIsByHand(true)} />
           )}
-          <TextFields path={path} values={values} />
-          <div className="sm:col-span-6">
+          <TextFields path={path} values={values} isByHand={found === null}>
             <Button size="sm" variant="quiet" onClick={onRemove} aria-label={`Remove ${name}`}>
               Remove
             </Button>
-          </div>
+          </TextFields>
         </div>
       )}
     </fieldset>
@@ -163,7 +166,11 @@ function Standing({
 }) {
   const { symbol } = tokenOf(values, listedTokens(useQuery(settingsQuery).data))
   if (listed === undefined) {
-    return <span className="text-sm tabular">{values.price && `${values.price} ${symbol}`}</span>
+    return (
+      <span className="text-sm tabular">
+        {values.found === null && values.price && `${values.price} ${symbol}`}
+      </span>
+    )
   }
   const { state } = listed
   return (
@@ -221,11 +228,6 @@ function Facts({
   const { symbol } = tokenOf(values, listedTokens(useQuery(settingsQuery).data))
   return (
     <dl className="flex flex-wrap items-center gap-x-8 gap-y-2 rounded-lg bg-sunken px-3 py-2 text-sm sm:col-span-6">
-      <Fact
-        name={values.method === 'MCP' ? `Tool ${oneLine(values.toolName, 60)} of` : values.method}
-      >
-        <UrlText url={values.url} />
-      </Fact>
       <Fact name={values.pricing === 'metered' ? 'Metered, at most' : 'Fixed price'}>
         {values.price} {symbol}
       </Fact>
@@ -339,11 +341,16 @@ const parameters = {
 }
 
 /** Edits what the owner says of an API. */
-function TextFields({ path, values }: FieldsProps) {
+function TextFields({
+  path,
+  values,
+  isByHand,
+  children,
+}: FieldsProps & { isByHand: boolean; children: ReactNode }) {
   const [, index] = path.split('.')
   const { errors } = useFormState<FormValues>()
   const wrong = errors.endpoints?.[Number(index)]
-  const [isOpened, setIsOpened] = useState(values.found === null && values.url !== '')
+  const [isOpened, setIsOpened] = useState(isByHand)
   const { method } = values
   return (
     <>
@@ -356,35 +363,37 @@ function TextFields({ path, values }: FieldsProps) {
         maxLength={400}
       />
       <FormArea place="sm:col-span-6" label="Description" rows={2} name={`${path}.description`} />
-      <details
-        open={isOpened || wrong?.example !== undefined || wrong?.inputSchema !== undefined}
-        onToggle={({ currentTarget }) => setIsOpened(currentTarget.open)}
-        className="sm:col-span-6"
-      >
-        <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
-          Example call and input schema
-        </summary>
-        <div className="mt-3 grid gap-4 sm:grid-cols-2">
-          <FormArea
-            label={parameters[parametersIn(method)]}
-            hint={
-              uncalledMethods.includes(method)
-                ? `Arcus never calls ${method}, so this API stays unverified.`
-                : 'Arcus calls your API with these, without paying.'
-            }
-            rows={5}
-            isCode
-            name={`${path}.example`}
-          />
-          <FormArea
-            label="Input schema (JSON Schema)"
-            hint="Agents need it to call your API."
-            rows={5}
-            isCode
-            name={`${path}.inputSchema`}
-          />
-        </div>
-      </details>
+      <div className="relative sm:col-span-6">
+        <details
+          open={isOpened || wrong?.example !== undefined || wrong?.inputSchema !== undefined}
+          onToggle={({ currentTarget }) => setIsOpened(currentTarget.open)}
+        >
+          <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
+            Example call and input schema
+          </summary>
+          <div className="mt-3 grid gap-4 sm:grid-cols-2">
+            <FormArea
+              label={parameters[parametersIn(method)]}
+              hint={
+                uncalledMethods.includes(method)
+                  ? `Arcus never calls ${method}, so this API stays unverified.`
+                  : 'Arcus calls your API with these, without paying.'
+              }
+              rows={5}
+              isCode
+              name={`${path}.example`}
+            />
+            <FormArea
+              label="Input schema (JSON Schema)"
+              hint="Agents need it to call your API."
+              rows={5}
+              isCode
+              name={`${path}.inputSchema`}
+            />
+          </div>
+        </details>
+        <span className="absolute -top-1.5 right-0">{children}</span>
+      </div>
     </>
   )
 }

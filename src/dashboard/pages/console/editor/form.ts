@@ -97,7 +97,9 @@ export function formSchema(tokens: readonly ListedToken[] = []) {
       context.addIssue({ code: 'custom', path, message })
     const id = values.id.trim()
     const idProblem = idProblems[merchantIdKind(id)]
-    if (idProblem !== undefined) refuse(['id'], idProblem)
+    // The id comes from the name.
+    if (values.name.trim() === '') refuse(['name'], 'Give the name under which you sell.')
+    else if (idProblem !== undefined) refuse(['id'], idProblem)
     const listing: Listing = {
       name: values.name.trim(),
       description: values.description.trim(),
@@ -125,6 +127,7 @@ function composeEndpoint(
   const { currency } = tokenOf(values, tokens)
   const badUrl = hostProblem(values.url)
   if (badUrl !== undefined) refuse('url', badUrl)
+  if (values.title.trim() === '') refuse('title', 'Say in a few words what a call returns.')
   const badPrice = priceProblem(values.price, currency)
   if (badPrice !== undefined) refuse('price', badPrice)
   const json = (field: 'example' | 'inputSchema') => {

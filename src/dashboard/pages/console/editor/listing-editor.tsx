@@ -8,7 +8,7 @@ import type { MerchantView } from '../../../../api/listings.js'
 import { merchantQuery, settingsQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Notice } from '../../../components/card.js'
-import { When } from '../../../components/moment.js'
+import { Moment } from '../../../components/moment.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
 import { type Draft, dropDraft, readDraft, writeDraft } from './drafts.js'
@@ -153,7 +153,7 @@ function DraftNotice({
   if (!isStale) {
     return (
       <Notice title="This device kept your draft" action={discard}>
-        <When text="Last changed {when}." at={kept.savedAt} />
+        Last changed <Moment at={kept.savedAt} />.
       </Notice>
     )
   }

@@ -38,7 +38,7 @@ export function PasteUrl({ isFirst, onAdd }: PasteUrlProps) {
   }
   const answer = probe.data
   return (
-    <div ref={box} className="space-y-3">
+    <div ref={box} className="flex flex-col gap-3">
       <TextField
         label={isFirst ? 'URL of your API' : 'URL of another API'}
         hint="Arcus calls it once, without paying, and reads what it asks for."

@@ -49,14 +49,10 @@ export function Review(props: ReviewProps) {
         }
       >
         <Problems values={values} />
-        <ChangesView changes={changes} isNew={isNew} />
+        <ChangesView changes={changes} id={isNew ? ready.id : undefined} />
       </Section>
       <Card className="space-y-4 p-5">
-        <dl className="grid gap-x-8 gap-y-3 text-sm sm:grid-cols-3">
-          <div>
-            <dt className="text-muted">Id</dt>
-            <dd className="font-mono text-xs break-all">{ready.id}</dd>
-          </div>
+        <dl className="flex flex-wrap gap-x-12 gap-y-3 text-sm">
           <div>
             <dt className="text-muted">Paid to</dt>
             <dd>
@@ -132,9 +128,18 @@ const kinds = {
 } as const
 
 /** Shows the changes of a signature, before and after. */
-function ChangesView({ changes, isNew }: { changes: Changes; isNew: boolean }) {
-  const { fields, endpoints } = changes
+function ChangesView({
+  changes: { fields, endpoints },
+  id,
+}: {
+  changes: Changes
+  /** Set for a new listing. */
+  id: string | undefined
+}) {
+  const isNew = id !== undefined
   const changesPayTo = !isNew && fields.some(({ field }) => field === 'Paid to')
+  // The address of a new listing is shown below.
+  const shown = isNew ? fields.filter(({ field }) => field !== 'Paid to') : fields
   return (
     <div className="space-y-4">
       {changesPayTo && (
@@ -142,8 +147,12 @@ function ChangesView({ changes, isNew }: { changes: Changes; isNew: boolean }) {
           As soon as you sign, every payment must go to the new address.
         </Notice>
       )}
-      {fields.length > 0 && (
-        <ChangedPart kind={isNew ? 'added' : 'changed'} name="Seller" changes={fields} />
+      {shown.length > 0 && (
+        <ChangedPart
+          kind={isNew ? 'added' : 'changed'}
+          name={isNew ? `Seller ${id}` : 'Seller'}
+          changes={shown}
+        />
       )}
       {endpoints.map((it) => (
         <ChangedPart key={`${it.kind} ${it.name}`} {...it} />

@@ -12,14 +12,14 @@ import { lazyPage, NotFound, useTitle } from '../../components/page.js'
 import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
-import { Activity } from './activity.js'
-import { Endpoints } from './endpoints.js'
+import { ListingEditor, LoadingPart } from './endpoints.js'
 import { SavedNote } from './saved.js'
 import { words as all } from './words.js'
 
 const words = all.manage
 
-/** Loaded on demand, because payments are looked at far more often. */
+/** Each part is loaded on demand, because the others are of no use to it. */
+const Activity = lazyPage(() => import('./activity.js'), 'Activity')
 const ListingSettings = lazyPage(() => import('./settings.js'), 'ListingSettings')
 
 const parts = Object.entries(words.parts)
@@ -97,13 +97,11 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
         )}
         <SavedNote merchant={merchant} />
         <OwnerNote {...merchant} />
-        {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Endpoints merchant={merchant} />}
-        {part === 'settings' && (
-          <Suspense fallback={<Skeleton className="h-64 w-full" />}>
-            <ListingSettings merchant={merchant} />
-          </Suspense>
-        )}
+        <Suspense fallback={<LoadingPart />}>
+          {part === 'activity' && <Activity merchant={merchant} />}
+          {part === 'endpoints' && <ListingEditor merchant={merchant} />}
+          {part === 'settings' && <ListingSettings merchant={merchant} />}
+        </Suspense>
       </div>
     </>
   )

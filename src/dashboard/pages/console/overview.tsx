@@ -29,12 +29,11 @@ export function Overview() {
           </ButtonLink>
         }
       >
-        Paste a URL, check what it asks for, and sign once. There is no account and no password: the
-        wallet that signs is the owner.
+        Paste a URL, check what it asks for, and sign once. There is no account and no password.
       </PageTitle>
       <div className="space-y-10">
         <OpenDraft />
-        {address === undefined ? <Steps /> : <Owned address={address} />}
+        {address === undefined ? <Nobody /> : <Owned address={address} />}
       </div>
     </>
   )
@@ -58,31 +57,21 @@ function OpenDraft() {
   )
 }
 
-const steps = [
-  [
-    'Paste the URL of your API',
-    'Arcus reads its 402 answer and fills in price, token, payout address and parameters.',
-  ],
-  [
-    'Connect a wallet and sign once',
-    'The wallet becomes the owner. Arcus asks it for signatures only, never for a transaction.',
-  ],
-  ['Watch payments arrive', 'Arcus checks your API and lists it at once.'],
-] as const
-
-function Steps() {
+function Nobody() {
   return (
-    <ol className="grid gap-4 sm:grid-cols-3">
-      {steps.map(([title, text], index) => (
-        <li key={title}>
-          <Card className="h-full p-5">
-            <p className="font-mono text-xs text-accent">{index + 1}</p>
-            <h2 className="mt-3 font-medium">{title}</h2>
-            <p className="mt-1 text-sm text-pretty text-muted">{text}</p>
-          </Card>
-        </li>
-      ))}
-    </ol>
+    <Card>
+      <Empty
+        title="Connect a wallet to see your APIs"
+        action={
+          <ButtonLink href="/console/new" variant="primary">
+            Check your API without one
+          </ButtonLink>
+        }
+      >
+        The wallet that signs is the owner. Arcus asks it for signatures only, never for a
+        transaction.
+      </Empty>
+    </Card>
   )
 }
 

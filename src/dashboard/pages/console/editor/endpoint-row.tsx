@@ -151,7 +151,7 @@ function useCheck(
       await client.invalidateQueries({ queryKey: merchantQuery(merchant.id).queryKey })
       const [{ state, probe } = {}] = endpoints
       if (state !== 'probed') throw new Error('It was checked a moment ago. Try again in a minute.')
-      return { verdict: probe?.verdict ?? 'not_checked', message: probe?.message ?? '' }
+      return probe
     },
   })
 }
@@ -207,7 +207,8 @@ function CheckResult({
       <Failure title="It could not be checked" of={check.error} />
       {last != null && last.verdict !== 'live' && (
         <Note level={last.verdict === 'not_called' ? 'info' : 'bad'}>
-          {verdictName(last.verdict)}. <UntrustedText text={last.message} max={600} />
+          {verdictName(last.verdict)}. <UntrustedText text={last.message} max={600} /> Checked{' '}
+          <Moment at={last.checkedAt * 1_000} />.
         </Note>
       )}
       {check.data?.verdict === 'live' && <Note level="ok">It works.</Note>}

@@ -96,6 +96,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
       described,
     )
     expect(said.join(' ')).toContain('at most six decimals')
+    expect(await seriousFindings(page)).toEqual([])
     await close()
   })
 

@@ -131,6 +131,13 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.getByText('Nothing was saved.').waitFor()
     await page.getByRole('button', { name: 'Fill in by hand' }).click()
     await page.getByLabel('Title').fill('By hand')
+    // Another URL is read like a pasted one, and what the owner wrote stays.
+    const url = await page.getByLabel('URL', { exact: true }).inputValue()
+    await page.getByLabel('URL', { exact: true }).fill(`${world.strangers.url}/tides/hand`)
+    await page.getByRole('button', { name: 'Check By hand' }).click()
+    await page.getByRole('definition').filter({ hasText: '0.0025 USDC' }).waitFor()
+    await changeByHand(page)
+    await page.getByLabel('URL', { exact: true }).fill(url)
     await page.getByLabel('Price in USDC').fill('0.01')
     await page.getByLabel('Name').fill('Hand House')
     await review(page)

@@ -111,7 +111,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   )
 }
 
-/** A figure with its name above and a note below. */
+/** A figure with its name above and a note below, which explains more of it when it is pressed. */
 export function Stat({
   name,
   value,
@@ -123,13 +123,14 @@ export function Stat({
   note?: ReactNode
   title?: string | undefined
 }) {
+  const explain = (it: ReactNode) => (title === undefined ? it : <Hint text={title}>{it}</Hint>)
   return (
     <div className="min-w-0">
-      <dt className="text-xs text-muted">
-        {title === undefined ? name : <Hint text={title}>{name}</Hint>}
-      </dt>
-      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">{value}</dd>
-      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{note}</dd>}
+      <dt className="text-xs text-muted">{name}</dt>
+      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">
+        {note === undefined ? explain(value) : value}
+      </dd>
+      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}
     </div>
   )
 }

@@ -203,7 +203,8 @@ function Listed({ url }: { url: string }) {
       requestJson<ListingStatus>(withQuery('/discovery/status', { resource: url }), { signal }),
     retry: false,
   })
-  if (data === undefined) return null
+  // Its place is kept, so that nothing moves when it comes.
+  if (data === undefined) return <p className="h-5" />
   const isUnknown = data.entries.length + data.refusals.length === 0
   return (
     <p className="text-sm text-muted">

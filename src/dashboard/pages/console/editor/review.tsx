@@ -56,7 +56,7 @@ export function Review(props: ReviewProps) {
           <div>
             <dt className="text-muted">Paid to</dt>
             <dd>
-              <Hex hex={ready.listing.payTo} kind="address" />
+              <Hex hex={ready.listing.payTo} kind="address" isFull />
             </dd>
           </div>
           <div>

@@ -25,7 +25,18 @@ export default defineConfig({
     license: { fileName: 'legal/licenses.md' },
     // One file compresses better than the many that lazy pages would cut it into.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'first', tags: ['$initial'] },
+            // All that wallets need of a chunk that would otherwise hold the code of contract calls as well.
+            {
+              name: 'viem',
+              test: /viem\/_esm\/(?:accounts\/utils\/parseAccount|errors\/(?:utils|request))\.js/,
+            },
+          ],
+        },
+      },
     },
   },
 })

@@ -48,7 +48,7 @@ const shots: readonly Shot[] = [
     looks: [onDesktop, onPhone],
     isOwner: true,
   },
-  { name: 'listing', path: '/console/penny-weather/edit', looks: [onDesktop], isOwner: true },
+  { name: 'listing', path: '/console/penny-weather/endpoints', looks: [onDesktop], isOwner: true },
 ]
 
 let transaction = ''

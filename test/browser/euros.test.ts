@@ -4,7 +4,14 @@ import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { checkEndpoint, connectWallet, review, settled } from './support/console-steps.js'
+import {
+  changeByHand,
+  checkEndpoint,
+  connectWallet,
+  review,
+  settled,
+  sign,
+} from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -30,22 +37,21 @@ describe.skipIf(skipped !== undefined)('an endpoint priced in euros', () => {
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${shop.url}/rates`)
-    const price = page.getByLabel('Price in EURC')
-    await price.waitFor()
-    expect(await price.inputValue()).toBe('0.05')
+    await page.getByRole('definition').filter({ hasText: '0.05 EURC' }).waitFor()
+    await changeByHand(page)
+    expect(await page.getByLabel('Price in EURC').inputValue()).toBe('0.05')
     expect(await page.getByLabel('Token').inputValue()).toBe(eurc)
     await page.getByLabel('Name').fill('Euro House')
     await page.getByLabel('Title').fill('Rates of the day')
 
     await page.getByLabel('Token').selectOption('USDC')
     await page.getByLabel('Price in USDC').fill('€0.05')
-    await page.getByRole('button', { name: 'Review changes' }).click()
+    await page.getByRole('button', { name: 'Check and sign' }).click()
     await page.getByText(/The price is in USD, and € is the sign of other money/).waitFor()
     await page.getByLabel('Token').selectOption('EURC')
     await review(page)
     expect(await page.getByText('0.05 EURC').count()).toBe(1)
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
     await settled(page)
     const { body } = await world.get('/api/merchants/euro-house')
     expect(body.endpoints).toMatchObject([{ price: '50000', asset: eurc, currency: 'EUR' }])

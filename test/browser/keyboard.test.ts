@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { owners } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
@@ -39,9 +40,9 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(accountButton(page))).toBe(true)
 
-    await press(page, page.getByRole('link', { name: 'List an API' }).first())
-    await page.getByRole('heading', { level: 1, name: 'List an API' }).waitFor()
-    await tabTo(page, page.getByLabel('URL of your paid endpoint'))
+    await press(page, page.getByRole('link', { name: 'Sell your API' }).first())
+    await page.getByRole('heading', { level: 1, name: 'Sell your API' }).waitFor()
+    await tabTo(page, page.getByLabel('URL of your API'))
     await page.keyboard.type(`${world.strangers.url}/weather/keys`)
     await page.keyboard.press('Enter')
     const title = page.getByLabel('Title')
@@ -50,8 +51,8 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('By keys alone')
     await type(page, 'Name', 'Key House')
-    await press(page, page.getByRole('button', { name: 'Review changes' }))
-    await page.getByRole('heading', { name: 'What you sign' }).waitFor()
+    await press(page, page.getByRole('button', { name: 'Check and sign' }))
+    await page.getByRole('heading', { name: 'Check and sign' }).waitFor()
     await page.keyboard.press('Tab')
     // The first stop after the beginning of the step lies inside the step.
     const isInStep = await page.evaluate(
@@ -59,7 +60,8 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     )
     expect(isInStep).toBe(true)
     await press(page, page.getByRole('button', { name: 'Sign and list' }))
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await page.getByRole('region', { name: 'Saved' }).waitFor()
+    expect(await hasFocus(page.getByRole('main'))).toBe(true)
     const { body } = await world.get('/discovery/resources?merchant=key-house')
     expect(body.items[0].metadata.title).toBe('By keys alone')
     expect(faults).toEqual([])
@@ -70,12 +72,22 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
-    await tabTo(page, page.getByLabel('URL of your paid endpoint'))
+    await tabTo(page, page.getByLabel('URL of your API'))
     await page.keyboard.type(`${world.strangers.url}/weather/wrong`)
     await page.keyboard.press('Enter')
-    await page.getByLabel('Title').waitFor()
-    await type(page, 'Price in USDC', 'a lot')
+    await expect.poll(() => hasFocus(page.getByLabel('Title'))).toBe(true)
+    // Backwards, to the button that opens the price.
+    while (!(await hasFocus(page.getByRole('button', { name: 'Change', exact: true })))) {
+      await page.keyboard.press('Shift+Tab')
+    }
     await page.keyboard.press('Enter')
+    await type(page, 'Price in USDC', 'a lot')
+    // Of a row that is closed too: it opens.
+    const row = page.getByRole('group').locator('[aria-expanded]')
+    while (!(await hasFocus(row))) await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Title').waitFor({ state: 'detached' })
+    await press(page, page.getByRole('button', { name: 'Check and sign' }))
     const price = page.getByLabel('Price in USDC')
     await expect.poll(() => hasFocus(price)).toBe(true)
     const described = (await price.getAttribute('aria-describedby')) ?? ''
@@ -84,6 +96,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
       described,
     )
     expect(said.join(' ')).toContain('at most six decimals')
+    expect(await seriousFindings(page)).toEqual([])
     await close()
   })
 
@@ -153,6 +166,27 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
     await page.getByText('Sign in to see payments').waitFor()
     await page.getByText('You are signed out. The wallet stays connected.').waitFor()
     await accountButton(page).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a word that explains itself', () => {
+  it('does so to a finger and to a key, and keeps the focus', async () => {
+    const { page, close } = await world.open({ width: 390, hasTouch: true })
+    await world.list('hint-house', { name: 'Hint House' }, owners[0])
+    await page.goto('/merchants/hint-house')
+    const word = page.getByRole('button', { name: 'Unproven' }).first()
+    const text = page.locator('.hint').filter({ hasText: /\w/ })
+    await word.tap()
+    await text.waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.touchscreen.tap(5, 5)
+    await text.waitFor({ state: 'detached' })
+    await press(page, word)
+    await text.waitFor()
+    await page.keyboard.press('Escape')
+    await text.waitFor({ state: 'detached' })
+    expect(await hasFocus(word)).toBe(true)
     await close()
   })
 })

@@ -6,13 +6,17 @@ import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js
 import { reasonToSkip } from './support/chromium.js'
 import {
   accountButton,
+  changeByHand,
   checkEndpoint,
   connectWallet,
+  openRow,
   review,
   settled,
+  sign,
   switchWallet,
 } from './support/console-steps.js'
 import { deployContractWallet } from './support/contract-wallet.js'
+import { hasFocus } from './support/keys.js'
 import type { OpenPage, PageOptions } from './support/open-page.js'
 import { createTestWallet } from './support/test-wallet.js'
 
@@ -49,18 +53,21 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     const page = await open({ wallets: [wallet] })
     await page.goto('/console')
     await connectWallet(page, 'Fern')
-    await page.getByRole('link', { name: 'List an API' }).first().click()
+    await page.getByRole('link', { name: 'Sell your API' }).first().click()
     await checkEndpoint(page, `${world.strangers.url}/header-only`)
-    await page.getByLabel('Price in USDC').waitFor()
-    expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.01')
+    await page.getByRole('definition').filter({ hasText: '0.01 USDC' }).waitFor()
     expect(await page.getByLabel('Payout address').inputValue()).toBe(devnetMerchant.address)
+    // The id cannot be changed later, so it waits for a name.
+    expect(await page.getByLabel('Id', { exact: true }).inputValue()).toBe('')
+    expect(await page.getByLabel('Id', { exact: true }).isDisabled()).toBe(true)
     await page.getByLabel('Name').fill('Head House')
     await page.getByLabel('Title').fill('A head')
     expect(await page.getByLabel('Id', { exact: true }).inputValue()).toBe('head-house')
     await review(page)
     await page.getByText('Head House').first().waitFor()
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
+    await page.waitForURL('**/console/head-house?saved')
+    await page.getByText('Live in the directory').waitFor()
     expect(await discovered('head-house')).toMatchObject([
       { resource: `${world.strangers.url}/header-only`, metadata: { title: 'A head' } },
     ])
@@ -79,9 +86,9 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.goto('/console/new')
     const { host } = new URL(world.strangers.url)
     await checkEndpoint(page, `${host}/post-only/ask`)
-    await page.getByLabel('Price in USDC').waitFor()
-    expect(await page.getByLabel('Method').last().inputValue()).toBe('POST')
-    expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.05')
+    await page.getByRole('definition').filter({ hasText: '0.05 USDC' }).waitFor()
+    await changeByHand(page)
+    expect(await page.getByLabel('Method').inputValue()).toBe('POST')
   })
 
   it('waits for a slow endpoint', async () => {
@@ -89,7 +96,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/slow`)
     await page.getByText(/may take five seconds/).waitFor()
-    await page.getByLabel('Price in USDC').waitFor()
+    await page.getByText('It works: a call costs 0.01 USDC').waitFor()
   })
 
   it.each([
@@ -98,13 +105,45 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     ['/free', /does not ask for payment/i],
     ['/moved', /sends callers to another address/i],
   ])('says why %s cannot be listed', async (path, words) => {
-    const page = await open({ wallets: [fern()] })
+    const page = await open({})
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}${path}`)
-    await page.getByText('It cannot be saved like this.').waitFor()
-    expect(await page.getByRole('status').allTextContents()).toContainEqual(
-      expect.stringMatching(words),
-    )
+    const alert = page.getByRole('alert')
+    await alert.getByText('It cannot be listed like this.').waitFor()
+    expect(await alert.textContent()).toMatch(words)
+  })
+
+  it('takes a host without a dot for a typing error', async () => {
+    const page = await open({})
+    await page.goto('/console/new')
+    await checkEndpoint(page, 'hello')
+    await page.getByText('“hello” is not the name of a host').waitFor()
+    expect(await page.getByLabel('URL of your API').getAttribute('aria-invalid')).toBe('true')
+    expect(await page.getByRole('button', { name: 'Fill in by hand' }).count()).toBe(0)
+  })
+
+  it('by hand says that nothing is in the directory yet, and why', async () => {
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/broken/hand`)
+    await page.getByText('Nothing was saved.').waitFor()
+    await page.getByRole('button', { name: 'Fill in by hand' }).click()
+    await page.getByLabel('Title').fill('By hand')
+    // Another URL is read like a pasted one, and what the owner wrote stays.
+    const url = await page.getByLabel('URL', { exact: true }).inputValue()
+    await page.getByLabel('URL', { exact: true }).fill(`${world.strangers.url}/tides/hand`)
+    await page.getByRole('button', { name: 'Check By hand' }).click()
+    await page.getByRole('definition').filter({ hasText: '0.0025 USDC' }).waitFor()
+    await changeByHand(page)
+    await page.getByLabel('URL', { exact: true }).fill(url)
+    await page.getByLabel('Price in USDC').fill('0.01')
+    await page.getByLabel('Name').fill('Hand House')
+    await review(page)
+    await sign(page)
+    await page.getByText('Saved, not in the directory yet: not reachable').waitFor()
+    expect(await discovered('hand-house')).toMatchObject([{ status: 'unverified' }])
   })
 
   it('checks the target of a redirect with one click', async () => {
@@ -112,7 +151,8 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/moved`)
     await page.getByRole('button', { name: 'Check that address' }).click()
-    await page.getByLabel('Price in USDC').waitFor()
+    await page.getByText(/^It works/).waitFor()
+    await changeByHand(page)
     expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe(
       `${world.strangers.url}/weather`,
     )
@@ -130,9 +170,11 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.getByLabel('Payout address').fill(devnetMerchant.address)
     await review(page)
     await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByText('the service refused it').waitFor()
+    await page.getByText('Not saved: Arcus refused it').waitFor()
     expect(await page.getByLabel('Title').inputValue()).toBe('Not mine')
-    expect(await page.getByLabel('URL', { exact: true }).getAttribute('aria-invalid')).toBe('true')
+    const url = page.getByLabel('URL', { exact: true })
+    expect(await url.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => hasFocus(url)).toBe(true)
     expect(await discovered('crooked')).toEqual([])
   })
 
@@ -151,14 +193,19 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.getByText('You refused in the wallet.').waitFor()
     await page.getByRole('button', { name: 'Back to editing' }).click()
     expect(await page.getByLabel('Name').inputValue()).toBe('Kept House')
+    // Neither a reload nor another account loses it.
     await page.reload()
-    await settled(page)
+    await page.getByText('This device kept your draft').waitFor()
+    wallet.useAddress(devnetPayer.address)
+    wallet.useAddress(devnetMerchant.address)
     expect(await page.getByLabel('Name').inputValue()).toBe('Kept House')
     expect(await page.getByLabel('Title').inputValue()).toBe('Kept')
     await review(page)
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
     expect(await discovered('kept-house')).toHaveLength(1)
+    await page.goto('/console/new')
+    await settled(page)
+    expect(await page.getByText('This device kept your draft').count()).toBe(0)
   })
 })
 
@@ -170,7 +217,13 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.goto('/console')
     await connectWallet(page, 'Fern')
     await page.getByRole('link', { name: 'Edit House' }).click()
-    await page.getByRole('link', { name: 'Edit', exact: true }).click()
+    await page.getByRole('link', { name: 'APIs', exact: true }).click()
+    const row = page.getByRole('group', { name: 'Weather' })
+    await row.getByText('Live').waitFor()
+    await row.getByText('$0.01').waitFor()
+    await row.getByText('not paid yet').waitFor()
+    await openRow(page, 'Weather')
+    expect(await page.getByLabel('Price in USDC').count()).toBe(0)
     await page.getByLabel('Title').fill('Weather, edited')
     await review(page)
     expect(await page.getByRole('deletion').allTextContents()).toContainEqual(
@@ -179,8 +232,8 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect(await page.getByRole('insertion').allTextContents()).toContainEqual(
       expect.stringContaining('Weather, edited'),
     )
-    await page.getByRole('button', { name: 'Sign and save' }).click()
-    await page.getByRole('heading', { name: 'Saved' }).waitFor()
+    await sign(page)
+    await page.waitForURL('**/console/edit-house?saved')
     expect((await discovered('edit-house'))[0].metadata.title).toBe('Weather, edited')
     expect(wallet.signed[0]?.message).toMatchObject({ action: 'listing.update', revision: '2' })
   })
@@ -235,7 +288,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await switchWallet(page, 'Fern')
     await page.getByRole('link', { name: 'First House' }).waitFor()
     expect(await page.getByRole('link', { name: 'Second House' }).count()).toBe(0)
-    await page.goto('/console/second-house/edit')
+    await page.goto('/console/second-house/endpoints')
     await page.getByText('Another wallet owns this listing').waitFor()
   })
 
@@ -263,8 +316,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByLabel('Name').fill('Vault House')
     await page.getByLabel('Title').fill('Vaulted')
     await review(page)
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
     expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(getAddress(address))
   })
 
@@ -279,9 +331,29 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.goto('/console')
     await connectWallet(page, 'Fern')
     await page.goto('/console/probe-house/endpoints')
-    await page.getByRole('button', { name: 'Check now' }).click()
-    await page.getByText('Not reachable.').waitFor()
-    await page.getByText(/500/).waitFor()
+    await page.getByText(/Problem.*Not reachable/).waitFor()
+    const answered = page.waitForResponse('**/api/merchants/probe-house/probe')
+    await page.getByRole('button', { name: 'Check Broken' }).click()
+    expect((await (await answered).json()).endpoints).toMatchObject([{ state: 'probed' }])
+    await page.getByText(/500.*Checked just now/).waitFor()
+  })
+
+  it('sees a price that the API no longer asks, and lists it at the right one with one press', async () => {
+    const url = `${world.strangers.url}/tides/dear`
+    const endpoints = [{ url, method: 'GET' as const, title: 'Dear tides', price: '30000' }]
+    await world.list('price-house', { name: 'Price House', endpoints })
+    await world.pay(url, { value: 2_500n })
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/price-house/endpoints')
+    await connectWallet(page, 'Fern')
+    const row = page.getByRole('group', { name: 'Dear tides' })
+    await row.getByText(/Problem.*asks for 0\.0025 USDC/).waitFor()
+    expect(await row.locator('del').textContent()).toContain('$0.03')
+    await row.getByRole('button', { name: 'List it at 0.0025 USDC' }).click()
+    await row.getByText(/Problem/).waitFor({ state: 'detached' })
+    await review(page)
+    await sign(page)
+    expect((await world.get('/api/merchants/price-house')).body.endpoints[0].price).toBe('2500')
   })
 
   it('transfers a listing: one wallet offers, the other accepts', async () => {
@@ -295,9 +367,12 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByLabel('New owner').fill(next.address)
     await page.getByRole('button', { name: 'Sign and offer' }).click()
     await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
-    await page.goto('/console')
+    await page.getByRole('link', { name: 'Your APIs' }).click()
+    await page.getByText('The new owner finds it in their console.').waitFor()
     await switchWallet(page, 'Moss')
     await page.getByRole('heading', { name: 'Offered to you' }).waitFor()
+    // What was said to one wallet is not said to the next.
+    expect(await page.getByText('The new owner finds it in their console.').count()).toBe(0)
     await page.getByRole('link', { name: 'Moving House' }).click()
     await page.getByRole('button', { name: 'Sign and accept' }).click()
     await page.getByRole('button', { name: 'Sign and accept' }).waitFor({ state: 'detached' })

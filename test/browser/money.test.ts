@@ -7,7 +7,14 @@ import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { checkEndpoint, connectWallet, review, settled } from './support/console-steps.js'
+import {
+  changeByHand,
+  checkEndpoint,
+  connectWallet,
+  review,
+  settled,
+  sign,
+} from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const run = promisify(execFile)
@@ -156,18 +163,18 @@ describe.skipIf(skipped !== undefined)('a price typed with a comma', () => {
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${shop.url}/comma`)
     await page.getByLabel('Name').fill('Comma House')
+    await changeByHand(page)
     const price = page.getByLabel('Price in USDC')
     for (const typed of ['1,000', '0,01,5', '1.000,50']) {
       await price.fill(typed)
-      await page.getByRole('button', { name: 'Review changes' }).click()
+      await page.getByRole('button', { name: 'Check and sign' }).click()
       await page.getByText(/comma/i).first().waitFor()
       expect(await price.getAttribute('aria-invalid')).toBe('true')
     }
     await price.fill('0,01')
     await review(page)
     expect(await page.getByText('0.01 USDC').count()).toBe(1)
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
     const { body } = await world.get('/api/merchants/comma-house')
     expect(body.endpoints[0].price).toBe('10000')
     await settled(page)

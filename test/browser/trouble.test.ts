@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { checkEndpoint, connectWallet, review, settled, signIn } from './support/console-steps.js'
+import {
+  checkEndpoint,
+  connectWallet,
+  openRow,
+  review,
+  settled,
+  sign,
+  signIn,
+} from './support/console-steps.js'
 import { createNodeProxy } from './support/node-proxy.js'
 import { createTestWallet } from './support/test-wallet.js'
 
@@ -64,8 +72,7 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     await page.getByText('Not saved').waitFor()
     await context.setOffline(false)
     await page.getByText('You are offline.').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await sign(page)
     const { body } = await world.get('/discovery/resources?merchant=offline-house')
     expect(body.items[0].metadata.title).toBe('Typed without a network')
     await close()
@@ -125,16 +132,17 @@ describe.skipIf(skipped !== undefined)('opened at another address of the same se
   it('the console says why nothing can be signed there, and links to the right address', async () => {
     const wallet = fern()
     const { page, close } = await world.open({ wallets: [wallet], at: world.url })
-    await page.goto('/console/weather-house/edit')
+    await page.goto('/console/weather-house/endpoints')
     await connectWallet(page, 'Fern')
     await page.getByText('Nothing can be signed at this address').waitFor()
+    await openRow(page, 'Weather')
     await page.getByLabel('Title').fill('Signed elsewhere')
     await review(page)
     await page.getByRole('button', { name: 'Sign and save' }).click()
     await page.getByText(`Open this page at ${world.origin} to sign`).waitFor()
     expect(wallet.signed).toEqual([])
     await page.getByRole('link', { name: /^Open it at/ }).click()
-    await page.waitForURL(`${world.origin}/console/weather-house/edit`)
+    await page.waitForURL(`${world.origin}/console/weather-house/endpoints`)
     expect(await page.getByText('Nothing can be signed at this address').count()).toBe(0)
     await close()
   })

@@ -6,10 +6,12 @@ import { owners } from './support/a-directory.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import {
+  changeByHand,
   checkEndpoint,
   connectWallet,
   review,
   settled,
+  sign,
   switchWallet,
 } from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
@@ -152,60 +154,50 @@ describe.skipIf(skipped !== undefined)('relayer wallets without gas', () => {
 })
 
 describe.skipIf(skipped !== undefined)('what a check found', () => {
-  const panel = (page: Page) => page.getByRole('region', { name: 'What this endpoint asks for' })
-
-  it('stands beside the fields, and a difference is told before the signature', async () => {
+  it('is text, and a difference made by hand is a problem before the signature', async () => {
     const wallet = fern()
     const { page, faults, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${world.strangers.url}/weather/told`)
-    await panel(page).getByText('0.01 USDC').waitFor()
-    await panel(page).getByText('eip155:5042').waitFor()
-    expect(await panel(page).getByTitle(devnetMerchant.address).count()).toBe(1)
+    await page.getByRole('definition').filter({ hasText: '0.01 USDC' }).waitFor()
+    expect(await page.getByLabel('Price in USDC').count()).toBe(0)
+    expect(await page.getByLabel('URL', { exact: true }).count()).toBe(0)
     await page.getByLabel('Name').fill('Told House')
     await review(page)
-    expect(await page.getByText('the listing differs from the endpoint').count()).toBe(0)
+    expect(await page.getByText('Problem.').count()).toBe(0)
     await page.getByRole('button', { name: 'Back to editing' }).click()
 
+    await changeByHand(page)
     await page.getByLabel('Price in USDC').fill('0.02')
     await page.getByLabel('Payout address').fill(devnetRelayers[0]?.address as string)
-    await panel(page)
-      .getByText(/asks for 0\.01 USDC/)
-      .waitFor()
+    await page.getByText(/Problem.*asks for 0\.01 USDC/).waitFor()
     await review(page)
-    await page.getByText('the listing differs from the endpoint').waitFor()
     await page.getByText(/Buyers pay what it asks for/).waitFor()
-    await page.getByText(/It is refused unless both name the same address/).waitFor()
+    await page.getByText(/It is refused unless both are the same/).waitFor()
     expect(wallet.signed).toEqual([])
 
-    // Another address is another endpoint, about which nothing is known.
+    // One press takes the mistake back.
     await page.getByRole('button', { name: 'Back to editing' }).click()
+    await page.getByRole('button', { name: 'List it at 0.01 USDC' }).click()
+    await page.getByText(/Buyers pay what it asks for/).waitFor({ state: 'detached' })
+    // Another address is another API, about which nothing is known.
+    await changeByHand(page)
     await page.getByLabel('URL', { exact: true }).fill(`${world.strangers.url}/tides/other`)
-    await panel(page).waitFor({ state: 'detached' })
+    await page.getByText(/It is refused unless both are the same/).waitFor({ state: 'detached' })
     expect(faults).toEqual([])
     await close()
   })
 
-  it('is known of a present listing from its last probe', async () => {
-    const { page, close } = await world.open({ wallets: [fern()] })
-    await page.goto('/console/weather-house/edit')
-    await panel(page).getByText('0.01 USDC').waitFor()
-    await page.getByLabel('Price in USDC').fill('5')
-    await panel(page)
-      .getByText(/Buyers pay what it asks for/)
-      .waitFor()
-    await close()
-  })
-
-  it('says at the paste that a 402 of zero cannot be paid', async () => {
+  it('says at the paste that a 402 of zero cannot be paid, and needs no wallet', async () => {
     const { page, close } = await world.open()
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/zero`)
-    await page.getByText('It was added below, and cannot be paid yet').waitFor()
-    await panel(page)
-      .getByText(/asks for an amount of zero/)
+    await page
+      .getByText(/Problem.*asks for an amount of zero/)
+      .first()
       .waitFor()
+    await page.getByText('It is not in the directory yet.').waitFor()
     await close()
   })
 
@@ -224,105 +216,12 @@ describe.skipIf(skipped !== undefined)('what a check found', () => {
     })
     await checkEndpoint(page, `${world.strangers.url}/weather/late`)
     await asked
-    await page.getByLabel('Name').fill('Late')
     await page.getByLabel(/^URL of/).fill('https://another.example')
-    await page.getByLabel('Name').focus()
     answer()
-    await page.getByLabel('Price in USDC').waitFor()
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('name')))
-      .not.toBe('title')
-    expect(await page.getByLabel('Name').evaluate((it) => it === document.activeElement)).toBe(true)
-    expect(await page.getByLabel(/^URL of/).inputValue()).toBe('https://another.example')
-    expect(await page.getByLabel('Name').inputValue()).toBe('Late')
-    await close()
-  })
-})
-
-describe.skipIf(skipped !== undefined)('a file of a hundred operations', () => {
-  const operations = 100
-  const file = () => {
-    const paths = Array.from({ length: operations }, (_, i) => [
-      `/weather/import-${i}`,
-      { get: { summary: `Weather ${i}` } },
-    ])
-    const document = {
-      openapi: '3.1.0',
-      info: { title: 'Hundred House' },
-      servers: [{ url: world.strangers.url }],
-      paths: Object.fromEntries(paths),
-    }
-    return {
-      name: 'a.json',
-      mimeType: 'application/json',
-      buffer: Buffer.from(JSON.stringify(document)),
-    }
-  }
-  const answerOf = (url: string) => ({
-    verdict: 'live',
-    message: 'It is live.',
-    warnings: [],
-    seen: {},
-    checkedAt: 1_795_000_000,
-    listing: {
-      url,
-      method: 'GET',
-      pricing: 'fixed',
-      price: '10000',
-      asset: '0x3600000000000000000000000000000000000000',
-      symbol: 'USDC',
-      currency: 'USD',
-      payTo: devnetMerchant.address,
-      network: 'eip155:5042',
-    },
-  })
-
-  it('is checked whole at the pace the service asks for, with progress', async () => {
-    const { page, close } = await world.open()
-    await page.clock.install()
-    let calls = 0
-    await page.route('**/discovery/validate', (route) => {
-      calls++
-      // Every twentieth call is one too many.
-      if (calls % 20 === 0) {
-        const body = { error: 'rate_limited', message: 'Too many calls.' }
-        return route.fulfill({ status: 429, headers: { 'retry-after': '30' }, json: body })
-      }
-      return route.fulfill({ json: answerOf(route.request().postDataJSON().url) })
-    })
-    await page.goto('/console/new')
-    await page.getByText('Import from an OpenAPI file').click()
-    await page.getByLabel('OpenAPI file').setInputFiles(file())
-    await page.getByRole('button', { name: `Check and add ${operations}` }).click()
-    const waiting = (done: number) =>
-      page.getByText(`${done} of 100 checked. Arcus asks to wait`).waitFor()
-    await waiting(19)
-    await page.clock.runFor(29_000)
-    expect(calls).toBe(20)
-    for (const done of [19, 38, 57, 76, 95]) {
-      await waiting(done)
-      await page.clock.runFor(31_000)
-    }
-    await page.getByText('100 added below').waitFor()
-    expect(calls).toBe(105)
-    await close()
-  })
-
-  it('can be stopped, and keeps what was checked', async () => {
-    const { page, close } = await world.open()
-    let calls = 0
-    await page.route('**/discovery/validate', (route) => {
-      calls++
-      if (calls > 3) return
-      return route.fulfill({ json: answerOf(route.request().postDataJSON().url) })
-    })
-    await page.goto('/console/new')
-    await page.getByText('Import from an OpenAPI file').click()
-    await page.getByLabel('OpenAPI file').setInputFiles(file())
-    await page.getByRole('button', { name: `Check and add ${operations}` }).click()
-    await page.getByText('3 of 100 checked').waitFor()
-    await page.getByRole('button', { name: 'Stop', exact: true }).click()
-    await page.getByText('3 added below, 97 not checked').waitFor()
+    await page.getByLabel('Title').waitFor()
+    const box = page.getByLabel(/^URL of/)
+    expect(await box.evaluate((it) => it === document.activeElement)).toBe(true)
+    expect(await box.inputValue()).toBe('https://another.example')
     await close()
   })
 })
@@ -334,17 +233,19 @@ describe.skipIf(skipped !== undefined)('after a save', () => {
     await connectWallet(page, 'Fern')
     for (const [index, path] of ['/weather/one', '/weather/two'].entries()) {
       await checkEndpoint(page, world.strangers.url + path)
-      await page.getByRole('region', { name: 'What this endpoint asks for' }).nth(index).waitFor()
+      await page.getByLabel('Title').nth(index).waitFor()
     }
     await page.getByLabel('Name').fill('Warned House')
     await review(page)
-    await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByRole('heading', { name: 'Listed' }).waitFor()
-    expect(await page.getByText(/Add an input schema so that agents/).count()).toBe(1)
-    expect(await page.getByText('One', { exact: true }).count()).toBe(1)
-    expect(await page.getByText('Two', { exact: true }).count()).toBe(1)
-    await page.getByRole('link', { name: 'Edit the listing' }).click()
-    await page.waitForURL('**/console/warned-house/edit')
+    await sign(page)
+    await page.waitForURL('**/console/warned-house?saved')
+    await page.reload()
+    const saved = page.getByRole('region', { name: 'Saved' })
+    await saved.getByText('Live in the directory').waitFor()
+    expect(await saved.getByText(/Minor.*Add an input schema so that agents/).count()).toBe(1)
+    expect(await saved.getByText('One, Two', { exact: true }).count()).toBe(1)
+    await saved.getByRole('link', { name: 'Edit', exact: true }).click()
+    await page.waitForURL('**/console/warned-house/endpoints')
 
     // Advice to the owner is none of a visitor's concern.
     await page.goto('/merchants/warned-house')

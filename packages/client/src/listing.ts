@@ -1,11 +1,6 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import {
-  addressProblem,
-  hasWrongChecksum,
-  isChannelContract,
-  zeroAddress,
-} from '../../../src/x402/address.js'
+import { addressProblem, isChannelContract, zeroAddress } from '../../../src/x402/address.js'
 import { parseUint256 } from '../../../src/x402/amounts.js'
 import {
   bodyTypes,
@@ -131,11 +126,6 @@ export const listingLimits = {
 } as const
 
 const limits = listingLimits
-
-/** Returns whether an address looks mistyped: the directory refuses one whose EIP-55 checksum is wrong. */
-export function isMistyped(address: string): boolean {
-  return hasWrongChecksum(address)
-}
 
 const chosenId = new RegExp(limits.merchantId.pattern)
 /** The id of what was found in payments to an address. Nobody chooses such an id; the key of its payTo claims it. */

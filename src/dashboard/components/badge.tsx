@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { EndpointState } from '../../api/listings.js'
+import { Hint } from './hint.js'
 
 const tones = {
   plain: 'bg-sunken text-muted',
@@ -20,14 +21,14 @@ export function Badge({
   title?: string
   children: ReactNode
 }) {
-  return (
+  const badge = (
     <span
-      title={title}
       className={`inline-flex h-5 shrink-0 items-center gap-1 rounded-full px-2 text-2xs font-medium ${tones[tone]}`}
     >
       {children}
     </span>
   )
+  return title === undefined ? badge : <Hint text={title}>{badge}</Hint>
 }
 
 const dots = { ok: 'bg-ok', warn: 'bg-warn', bad: 'bg-bad', plain: 'bg-faint', accent: 'bg-accent' }

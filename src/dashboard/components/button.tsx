@@ -10,7 +10,6 @@ import {
 import { Link } from 'wouter'
 import { Icon } from './icons.js'
 import { say } from './toast.js'
-import { words } from './words.js'
 
 const shape =
   'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-not-allowed aria-busy:cursor-progress'
@@ -143,8 +142,8 @@ export async function copyText(text: string): Promise<boolean> {
 
 const copyLooks = {
   idle: { icon: 'copy', tone: 'text-faint hover:text-ink', said: '' },
-  copied: { icon: 'check', tone: 'text-ok', said: words.copy.done },
-  refused: { icon: 'cross', tone: 'text-bad', said: words.copy.refused },
+  copied: { icon: 'check', tone: 'text-ok', said: 'Copied' },
+  refused: { icon: 'cross', tone: 'text-bad', said: 'The browser did not allow copying' },
 } as const
 
 /** Copies `text`. The label of the button is `Copy` and the name. */
@@ -163,8 +162,8 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
     <button
       type="button"
       onClick={copy}
-      aria-label={words.copy.action(name)}
-      title={state === 'refused' ? said : words.copy.action(name)}
+      aria-label={`Copy ${name}`}
+      title={state === 'refused' ? said : `Copy ${name}`}
       className={`inline-flex size-6 shrink-0 items-center justify-center rounded-md hover:bg-sunken ${tone}`}
     >
       <Icon name={icon} size={13} />

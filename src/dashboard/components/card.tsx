@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Icon } from './icons.js'
 
 export function Card({ className = '', children }: { className?: string; children: ReactNode }) {
   return (
@@ -124,5 +125,39 @@ export function Failure({ title, of: error }: { title?: string; of: { message: s
     <Notice tone="bad" {...(title !== undefined && { title })}>
       {error.message}
     </Notice>
+  )
+}
+
+const levels = {
+  bad: ['Problem', 'bg-bad-soft text-bad', 'warning'],
+  warn: ['Worth knowing', 'bg-warn-soft text-warn', 'warning'],
+  info: ['Minor', 'bg-sunken text-muted', 'check'],
+  ok: [undefined, 'bg-ok-soft text-ok', 'check'],
+} as const
+
+/** A finding on one line, which says in a word how much it matters. */
+export function Note({
+  level,
+  action,
+  children,
+}: {
+  level: keyof typeof levels
+  action?: ReactNode
+  children: ReactNode
+}) {
+  const [word, look, icon] = levels[level]
+  return (
+    <div className={`flex flex-wrap items-center gap-3 rounded-lg px-3 py-2 text-sm ${look}`}>
+      <span className="flex min-w-0 flex-1 basis-64 gap-2">
+        <span className="mt-0.5">
+          <Icon name={icon} />
+        </span>
+        <span className="min-w-0 break-words text-pretty">
+          {word !== undefined && <strong className="font-medium">{word}. </strong>}
+          {children}
+        </span>
+      </span>
+      {action}
+    </div>
   )
 }

@@ -1,6 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { IconButton } from './button.js'
-import { words } from './words.js'
 
 /** A modal `<dialog>`: the browser keeps the focus inside, closes it with Escape and gives the focus back. */
 export function Dialog({
@@ -37,7 +36,7 @@ export function Dialog({
           <h2 id={id} className="text-lg font-semibold tracking-tight">
             {title}
           </h2>
-          <IconButton label={words.dialog.close} icon="cross" iconSize={14} onClick={onClose} />
+          <IconButton label="Close" icon="cross" iconSize={14} onClick={onClose} />
         </div>
         {children}
       </div>

@@ -1,6 +1,5 @@
-import { type ComponentProps, type InputHTMLAttributes, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, type Ref, useId } from 'react'
 import { Icon } from './icons.js'
-import { words } from './words.js'
 
 export const inputStyle =
   'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
@@ -66,9 +65,7 @@ export function Field({
   )
 }
 
-interface TextFieldProps
-  extends FieldTexts,
-    Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange'> {
+interface TextFieldProps extends FieldTexts, Omit<ComponentProps<'input'>, 'value' | 'onChange'> {
   value: string
   onChange: (value: string) => void
   /** Addresses, ids and code: fixed width, no spelling, no completion. */
@@ -110,6 +107,7 @@ export function TextField(props: TextFieldProps) {
 }
 
 interface TextAreaProps extends Omit<FieldTexts, 'aside'> {
+  ref?: Ref<HTMLTextAreaElement>
   value: string
   onChange: (value: string) => void
   rows: number
@@ -117,13 +115,14 @@ interface TextAreaProps extends Omit<FieldTexts, 'aside'> {
 }
 
 /** Several lines of text with their name. */
-export function TextArea({ value, onChange, rows, isCode = false, ...texts }: TextAreaProps) {
+export function TextArea({ ref, value, onChange, rows, isCode = false, ...texts }: TextAreaProps) {
   return (
     <Field {...texts}>
       {(field) => (
         <textarea
           {...(isCode ? { spellCheck: false, placeholder: '{ }' } : {})}
           {...field}
+          {...(ref !== undefined && { ref })}
           value={value}
           onChange={({ target }) => onChange(target.value)}
           rows={rows}
@@ -204,10 +203,10 @@ export function Segmented<Key extends string>({
 }
 
 export const ranges = [
-  ['24h', words.ranges['24h']],
-  ['7d', words.ranges['7d']],
-  ['30d', words.ranges['30d']],
-  ['all', words.ranges.all],
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+  ['all', 'All'],
 ] as const satisfies Options<string>
 
 /** A line to search in, with a glass before it. */

@@ -11,6 +11,7 @@ import {
   shortUsd,
 } from '../format/amounts.js'
 import { Badge } from './badge.js'
+import { Hint } from './hint.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
@@ -118,7 +119,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   )
 }
 
-/** A figure with its name above and a note below. */
+/** A figure with its name above and a note below, which explains more of it when it is pressed. */
 export function Stat({
   name,
   value,
@@ -130,11 +131,14 @@ export function Stat({
   note?: ReactNode
   title?: string | undefined
 }) {
+  const explain = (it: ReactNode) => (title === undefined ? it : <Hint text={title}>{it}</Hint>)
   return (
-    <div className="min-w-0" title={title}>
+    <div className="min-w-0">
       <dt className="text-xs text-muted">{name}</dt>
-      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">{value}</dd>
-      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{note}</dd>}
+      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">
+        {note === undefined ? explain(value) : value}
+      </dd>
+      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}
     </div>
   )
 }

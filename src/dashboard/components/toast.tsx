@@ -1,6 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { Icon } from './icons.js'
-import { words } from './words.js'
 
 interface Toast {
   key: number
@@ -25,6 +24,11 @@ export function say(text: string): void {
   show([...others, { key: ++last, text }].slice(-MOST))
 }
 
+/** Takes back all that was said, because it was said to somebody else. */
+export function hush(): void {
+  show([])
+}
+
 const forget = (key: number) => show(toasts.filter((toast) => toast.key !== key))
 
 function subscribe(listener: () => void): () => void {
@@ -38,7 +42,7 @@ export function Toasts() {
   return (
     <div
       role="status"
-      aria-label={words.toast.region}
+      aria-label="What happened"
       className="pointer-events-none fixed inset-x-4 bottom-4 z-40 flex flex-col items-center gap-2"
     >
       {shown.map(({ key, text }) => (
@@ -59,7 +63,7 @@ function OneToast({ id, text }: { id: number; text: string }) {
       <button
         type="button"
         onClick={() => forget(id)}
-        aria-label={words.toast.close}
+        aria-label="Close the message"
         className="inline-flex size-8 shrink-0 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
       >
         <Icon name="cross" size={12} />

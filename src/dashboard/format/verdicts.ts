@@ -79,3 +79,17 @@ export function verdictName(verdict: string): string {
 export function warningText(code: string): string {
   return warnings[code] ?? code.replaceAll('_', ' ')
 }
+
+/** How much a finding matters: a problem, worth knowing, or neutral. */
+export type Level = 'bad' | 'warn' | 'info'
+
+/** With these nobody can pay as listed. */
+const problems = ['price_drift', 'amount_zero', 'wrong_domain', 'scheme_not_settled']
+/** With these everything works. */
+const neutral = ['schema_missing', 'header_url_safe', 'other_rail']
+
+/** Says how much a warning about an API matters to its owner. */
+export function warningLevel(code: string): Level {
+  if (problems.includes(code)) return 'bad'
+  return neutral.includes(code) ? 'info' : 'warn'
+}

@@ -15,7 +15,6 @@ import { useOtherOrigin } from './signing.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
-import { accountWords as words } from './words.js'
 
 /** Shows the account and its menu in the header, and above the page the reasons why the wallet cannot sign. */
 export function AccountBar() {
@@ -47,12 +46,12 @@ function AccountMenu() {
       <MenuButton
         variant={address === undefined ? 'primary' : 'secondary'}
         isBusy={status === 'reconnecting'}
-        label={address === undefined ? undefined : words.account(shortHex(address))}
+        label={address === undefined ? undefined : `Account ${shortHex(address)}`}
         onClick={pick}
         heading={
           connector !== undefined && (
             <p className="px-3 py-1.5 text-xs text-muted">
-              <bdi>{words.connectedWith(oneLine(connector.name, 30))}</bdi>
+              Connected with <bdi>{oneLine(connector.name, 30)}</bdi>
             </p>
           )
         }
@@ -60,20 +59,25 @@ function AccountMenu() {
           address === undefined
             ? []
             : [
-                { name: words.copyAddress, act: () => void copyAddress(address) },
+                { name: 'Copy address', act: () => void copyAddress(address) },
                 ...(explorerUrl === null
                   ? []
-                  : [{ name: words.seeInExplorer, act: `${explorerUrl}/address/${address}` }]),
-                { name: words.switchWallet, act: pick },
-                ...(session == null ? [] : [{ name: words.signOut, act: () => signOut(client) }]),
-                { name: words.disconnect, act: () => void leave() },
+                  : [
+                      {
+                        name: 'Show in the block explorer',
+                        act: `${explorerUrl}/address/${address}`,
+                      },
+                    ]),
+                { name: 'Switch wallet', act: pick },
+                ...(session == null ? [] : [{ name: 'Sign out', act: () => signOut(client) }]),
+                { name: 'Disconnect wallet', act: () => void leave() },
               ]
         }
       >
         {address === undefined ? (
           <>
             <Icon name="wallet" size={14} />
-            {words.connect}
+            Connect wallet
           </>
         ) : (
           <>
@@ -89,12 +93,12 @@ function AccountMenu() {
 }
 
 async function copyAddress(address: string): Promise<void> {
-  say((await copyText(address)) ? words.copied : words.copyRefused)
+  say((await copyText(address)) ? 'The address is copied.' : 'The browser did not allow copying.')
 }
 
 function signOut(client: QueryClient): void {
   endSession(client)
-  say(words.signedOut)
+  say('You are signed out. The wallet stays connected.')
 }
 
 /** Disconnects every wallet: otherwise an earlier one would take the place of the last. */
@@ -117,18 +121,20 @@ function WrongChain() {
   return (
     <Notice
       tone="warn"
-      title={words.otherChain(chainId)}
+      title={`The wallet is on another chain (${chainId})`}
       action={
         <Button
           size="sm"
           isBusy={isPending}
           onClick={() => switchChain({ chainId: network.chainId })}
         >
-          {words.switchChain(network.name)}
+          Switch to {network.name}
         </Button>
       }
     >
-      {error === null ? words.otherChainText(network.name, network.chainId) : describeError(error)}
+      {error === null
+        ? `APIs are listed on ${network.name} (${network.chainId}). Arcus asks the wallet to switch, and to add the chain if it is missing.`
+        : describeError(error)}
     </Notice>
   )
 }
@@ -165,17 +171,18 @@ function WrongAddress() {
   return (
     <Notice
       tone="warn"
-      title={words.otherAddress}
+      title="Nothing can be signed at this address"
       action={
         <a
           href={origin + path + location.search}
           className="inline-flex h-8 items-center rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium text-ink hover:bg-sunken"
         >
-          {words.openAt(new URL(origin).host)}
+          Open it at {new URL(origin).host}
         </a>
       }
     >
-      {words.otherAddressText(location.origin, origin)}
+      You opened {location.origin}. This directory takes signatures for {origin} only, so that no
+      other site can collect them.
     </Notice>
   )
 }

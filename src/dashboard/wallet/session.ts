@@ -4,6 +4,7 @@ import { getConnection, watchConnection } from 'wagmi/actions'
 import type { SessionCookies } from '../../api/session-cookies.js'
 import { sendJson } from '../api/http.js'
 import { sessionQuery } from '../api/queries.js'
+import { hush } from '../components/toast.js'
 import { sameAddress } from '../format/untrusted-text.js'
 
 /*
@@ -63,8 +64,10 @@ export function watchAccount(config: Config, client: QueryClient): void {
   watchConnection(config, {
     onChange({ address, status }) {
       if (status !== 'connected' && status !== 'disconnected') return
-      if (last !== undefined && !sameAddress(last, address)) endSession(client)
-      else if (last === undefined && address !== undefined) void compare(config, client)
+      if (last !== undefined && !sameAddress(last, address)) {
+        hush()
+        endSession(client)
+      } else if (last === undefined && address !== undefined) void compare(config, client)
       last = address
     },
   })

@@ -4,23 +4,26 @@ import { Notice } from '../components/card.js'
 import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
-import { walletWords as words } from './words.js'
 
 /**
- * Makes a signed write of a present listing. Everything on the page is read again after it. With `done` it is told in the
- * one place of all pages, and if the button is gone then, the focus goes to the heading of its section.
+ * Makes a signed write of a present listing. The page shows what the write returned, and reads the listing again. With
+ * `done` it is said in the one place of all pages, and if the button is gone then, the focus goes to the heading of its
+ * section.
  */
-export function useWrite<Input>(
-  act: (client: ListingClient, input: Input) => Promise<unknown>,
+export function useWrite<Input, Result extends { id: string }>(
+  merchantId: string,
+  act: (client: ListingClient, input: Input) => Promise<Result>,
   done?: string,
 ) {
   const { write } = useSigning()
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input) => write((client) => act(client, input)),
-    async onSuccess() {
+    async onSuccess(result) {
       const heading = document.activeElement?.closest('section')?.querySelector('h2')
-      await queries.invalidateQueries()
+      if ('endpoints' in result) queries.setQueryData(['merchant', merchantId], result)
+      const changed = [['merchant', merchantId], ['hooks', merchantId], ['owned']]
+      await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })))
       if (done === undefined) return
       say(done)
       // The page draws the fresh data first.
@@ -41,11 +44,11 @@ export function WriteOutcome({
   if (write.isPending) {
     return (
       <p role="status" className="text-sm text-muted">
-        {words.answer}
+        Answer in the wallet.
       </p>
     )
   }
-  if (write.error !== null) return <WalletFault error={write.error} title={words.notDone} />
+  if (write.error !== null) return <WalletFault error={write.error} title="Not done" />
   return write.isSuccess && done !== undefined ? <Notice tone="ok">{done}</Notice> : null
 }
 
@@ -53,7 +56,7 @@ export function WriteOutcome({
 export function WalletFault({ error, title }: { error: unknown; title: string }) {
   const isRejected = isRejection(error)
   return (
-    <Notice tone={isRejected ? 'warn' : 'bad'} title={isRejected ? words.notSigned : title}>
+    <Notice tone={isRejected ? 'info' : 'bad'} title={isRejected ? 'Not signed' : title}>
       {describeError(error)}
     </Notice>
   )

@@ -9,7 +9,6 @@ import { settingsQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
 import { endSession, whenEnded } from './session.js'
 import { toChain, useListedNetwork } from './wallet-provider.js'
-import { walletWords as words } from './words.js'
 
 /** No connected wallet can sign. */
 class NoWalletError extends Error {
@@ -31,9 +30,11 @@ export function useSigning() {
   /** Returns the account to sign with. Switches the chain first, because wallets refuse typed data of another chain. */
   async function signer() {
     const { address } = getConnection(config)
-    if (address === undefined) throw new NoWalletError(words.connectFirst)
+    if (address === undefined) throw new NoWalletError('Connect a wallet first.')
     if (otherOrigin !== undefined) {
-      throw new WrongOriginError(words.otherOrigin(otherOrigin))
+      throw new WrongOriginError(
+        `Open this page at ${otherOrigin} to sign: the directory takes signatures for that address only.`,
+      )
     }
     await toChain(config, chainId)
     return address
@@ -75,7 +76,7 @@ export function useSigning() {
       const session = await sendJson<SessionAnswer>('POST', '/api/session', body)
       if (sameAddress(getConnection(config).address, address)) return session
       endSession(client)
-      throw new NoWalletError(words.otherAccount)
+      throw new NoWalletError('The wallet has changed to another account. Sign in again.')
     },
   }
 }

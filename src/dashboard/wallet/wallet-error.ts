@@ -1,5 +1,4 @@
 import { ArcusError } from 'arcus-client/calls'
-import { walletWords as words } from './words.js'
 
 const REJECTED = 4001
 const UNAUTHORISED = 4100
@@ -15,18 +14,19 @@ export function isRejection(error: unknown): boolean {
 
 /** Describes an error of the wallet or of the service for the person. */
 export function describeError(error: unknown): string {
-  if (isRejection(error)) return words.refused
+  if (isRejection(error))
+    return 'You refused in the wallet. Nothing was sent, and nothing is lost here.'
   const all = chainOf(error)
   if (all.some(({ code }) => code === BUSY)) {
-    return words.busy
+    return 'The wallet is already waiting for your answer. Open it and answer there.'
   }
   if (all.some(({ code }) => code === UNAUTHORISED)) {
-    return words.notAllowed
+    return 'The wallet does not let this page use the account. Connect it again.'
   }
   if (error instanceof ArcusError) return error.message
   const [first] = all
   const message = first?.shortMessage ?? first?.message
-  return message === undefined || message === '' ? words.noReason : message
+  return message === undefined || message === '' ? 'The wallet gave no reason.' : message
 }
 
 interface Link {

@@ -3,10 +3,9 @@ import { Spinner } from '../components/button.js'
 import { Notice } from '../components/card.js'
 import { Dialog } from '../components/dialog.js'
 import { Glyph } from '../components/icons.js'
+import { OutLink } from '../components/untrusted-text.js'
 import { oneLine } from '../format/untrusted-text.js'
-import { PhoneWallets } from './phone-wallets.js'
 import { describeError } from './wallet-error.js'
-import { walletWords as words } from './words.js'
 
 const OLD_PROVIDER = 'injected'
 
@@ -15,9 +14,12 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
   const connectors = useWallets()
   const { mutate: connect, error, isPending, variables } = useConnect()
   return (
-    <Dialog title={words.pick} onClose={onClose}>
+    <Dialog title="Connect a wallet" onClose={onClose}>
       {connectors.length === 0 ? (
-        <p className="text-sm text-pretty text-muted">{words.noWallet}</p>
+        <p className="text-sm text-pretty text-muted">
+          No wallet was found in this browser. Install one as an extension and load this page again,
+          or open the page in the browser of a wallet app.
+        </p>
       ) : (
         <ul className="space-y-2">
           {connectors.map((connector) => (
@@ -40,7 +42,7 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
       )}
       {isPending && (
         <p role="status" className="mt-3 text-sm text-muted">
-          {words.answer}
+          Answer in the wallet.
         </p>
       )}
       {error !== null && (
@@ -49,7 +51,10 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
         </div>
       )}
       <PhoneWallets isOpen={connectors.length === 0} />
-      <p className="mt-4 text-xs text-pretty text-muted">{words.signaturesOnly}</p>
+      <p className="mt-4 text-xs text-pretty text-muted">
+        Arcus sees your address and asks for signatures. Neither a listing nor a payment needs a
+        transaction.
+      </p>
     </Dialog>
   )
 }
@@ -63,7 +68,7 @@ function useWallets(): Connector[] {
 }
 
 function nameOf({ id, name }: Connector): string {
-  return id === OLD_PROVIDER ? words.browserWallet : oneLine(name, 40)
+  return id === OLD_PROVIDER ? 'Browser wallet' : oneLine(name, 40)
 }
 
 /** Shows the icon of a wallet if it is a data URI, as the standard asks, so that no other host is called. */
@@ -73,5 +78,41 @@ function WalletIcon({ connector }: { connector: Connector }) {
     <img src={icon.trim()} alt="" width={32} height={32} className="size-8 rounded-lg" />
   ) : (
     <Glyph of={id + name} size={32} />
+  )
+}
+
+/** Addresses that open a page inside the app of a wallet, as their makers document them. */
+const apps = [
+  [
+    'MetaMask',
+    (page: string) => `https://link.metamask.io/dapp/${page.replace(/^https?:\/\//, '')}`,
+  ],
+  [
+    'Coinbase Wallet',
+    (page: string) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(page)}`,
+  ],
+  [
+    'Trust Wallet',
+    (page: string) =>
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(page)}`,
+  ],
+] as const
+
+/** Offers wallets of a phone by links into their apps, where there is a touch screen. */
+function PhoneWallets({ isOpen }: { isOpen: boolean }) {
+  const page = location.href.split('#', 1)[0] ?? ''
+  return (
+    <details open={isOpen} className="mt-4 hidden text-sm pointer-coarse:block">
+      <summary className="w-fit font-medium text-muted hover:text-ink">
+        A wallet on your phone
+      </summary>
+      <ul className="mt-3 flex flex-col gap-3">
+        {apps.map(([name, linkTo]) => (
+          <li key={name}>
+            <OutLink href={linkTo(page)}>Open in {name}</OutLink>
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }

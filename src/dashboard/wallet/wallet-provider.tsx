@@ -1,4 +1,4 @@
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
 import { defineChain } from 'viem'
 import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
@@ -8,7 +8,6 @@ import { settingsQuery } from '../api/queries.js'
 import { Notice } from '../components/card.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { watchAccount } from './session.js'
-import { walletWords as words } from './words.js'
 
 const ListedNetwork = createContext<ConsoleNetwork | undefined>(undefined)
 
@@ -23,11 +22,16 @@ export function useListedNetwork(): ConsoleNetwork {
 export function WalletProvider({ children }: { children: ReactNode }) {
   const settings = useQuery(settingsQuery)
   return (
-    <Loaded query={settings} skeleton={<Skeleton className="h-40 w-full !rounded-2xl" />}>
+    <Loaded query={settings} skeleton={<Skeleton className="h-40 w-full" />}>
       {({ networks }) => {
         const network = networks.find(({ listed }) => listed)
         if (network === undefined) {
-          return <Notice tone="bad" title={words.noNetwork} />
+          return (
+            <Notice
+              tone="bad"
+              title="This Arcus has no network for listings, so nothing can be signed"
+            />
+          )
         }
         return <WithNetwork network={network}>{children}</WithNetwork>
       }}
@@ -35,22 +39,20 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   )
 }
 
-let made: { chainId: number; config: Config } | undefined
-
-/**
- * Makes one configuration for the life of the page. React may discard a first render, and with it the answer of the
- * wallet.
- */
-function configFor(network: ConsoleNetwork, client: QueryClient): Config {
-  if (made?.chainId !== network.chainId) {
-    made = { chainId: network.chainId, config: createWalletConfig(network) }
-    watchAccount(made.config, client)
-  }
-  return made.config
-}
-
 function WithNetwork({ network, children }: { network: ConsoleNetwork; children: ReactNode }) {
-  const config = configFor(network, useQueryClient())
+  const client = useQueryClient()
+  // The cache keeps one configuration for the life of the page. React may discard a first render, and with it the answer of the wallet.
+  const { data: config } = useQuery({
+    queryKey: ['wallets', network.chainId],
+    enabled: false,
+    initialData() {
+      const made = createWalletConfig(network)
+      watchAccount(made, client)
+      return made
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
   return (
     <ListedNetwork value={network}>
       <WagmiProvider config={config}>{children}</WagmiProvider>
@@ -71,7 +73,7 @@ function createWalletConfig(network: ConsoleNetwork): Config {
     rpcUrls: { default: { http: walletRpcUrls } },
     ...(explorerUrl === null
       ? {}
-      : { blockExplorers: { default: { name: words.explorer, url: explorerUrl } } }),
+      : { blockExplorers: { default: { name: 'Explorer', url: explorerUrl } } }),
   })
   return createConfig({
     chains: [chain],

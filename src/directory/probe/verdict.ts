@@ -165,7 +165,8 @@ export function checkRequirements(quoted: QuotedPayment, expected: Expected): Ve
   const onNetwork = accepts.filter(({ network }) => network === expected.network)
   if (onNetwork.length === 0) {
     const network = named(accepts.map((terms) => terms.network))
-    const message = `The 402 asks for payment on ${network}; add a requirement on ${expected.network}.`
+    const known = named(accepts.map((terms) => withName(terms.network)))
+    const message = `The 402 asks for payment on ${known}; add a requirement on ${withName(expected.network)}.`
     return wrong('wrong_network', message, { network })
   }
   const inAsset = onNetwork.filter(({ asset }) => findToken(expected.tokens, asset) !== undefined)
@@ -329,6 +330,22 @@ function findOddities(
 
 function shown(value: unknown): string {
   return value === undefined ? 'missing' : `"${value}"`
+}
+
+/** The networks on which sellers mostly ask for payment, as people call them. */
+const networkNames: Partial<Record<string, string>> = {
+  'eip155:5042': 'Arc',
+  'eip155:5042002': 'Arc testnet',
+  'eip155:8453': 'Base',
+  'eip155:84532': 'Base Sepolia',
+  'eip155:137': 'Polygon',
+  'eip155:43114': 'Avalanche',
+}
+
+/** Writes a network as `Base (eip155:8453)`, or as it is where it has no known name. */
+function withName(network: string): string {
+  const name = networkNames[network]
+  return name === undefined ? network : `${name} (${network})`
 }
 
 function named(values: readonly string[]): string {

@@ -41,13 +41,29 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Activity' }).waitFor()
 }
 
-/** Pastes a URL and has the console check it. */
+/** Pastes the URL of an API and has the console check it. */
 export async function checkEndpoint(page: Page, url: string): Promise<void> {
   await page.getByLabel(/^URL of/).fill(url)
-  await page.getByRole('button', { name: 'Check endpoint' }).click()
+  await page.getByRole('button', { name: 'Check', exact: true }).click()
 }
 
 export async function review(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Review changes' }).click()
-  await page.getByRole('heading', { name: 'What you sign' }).waitFor()
+  await page.getByRole('button', { name: 'Check and sign' }).click()
+  await page.getByRole('heading', { name: /^Check and sign|^Nothing changes/ }).waitFor()
+}
+
+/** Signs what is reviewed, and waits until the page says that it is saved. */
+export async function sign(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Sign and (list|save)/ }).click()
+  await page.getByRole('region', { name: 'Saved' }).waitFor()
+}
+
+/** Opens the fields that are text once an API was checked. */
+export async function changeByHand(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+}
+
+/** Opens the fields of a listed API. */
+export async function openRow(page: Page, title: string): Promise<void> {
+  await page.getByRole('group', { name: title, exact: true }).locator('[aria-expanded]').click()
 }

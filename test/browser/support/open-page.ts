@@ -8,6 +8,7 @@ export interface PageOptions {
   width?: number
   height?: number
   reducedMotion?: boolean
+  hasTouch?: boolean
   /** The origin to open, if it is not that of the service's own URLs. */
   at?: string
 }
@@ -38,6 +39,7 @@ export async function openPage(
     colorScheme: theme,
     reducedMotion: options.reducedMotion === false ? 'no-preference' : 'reduce',
     acceptDownloads: true,
+    hasTouch: options.hasTouch ?? false,
     locale: 'en-GB',
     timezoneId: 'UTC',
   })

@@ -1,13 +1,10 @@
-import './zod-without-eval.js'
-
 import { Route, Switch } from 'wouter'
-import { NotFound, PageTitle } from '../../components/page.js'
+import { NotFound } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'
 import { WalletProvider } from '../../wallet/wallet-provider.js'
-import { ListingEditor } from './editor/listing-editor.js'
+import { Sell } from './endpoints.js'
 import { Manage } from './manage.js'
 import { Overview } from './overview.js'
-import { words } from './words.js'
 
 /** The pages of owners: the only ones that need a wallet. */
 export function ConsolePages() {
@@ -19,7 +16,7 @@ export function ConsolePages() {
           <Overview />
         </Route>
         <Route path="/console/new">
-          <NewListing />
+          <Sell />
         </Route>
         <Route path="/console/:id/:part?">
           {({ id, part }) => <Manage key={id} id={id} part={part ?? 'activity'} />}
@@ -29,14 +26,5 @@ export function ConsolePages() {
         </Route>
       </Switch>
     </WalletProvider>
-  )
-}
-
-function NewListing() {
-  return (
-    <>
-      <PageTitle title={words.newListing.title}>{words.newListing.lead}</PageTitle>
-      <ListingEditor />
-    </>
   )
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Suspense } from 'react'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import type { MerchantView } from '../../../api/listings.js'
@@ -7,17 +8,19 @@ import { ButtonLink } from '../../components/button.js'
 import { Empty, Notice } from '../../components/card.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { NotFound, useTitle } from '../../components/page.js'
+import { lazyPage, NotFound, useTitle } from '../../components/page.js'
 import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
-import { Activity } from './activity.js'
-import { ListingEditor } from './editor/listing-editor.js'
-import { Endpoints } from './endpoints.js'
-import { ListingSettings } from './settings.js'
+import { ListingEditor, LoadingPart } from './endpoints.js'
+import { SavedNote } from './saved.js'
 import { words as all } from './words.js'
 
 const words = all.manage
+
+/** Each part is loaded on demand, because the others are of no use to it. */
+const Activity = lazyPage(() => import('./activity.js'), 'Activity')
+const ListingSettings = lazyPage(() => import('./settings.js'), 'ListingSettings')
 
 const parts = Object.entries(words.parts)
 
@@ -92,11 +95,13 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
             {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
+        <SavedNote merchant={merchant} />
         <OwnerNote {...merchant} />
-        {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Endpoints merchant={merchant} />}
-        {part === 'edit' && <ListingEditor merchant={merchant} />}
-        {part === 'settings' && <ListingSettings merchant={merchant} />}
+        <Suspense fallback={<LoadingPart />}>
+          {part === 'activity' && <Activity merchant={merchant} />}
+          {part === 'endpoints' && <ListingEditor merchant={merchant} />}
+          {part === 'settings' && <ListingSettings merchant={merchant} />}
+        </Suspense>
       </div>
     </>
   )

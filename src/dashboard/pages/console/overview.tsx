@@ -9,16 +9,11 @@ import { Card, Empty, Notice, Section } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
 import { Glyph, Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { Moment, When } from '../../components/moment.js'
+import { Moment } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
-import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
-import { exactCount, percent, shortCount } from '../../format/amounts.js'
-import { isBlank } from './editor/draft.js'
-import { readDraft } from './editor/use-draft.js'
-import { words as all } from './words.js'
-
-const words = all.overview
+import { percent, shortCount } from '../../format/amounts.js'
+import { readDraft } from './editor/drafts.js'
 
 /** Lists the listings that the connected wallet owns, is offered or may claim. */
 export function Overview() {
@@ -26,58 +21,57 @@ export function Overview() {
   return (
     <>
       <PageTitle
-        title={words.title}
+        title="Your APIs"
         aside={
           <ButtonLink href="/console/new" variant="primary">
             <Icon name="plus" size={14} />
-            {words.list}
+            Sell your API
           </ButtonLink>
         }
       >
-        {words.lead}
+        Paste a URL, check what it asks for, and sign once. There is no account and no password.
       </PageTitle>
       <div className="space-y-10">
         <OpenDraft />
-        {address === undefined ? <Steps /> : <Owned address={address} />}
+        {address === undefined ? <Nobody /> : <Owned address={address} />}
       </div>
     </>
   )
 }
 
 function OpenDraft() {
-  const kept = readDraft('new')
-  if (kept === undefined || isBlank(kept.draft)) return null
-  const name = kept.draft.name || kept.draft.endpoints[0]?.url || words.unnamed
+  const draft = readDraft('new')
+  const name = draft && (draft.values.name || draft.values.endpoints[0]?.url)
+  if (draft === undefined || !name) return null
   return (
     <Notice
-      title={words.draft}
+      title="You have a draft on this device"
       action={
         <ButtonLink size="sm" href="/console/new">
-          {words.continueDraft}
+          Continue
         </ButtonLink>
       }
     >
-      <Sentence
-        text={words.savedDraft}
-        parts={{ name: <UntrustedText text={name} max={80} />, when: <Moment at={kept.savedAt} /> }}
-      />
+      <UntrustedText text={name} max={80} />, saved <Moment at={draft.savedAt} />
     </Notice>
   )
 }
 
-function Steps() {
+function Nobody() {
   return (
-    <ol className="grid gap-4 sm:grid-cols-3">
-      {words.steps.map(([title, text], index) => (
-        <li key={title}>
-          <Card className="h-full p-5">
-            <p className="font-mono text-xs text-accent">{index + 1}</p>
-            <h2 className="mt-3 font-medium">{title}</h2>
-            <p className="mt-1 text-sm text-pretty text-muted">{text}</p>
-          </Card>
-        </li>
-      ))}
-    </ol>
+    <Card>
+      <Empty
+        title="Connect a wallet to see your APIs"
+        action={
+          <ButtonLink href="/console/new" variant="primary">
+            Check your API without one
+          </ButtonLink>
+        }
+      >
+        The wallet that signs is the owner. Arcus asks it for signatures only, never for a
+        transaction.
+      </Empty>
+    </Card>
   )
 }
 
@@ -88,7 +82,7 @@ function Owned({ address }: { address: string }) {
       query={query}
       skeleton={
         <Card>
-          <SkeletonRows count={3} label={words.loading} />
+          <SkeletonRows count={3} label="Loading your APIs" />
         </Card>
       }
     >
@@ -97,36 +91,36 @@ function Owned({ address }: { address: string }) {
         return (
           <>
             <Group
-              title={words.offered}
+              title="Offered to you"
               merchants={by('offered')}
-              note={words.offeredNote}
+              note="Accept with a signature to become the owner."
               hrefOf={({ id }) => `/console/${id}/settings`}
             />
             {by('owner').length === 0 ? (
               <Card>
                 <Empty
-                  title={words.none}
+                  title="This wallet sells no API yet"
                   action={
                     <ButtonLink href="/console/new" variant="primary">
-                      {words.list}
+                      Sell your API
                     </ButtonLink>
                   }
                 >
-                  {words.noneNote}
+                  If another wallet owns your listing, switch to that wallet above.
                 </Empty>
               </Card>
             ) : (
               <Group
-                title={words.owned}
+                title="Owned by you"
                 merchants={by('owner')}
                 hrefOf={({ id }) => `/console/${id}`}
               />
             )}
             <Group
-              title={words.found}
+              title="Found in payments to you"
               merchants={by('payTo')}
-              note={words.foundNote}
-              hrefOf={({ id }) => `/console/${id}/edit`}
+              note="Arcus found these APIs in payments to your wallet. To become the owner, open one and sign it."
+              hrefOf={({ id }) => `/console/${id}/endpoints`}
             />
           </>
         )
@@ -166,11 +160,11 @@ function Group({
                 <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">
                   <span className="font-mono">{merchant.id}</span>
                   <span>
-                    <When text={words.changed} at={merchant.updatedAt * 1000} />
+                    Changed <Moment at={merchant.updatedAt * 1000} />
                   </span>
                 </p>
               </div>
-              {merchant.hidden && <Badge tone="warn">{words.hidden}</Badge>}
+              {merchant.hidden && <Badge tone="warn">Hidden by the operator</Badge>}
               {merchant.role === 'owner' && <Month merchantId={merchant.id} />}
               <Counts endpoints={merchant.endpoints} />
               <span className="text-faint">
@@ -190,14 +184,14 @@ function Month({ merchantId }: { merchantId: string }) {
   const month = data?.['30d']
   if (month === undefined) return null
   const figures = [
-    [words.revenue, <Usd key="usd" usd={month.revenue.usd} />, words.revenueNote],
-    [words.payments, shortCount(month.settled), exactCount(month.settled)],
-    [words.success, percent(month.successRate), undefined],
+    ['Revenue, 30 days', <Usd key="usd" usd={month.revenue.usd} />],
+    ['Payments', shortCount(month.settled)],
+    ['Success rate', percent(month.successRate)],
   ] as const
   return (
     <dl className="mr-4 hidden gap-8 lg:flex">
-      {figures.map(([name, value, title]) => (
-        <div key={name} className="w-24 text-right" title={title}>
+      {figures.map(([name, value]) => (
+        <div key={name} className="w-24 text-right">
           <dt className="text-2xs whitespace-nowrap text-faint">{name}</dt>
           <dd className="text-sm font-medium tabular">{value}</dd>
         </div>
@@ -209,9 +203,9 @@ function Month({ merchantId }: { merchantId: string }) {
 function Counts({ endpoints: { live, unverified, failing } }: Pick<OwnedMerchant, 'endpoints'>) {
   return (
     <span className="flex flex-col items-end gap-x-3 sm:min-w-24 sm:flex-row sm:justify-end">
-      {live > 0 && <Dot tone="ok">{words.live(live)}</Dot>}
-      {unverified > 0 && <Dot tone="warn">{words.unverified(unverified)}</Dot>}
-      {failing > 0 && <Dot tone="bad">{words.failing(failing)}</Dot>}
+      {live > 0 && <Dot tone="ok">{live} live</Dot>}
+      {unverified > 0 && <Dot tone="warn">{unverified} not live yet</Dot>}
+      {failing > 0 && <Dot tone="bad">{failing} failing</Dot>}
     </span>
   )
 }

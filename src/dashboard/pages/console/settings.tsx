@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { isMistyped } from 'arcus-client/listing'
 import { type FormEvent, useState } from 'react'
 import type { Address } from 'viem'
 import { useConnection } from 'wagmi'
 import { useLocation } from 'wouter'
 import type { MerchantView } from '../../../api/listings.js'
+import { hasWrongChecksum } from '../../../x402/address.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
@@ -17,9 +17,11 @@ import { sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
-import { words as ofEditor } from './editor/words.js'
 import { Webhooks } from './webhooks.js'
 import { words } from './words.js'
+
+const MISTYPED =
+  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
 
 /** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
@@ -55,7 +57,9 @@ interface PartProps {
 function AgentLink({ merchant, why }: PartProps) {
   const [agentId, setAgentId] = useState(merchant.agentId ?? '')
   const [problem, setProblem] = useState<string>()
-  const link = useWrite((client, id: string | null) => client.linkAgent(merchant.id, id))
+  const link = useWrite(merchant.id, (client, id: string | null) =>
+    client.linkAgent(merchant.id, id),
+  )
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!/^\d{1,78}$/.test(agentId.trim())) return setProblem(words.agent.idFormat)
@@ -116,7 +120,9 @@ function PayoutProof({
   address: string | undefined
 }) {
   const { id, owner, payTo, payToProof } = merchant
-  const confirm = useWrite((client, next: `0x${string}` | null) => client.confirmPayTo(id, next))
+  const confirm = useWrite(id, (client, next: `0x${string}` | null) =>
+    client.confirmPayTo(id, next),
+  )
   if (owner === null || payToProof === 'owner' || payToProof === 'operator') return null
   const isConfirmed = payToProof === 'confirmation'
   const isPaid = sameAddress(address, payTo)
@@ -181,6 +187,7 @@ function Offer({ merchant, why }: PartProps) {
   const [to, setTo] = useState('')
   const [problem, setProblem] = useState<string>()
   const offer = useWrite(
+    merchant.id,
     (client, address: Address) => client.offerOwner(merchant.id, address),
     words.transfer.offeredNow,
   )
@@ -188,7 +195,7 @@ function Offer({ merchant, why }: PartProps) {
     event.preventDefault()
     const address = to.trim()
     if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return setProblem(words.settings.addressFormat)
-    if (isMistyped(address)) return setProblem(ofEditor.problem.mistyped)
+    if (hasWrongChecksum(address)) return setProblem(MISTYPED)
     if (sameAddress(address, merchant.owner)) return setProblem(words.transfer.isOwner)
     offer.mutate(address as Address)
   }
@@ -202,7 +209,7 @@ function Offer({ merchant, why }: PartProps) {
           setTo(text)
           setProblem(undefined)
         }}
-        placeholder={ofEditor.form.payToExample}
+        placeholder="0x…"
         isCode
         maxLength={60}
         className="!min-w-56"
@@ -219,6 +226,7 @@ function Offer({ merchant, why }: PartProps) {
 
 function Withdraw({ merchant }: { merchant: MerchantView }) {
   const withdraw = useWrite(
+    merchant.id,
     (client, _: null) => client.offerOwner(merchant.id, null),
     words.transfer.takenBack,
   )
@@ -234,6 +242,7 @@ function Withdraw({ merchant }: { merchant: MerchantView }) {
 
 function Accept({ merchant }: { merchant: MerchantView }) {
   const accept = useWrite(
+    merchant.id,
     (client, _: null) => client.acceptOwner(merchant.id),
     words.transfer.accepted,
   )

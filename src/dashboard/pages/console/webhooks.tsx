@@ -49,7 +49,7 @@ function Hooks({ id, why }: { id: string; why: string | undefined }) {
   const query = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
   const [url, setUrl] = useState('')
   const [types, setTypes] = useState<Types>(['payment.settled'])
-  const add = useWrite((client, hook: HookSettings) => client.setHook(id, hook))
+  const add = useWrite(id, (client, hook: HookSettings) => client.setHook(id, hook))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     add.mutate({ id: null, url: url.trim(), types, since: null })
@@ -101,10 +101,14 @@ function whyIncomplete(url: string, types: Types): string | undefined {
 
 function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string | undefined }) {
   const types = hook.types as Types
-  const replay = useWrite((client, since: number | null) =>
+  const replay = useWrite(id, (client, since: number | null) =>
     client.setHook(id, { id: hook.id, url: hook.url, types, since }),
   )
-  const remove = useWrite((client, hookId: string) => client.deleteHook(id, hookId), words.removed)
+  const remove = useWrite(
+    id,
+    (client, hookId: string) => client.deleteHook(id, hookId),
+    words.removed,
+  )
   const isBusy = replay.isPending || remove.isPending
   const isUnconfirmed = hook.state === 'unconfirmed'
   return (

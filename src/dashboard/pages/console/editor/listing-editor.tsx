@@ -1,153 +1,176 @@
+import { zodResolver } from '@hookform/resolvers/zod'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import type { SavedListing } from 'arcus-client/listing-client'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useConnection } from 'wagmi'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { FormProvider, useForm } from 'react-hook-form'
+import { useLocation } from 'wouter'
 import type { MerchantView } from '../../../../api/listings.js'
-import { settingsQuery } from '../../../api/queries.js'
+import { merchantQuery, settingsQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Notice } from '../../../components/card.js'
-import { When } from '../../../components/moment.js'
+import { Moment } from '../../../components/moment.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
-import { type Composed, composeListing, type Problems } from './compose-listing.js'
-import { diffListings } from './diff.js'
-import { draftOf, emptyDraft, isBlank, listedTokens } from './draft.js'
+import { type Draft, dropDraft, readDraft, writeDraft } from './drafts.js'
+import {
+  emptyForm,
+  type FormValues,
+  formOf,
+  formSchema,
+  formValues,
+  listedTokens,
+  type Ready,
+} from './form.js'
 import { ListingForm } from './listing-form.js'
 import { Review } from './review.js'
-import { Saved } from './saved.js'
-import { useDraft } from './use-draft.js'
-import { words as all } from './words.js'
-
-const words = all.draft
-
-type Ready = Extract<Composed, { ok: true }>
 
 /** Edits a new or present listing, shows the changes and has them signed. Nothing typed is lost on the way. */
 export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
-  const start = merchant === undefined ? emptyDraft() : draftOf(merchant)
-  const form = useDraft(merchant?.id ?? 'new', start, merchant?.revision ?? 0)
-  const { address } = useConnection()
-  const { write } = useSigning()
-  const client = useQueryClient()
   const tokens = listedTokens(useQuery(settingsQuery).data)
-  const [problems, setProblems] = useState<Problems>({})
+  const schema = useMemo(() => formSchema(tokens), [tokens])
+  const start = merchant === undefined ? emptyForm : formOf(merchant)
+  const draft = useDraft(merchant?.id ?? 'new', merchant?.revision ?? 0)
+  const form = useForm<FormValues, unknown, Ready>({
+    defaultValues: draft.kept?.values ?? start,
+    resolver: zodResolver(schema),
+    // The form looks for the first invalid field by itself, because a closed row has to open before.
+    shouldFocusError: false,
+  })
+  const { subscribe } = form
+  useEffect(
+    () => subscribe({ formState: { values: true }, callback: ({ values }) => draft.write(values) }),
+    [subscribe, draft.write],
+  )
   const [ready, setReady] = useState<Ready>()
-
-  const save = useMutation({
-    mutationFn: ({ id, listing }: Ready): Promise<SavedListing> =>
-      write((directory) => directory.save(id, listing)),
-    onSuccess: async (saved) => {
-      const shown = saved as unknown as MerchantView
-      client.setQueryData(['merchant', saved.id], shown)
-      form.drop(merchant === undefined ? emptyDraft() : draftOf(shown))
-      setReady(undefined)
-      await client.invalidateQueries()
-    },
-    onError: (error) => {
-      const found = problemsOf(error)
-      setProblems(found)
-      // A problem of a field is shown beside it, in the form.
-      if (Object.keys(found).length > 0) setReady(undefined)
-    },
+  const save = useSave((error) => {
+    const problems = problemsOf(error)
+    for (const [path, message] of problems) form.setError(path, { message })
+    // A problem of a field is shown next to it, in the form.
+    if (problems.length > 0) setReady(undefined)
   })
 
-  const review = () => {
-    const composed = composeListing(form.draft, tokens)
-    setProblems(composed.ok ? {} : composed.problems)
-    save.reset()
-    if (composed.ok) setReady(composed)
-  }
-
-  if (save.data !== undefined) {
-    return (
-      <Step key="saved">
-        <Saved listing={save.data} isNew={merchant === undefined} onAgain={() => save.reset()} />
-      </Step>
-    )
-  }
   if (ready !== undefined) {
-    const before = merchant && composeListing(draftOf(merchant), tokens)
+    const before = merchant && schema.safeParse(formOf(merchant)).data?.listing
     return (
-      <Step key="review">
+      <Step>
         <Review
-          id={ready.id}
-          listing={ready.listing}
-          draft={form.draft}
-          diff={diffListings(before?.ok ? before.listing : undefined, ready.listing, tokens)}
-          isNew={merchant === undefined}
-          owner={merchant?.owner ?? undefined}
+          {...{ ready, before, tokens, merchant }}
+          values={form.getValues()}
           isSigning={save.isPending}
           error={save.error}
           onSign={() => save.mutate(ready)}
-          onBack={() => setReady(undefined)}
+          onBack={() => {
+            save.reset()
+            setReady(undefined)
+          }}
         />
       </Step>
     )
   }
   return (
-    <div className="space-y-8">
-      <DraftNotice form={form} onDiscard={() => setProblems({})} />
-      {save.error !== null && (
-        <Notice tone="bad" title={words.refused}>
-          {words.refusedNote}
-        </Notice>
-      )}
-      <ListingForm
-        draft={form.draft}
-        problems={problems}
-        isNew={merchant === undefined}
-        wallet={address}
-        onChange={form.change}
-        onReview={review}
-      />
-    </div>
+    <FormProvider {...form}>
+      <div className="space-y-8">
+        <DraftNotice
+          draft={draft}
+          onDiscard={() => {
+            form.reset(start)
+            draft.drop()
+          }}
+        />
+        {save.error !== null && (
+          <Notice tone="bad" title="Not saved: Arcus refused it">
+            See the fields marked below. Nothing you wrote is lost.
+          </Notice>
+        )}
+        <ListingForm merchant={merchant} onReady={setReady} refused={save.error} />
+      </div>
+    </FormProvider>
   )
 }
 
-/** Says that the form shows a draft of this device, and whether the listing has changed meanwhile. */
+/** Signs and sends the listing, then shows it where its payments arrive. */
+function useSave(onRefused: (error: Error) => void) {
+  const { write } = useSigning()
+  const client = useQueryClient()
+  const [, navigate] = useLocation()
+  return useMutation({
+    mutationFn: ({ id, listing }: Ready) => write((directory) => directory.save(id, listing)),
+    onSuccess(saved) {
+      dropDraft('new')
+      dropDraft(saved.id)
+      client.setQueryData(merchantQuery(saved.id).queryKey, saved)
+      void client.invalidateQueries({ queryKey: ['owned'] })
+      navigate(`/console/${encodeURIComponent(saved.id)}?saved`)
+    },
+    onError: onRefused,
+  })
+}
+
+/** Keeps the form on this device as it is typed. `revision` is that of the listing now. */
+function useDraft(id: string, revision: number) {
+  /** The draft that was on this device when the form opened, until it is dropped. */
+  const [kept, setKept] = useState(() => {
+    const draft = readDraft(id)
+    return draft && formValues.safeParse(draft.values).success ? draft : undefined
+  })
+  const base = kept?.revision ?? revision
+  return useMemo(
+    () => ({
+      kept,
+      isStale: kept !== undefined && base < revision,
+      write: (values: FormValues) =>
+        writeDraft(id, { values, revision: base, savedAt: Date.now() }),
+      drop() {
+        dropDraft(id)
+        setKept(undefined)
+      },
+      /** Bases the draft on the present revision of the listing. */
+      rebase() {
+        const draft: Draft | undefined = kept && { ...kept, revision }
+        if (draft === undefined) return
+        writeDraft(id, draft)
+        setKept(draft)
+      },
+    }),
+    [id, revision, kept, base],
+  )
+}
+
+/** Says that the form shows a draft of this device, and whether the listing has changed since. */
 function DraftNotice({
-  form,
+  draft: { kept, isStale, rebase },
   onDiscard,
 }: {
-  form: ReturnType<typeof useDraft>
+  draft: ReturnType<typeof useDraft>
   onDiscard: () => void
 }) {
-  const discard = () => {
-    onDiscard()
-    form.drop()
-  }
-  if (form.isStale) {
+  if (kept === undefined) return null
+  const discard = (
+    <Button size="sm" onClick={onDiscard}>
+      Discard draft
+    </Button>
+  )
+  if (!isStale) {
     return (
-      <Notice
-        tone="warn"
-        title={words.stale}
-        action={
-          <span className="flex gap-2">
-            <Button size="sm" onClick={form.rebase}>
-              {words.keepMine}
-            </Button>
-            <Button size="sm" onClick={discard}>
-              {words.discardMine}
-            </Button>
-          </span>
-        }
-      >
-        {words.staleNote}
+      <Notice title="This device kept your draft" action={discard}>
+        Last changed <Moment at={kept.savedAt} />.
       </Notice>
     )
   }
-  if (form.kept === undefined || isBlank(form.draft)) return null
   return (
     <Notice
-      title={words.kept}
+      tone="warn"
+      title="The listing has changed since you began this draft"
       action={
-        <Button size="sm" onClick={discard}>
-          {words.discard}
-        </Button>
+        <span className="flex gap-2">
+          <Button size="sm" onClick={rebase}>
+            Keep draft
+          </Button>
+          {discard}
+        </span>
       }
     >
-      <When text={words.keptNote} at={form.kept.savedAt} />
+      Saving your draft would undo that change.
     </Notice>
   )
 }
@@ -160,34 +183,30 @@ function Step({ children }: { children: ReactNode }) {
     step.current?.focus({ preventScroll: true })
   }, [])
   return (
-    <div ref={step} tabIndex={-1} className="!outline-none">
+    <div ref={step} tabIndex={-1} className="outline-none">
       {children}
     </div>
   )
 }
 
+type Problem = readonly [path: 'id' | 'name' | 'payTo' | `endpoints.${number}.url`, message: string]
+
 /** Assigns the reasons for which the service refused a save to the fields of the form. */
-function problemsOf(error: unknown): Problems {
-  if (!(error instanceof ArcusError)) return {}
+function problemsOf(error: Error): Problem[] {
+  if (!(error instanceof ArcusError)) return []
   const { code, message, details } = error
-  if (code === 'not_owner') return { id: all.problem.otherOwner }
-  if (code === 'invalid_merchant_id') return { id: message }
-  const { endpoints, issues } = (details ?? {}) as {
+  if (code === 'not_owner') return [['id', 'This id belongs to another owner. Choose another id.']]
+  if (code === 'invalid_merchant_id') return [['id', message]]
+  const { endpoints = [], issues = [] } = (details ?? {}) as {
     endpoints?: { path: string; reason: string; message: string }[]
     issues?: { path: string; message: string }[]
   }
-  if (code === 'endpoint_refused' && endpoints !== undefined) {
-    return Object.fromEntries(
-      endpoints.map(({ path, reason, message }) => [
-        `${path}.url`,
-        all.problem.ofEndpoint(verdictName(reason), message),
-      ]),
-    )
-  }
-  if (code === 'invalid_listing' && issues !== undefined) {
-    return Object.fromEntries(
-      issues.map(({ path, message }) => [path, all.problem.ofField(message)]),
-    )
-  }
-  return {}
+  const dotted = (path: string) => path.replace(/\[(\d+)\]/g, '.$1') as Problem[0]
+  return [
+    ...endpoints.map(
+      ({ path, reason, message: why }) =>
+        [dotted(`${path}.url`), `${verdictName(reason)}. ${why}`] as const,
+    ),
+    ...issues.map(({ path, message: why }) => [dotted(path), `It ${why}.`] as const),
+  ]
 }

@@ -1,238 +1,157 @@
-import { type FormEvent, Suspense, useEffect, useRef } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form'
+import { useConnection } from 'wagmi'
+import type { MerchantView } from '../../../../api/listings.js'
 import { Button } from '../../../components/button.js'
-import { Card, Notice, Section } from '../../../components/card.js'
-import { TextArea, TextField } from '../../../components/field.js'
-import { Skeleton } from '../../../components/loaded.js'
-import { lazyPage } from '../../../components/page.js'
+import { Card, Section } from '../../../components/card.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import type { Problems } from './compose-listing.js'
-import {
-  type EndpointDraft,
-  emptyEndpoint,
-  fillEndpoint,
-  idFromName,
-  type ListingDraft,
-  type Method,
-} from './draft.js'
-import { EndpointFields } from './endpoint-fields.js'
-import type { Imported } from './import-openapi.js'
+import { EndpointRow } from './endpoint-row.js'
+import { FormArea, FormText } from './fields.js'
+import { type FormValues, idFromName, type Ready } from './form.js'
 import { PasteUrl } from './paste-url.js'
-import { isLive, type Quote } from './quote.js'
-import { words as all } from './words.js'
 
-const words = all.form
-
-const ImportOpenApi = lazyPage(() => import('./import-openapi.js'), 'ImportOpenApi')
+const HEALTH_NOTE =
+  'Arcus checks each one every six hours. After three failed checks in a row the directory leaves it out until it works again.'
 
 interface ListingFormProps {
-  draft: ListingDraft
-  problems: Problems
-  /** True while the id can still be chosen. */
-  isNew: boolean
-  /** The address of the connected wallet, offered as the payout address. */
-  wallet: string | undefined
-  onChange: (draft: ListingDraft) => void
-  onReview: () => void
+  /** The present listing, if there is one. */
+  merchant: MerchantView | undefined
+  /** The error of the last save. Its problems are in the fields. */
+  refused: Error | null
+  onReady: (ready: Ready) => void
 }
 
-/** Edits the whole listing. */
-export function ListingForm(props: ListingFormProps) {
-  const { draft, problems, isNew, wallet, onChange, onReview } = props
-  const form = useRef<HTMLFormElement>(null)
-  /** Keys of the endpoints that were added one by one. The others, except for the first, show one line each. */
-  const opened = useRef(new Set<string>())
-  const isAdding = useRef(false)
-  const count = draft.endpoints.length
+/** Edits the whole listing. The fields come once there is an API to list. */
+export function ListingForm({ merchant, refused, onReady }: ListingFormProps) {
+  const form = useFormContext<FormValues, unknown, Ready>()
+  const { fields, append, remove } = useFieldArray<FormValues, 'endpoints'>({ name: 'endpoints' })
+  const { errors, submitCount } = useFormState<FormValues>()
+  const { address } = useConnection()
+  const element = useRef<HTMLFormElement>(null)
+  /** Indexes from which on the rows were added here, and open at first. */
+  const [present] = useState(fields.length)
+  const isNew = merchant === undefined
+  const isEmpty = fields.length === 0
+  const hasProblems = Object.keys(errors).length > 0
+  const noEndpoints = errors.endpoints?.root?.message ?? errors.endpoints?.message
 
-  // The focus goes to the title of a new endpoint: the first field that needs a decision.
+  // The rows with an invalid field are open by now, so the first one on the page can take the focus.
   useEffect(() => {
-    if (!isAdding.current || count === 0) return
-    isAdding.current = false
-    const titles = form.current?.querySelectorAll<HTMLElement>('input[name="title"]') ?? []
-    titles[titles.length - 1]?.focus()
-  }, [count])
-  const set = (part: Partial<ListingDraft>) => onChange({ ...draft, ...part })
+    if (submitCount === 0 && refused === null) return
+    element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [submitCount, refused])
 
-  const add = (endpoint: EndpointDraft, found: Partial<Imported>, takesFocus: boolean) => {
-    opened.current.add(endpoint.key)
-    isAdding.current = takesFocus
-    onChange(withAdded(draft, { ...found, endpoints: [endpoint] }, isNew))
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    onReview()
-    // The problems must be drawn first.
-    setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
-  }
-
+  const paste = (
+    <Card className="p-4 sm:p-5">
+      <PasteUrl
+        isFirst={isEmpty}
+        onAdd={(endpoint, payTo, takesFocus) => {
+          append(endpoint, {
+            shouldFocus: takesFocus,
+            focusName: `endpoints.${fields.length}.title`,
+          })
+          if (form.getValues('payTo') === '') form.setValue('payTo', payTo || address || '')
+        }}
+      />
+    </Card>
+  )
   return (
-    <div className="space-y-10">
-      <Section title={words.endpoints} note={words.endpointsNote}>
-        {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
-        <AddEndpoints
-          isFirst={count === 0}
-          wallet={wallet}
-          onAdd={add}
-          onImport={(imported) => onChange(withAdded(draft, imported, isNew))}
-        />
-      </Section>
-      <form ref={form} onSubmit={submit} noValidate className="space-y-10">
-        {draft.endpoints.length > 0 && (
+    <form
+      ref={element}
+      onSubmit={(event: FormEvent) => void form.handleSubmit(onReady)(event)}
+      noValidate
+      className="space-y-8"
+    >
+      <Section title={isNew ? 'Your API' : 'APIs'} note={isNew ? undefined : HEALTH_NOTE}>
+        {isNew && paste}
+        {!isEmpty && (
           <Card className="divide-y divide-line overflow-hidden">
-            {draft.endpoints.map((endpoint, index) => (
-              <EndpointFields
-                key={endpoint.key}
-                endpoint={endpoint}
-                path={`endpoints[${index}]`}
-                problems={problems}
-                payTo={draft.payTo}
-                isOpenAtFirst={
-                  index === 0 || endpoint.price === '' || opened.current.has(endpoint.key)
-                }
-                onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
-                onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}
+            {fields.map(({ id }, index) => (
+              <EndpointRow
+                key={id}
+                index={index}
+                merchant={merchant}
+                isOpenAtFirst={index >= present || (isNew && index === 0)}
+                onRemove={() => remove(index)}
               />
             ))}
           </Card>
         )}
-        <MerchantFields {...{ draft, problems, isNew, wallet, set }} />
-        <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" variant="primary">
-            {words.review}
-          </Button>
-          <p className="text-xs text-muted">{words.nothingSent}</p>
-        </div>
-        {Object.keys(problems).length > 0 && (
-          <p role="alert" className="text-sm text-bad">
-            {words.problems(Object.keys(problems).length)}
-          </p>
-        )}
-      </form>
-    </div>
+        {!isNew && paste}
+      </Section>
+      {!(isNew && isEmpty) && (
+        <>
+          <SellerFields isNew={isNew} wallet={address} />
+          <div className="flex flex-wrap items-center gap-4">
+            <Button type="submit" variant="primary">
+              Check and sign
+            </Button>
+            <p className="text-xs text-muted">Nothing is sent yet. This device keeps your draft.</p>
+          </div>
+          {hasProblems && (
+            <p role="alert" className="text-sm text-bad">
+              {noEndpoints ?? 'See the fields marked above.'}
+            </p>
+          )}
+        </>
+      )}
+    </form>
   )
 }
 
-/** Takes a URL, or a file with many. */
-function AddEndpoints({
-  isFirst,
-  wallet = '',
-  onAdd,
-  onImport,
-}: {
-  isFirst: boolean
-  wallet: string | undefined
-  onAdd: (endpoint: EndpointDraft, found: Partial<Imported>, takesFocus: boolean) => void
-  onImport: (imported: Imported) => void
-}) {
-  const addFound = (quote: Quote, takesFocus: boolean) => {
-    if (!isLive(quote)) return
-    const { url, payTo } = quote.listing
-    onAdd(fillEndpoint(emptyEndpoint(), quote), { name: hostName(url), payTo }, takesFocus)
-  }
-  const addByHand = (url: string, method: Method, toolName = '') =>
-    onAdd({ ...emptyEndpoint(), url, method, toolName }, { payTo: wallet }, true)
+/** Edits what a listing says of its seller. */
+function SellerFields({ isNew, wallet }: { isNew: boolean; wallet: string | undefined }) {
+  const { setValue, getValues } = useFormContext<FormValues>()
+  const [name, payTo] = useWatch<FormValues, readonly ['name', 'payTo']>({
+    name: ['name', 'payTo'],
+  })
   return (
-    <Card className="p-4 sm:p-5">
-      <PasteUrl isFirst={isFirst} onFound={addFound} onByHand={addByHand} />
-      <details className="mt-4 border-t border-line pt-3">
-        <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
-          {words.openImport}
-        </summary>
-        <div className="pt-4">
-          <Suspense fallback={<Skeleton className="h-16 w-full" />}>
-            <ImportOpenApi onImport={onImport} />
-          </Suspense>
-        </div>
-      </details>
-    </Card>
-  )
-}
-
-/** Edits what a listing says of its merchant. */
-function MerchantFields({
-  draft,
-  problems,
-  isNew,
-  wallet,
-  set,
-}: Pick<ListingFormProps, 'draft' | 'problems' | 'isNew' | 'wallet'> & {
-  set: (part: Partial<ListingDraft>) => void
-}) {
-  return (
-    <Section title={words.merchant} note={words.merchantNote}>
-      <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
-        <TextField
-          label={words.name}
-          error={problems.name}
-          value={draft.name}
-          onChange={(name) => {
-            const follows = isNew && draft.id === idFromName(draft.name)
-            set({ name, ...(follows ? { id: idFromName(name) } : {}) })
-          }}
+    <Section title="Seller">
+      <Card className="grid gap-4 p-4 sm:grid-cols-2 sm:p-5">
+        <FormText
+          label="Name"
+          name="name"
           maxLength={60}
+          onTyped={(text, before) => {
+            const follows = isNew && getValues('id') === idFromName(before)
+            if (follows) setValue('id', idFromName(text))
+          }}
         />
-        <TextField
-          label={words.id}
-          error={problems.id}
-          hint={isNew ? words.idNew : words.idKept}
-          value={draft.id}
-          onChange={(id) => set({ id: id.toLowerCase() })}
-          disabled={!isNew}
+        <FormText
+          label="Id"
+          name="id"
+          hint={
+            isNew
+              ? 'Part of the address of your page. You cannot change it later.'
+              : 'An id never changes.'
+          }
+          disabled={!isNew || name === ''}
           isCode
           maxLength={50}
         />
-        <TextField
+        <FormText
           place="sm:col-span-2"
-          label={words.payTo}
-          error={problems.payTo}
-          hint={words.payToNote}
+          label="Payout address"
+          name="payTo"
+          hint="Every API must ask to be paid here."
           aside={
             wallet !== undefined &&
-            !sameAddress(wallet, draft.payTo) && (
+            !sameAddress(wallet, payTo) && (
               <button
                 type="button"
-                onClick={() => set({ payTo: wallet })}
+                onClick={() => setValue('payTo', wallet)}
                 className="text-xs text-accent hover:underline"
               >
-                {words.useWallet}
+                Use my wallet
               </button>
             )
           }
-          value={draft.payTo}
-          onChange={(payTo) => set({ payTo })}
-          placeholder={words.payToExample}
+          placeholder="0x…"
           isCode
           maxLength={60}
         />
-        <TextArea
-          place="sm:col-span-2"
-          label={words.description}
-          error={problems.description}
-          value={draft.description}
-          onChange={(description) => set({ description })}
-          rows={3}
-        />
+        <FormArea place="sm:col-span-2" label="Description" name="description" rows={2} />
       </Card>
     </Section>
   )
-}
-
-/** Adds endpoints, and fills what is empty yet with what was found beside them. */
-function withAdded(
-  draft: ListingDraft,
-  { name = '', description = '', payTo = '', endpoints = [] }: Partial<Imported>,
-  isNew: boolean,
-): ListingDraft {
-  const named = draft.name || name
-  return {
-    endpoints: [...draft.endpoints, ...endpoints],
-    name: named,
-    id: draft.id || (isNew ? idFromName(named) : ''),
-    description: draft.description || description,
-    payTo: draft.payTo || payTo,
-  }
-}
-
-function hostName(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^(www|api)\./, '') : ''
 }

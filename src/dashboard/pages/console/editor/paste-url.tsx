@@ -1,83 +1,93 @@
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { withQuery } from 'arcus-client/calls'
+import { type KeyboardEvent, useRef, useState } from 'react'
+import type { ListingStatus } from '../../../../api/discovery.js'
+import { requestJson } from '../../../api/http.js'
 import { Button } from '../../../components/button.js'
-import { Failure, Notice } from '../../../components/card.js'
-import { Select, TextField } from '../../../components/field.js'
+import { Failure, Note, Notice } from '../../../components/card.js'
+import { TextField } from '../../../components/field.js'
 import { UntrustedText } from '../../../components/untrusted-text.js'
+import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { safeHref } from '../../../format/untrusted-text.js'
-import { verdictName, warningText } from '../../../format/verdicts.js'
-import type { Method } from './draft.js'
-import { methodOptions } from './endpoint-fields.js'
-import { type Quote, readQuote } from './quote.js'
-import { words as all } from './words.js'
-
-const words = all.paste
+import { verdictName, warningLevel, warningText } from '../../../format/verdicts.js'
+import {
+  type EndpointValues,
+  emptyEndpoint,
+  fillEndpoint,
+  hostProblem,
+  withScheme,
+} from './form.js'
+import { isLive, type Quote, readQuote } from './quote.js'
 
 interface PasteUrlProps {
   isFirst: boolean
-  /** `takesFocus`: nobody went on to something else while it was checked. */
-  onFound: (quote: Quote, takesFocus: boolean) => void
-  onByHand: (url: string, method: Method, toolName?: string) => void
+  /** `payTo` is empty where nothing was read. `takesFocus`: nobody went on to another field while it was checked. */
+  onAdd: (endpoint: EndpointValues, payTo: string, takesFocus: boolean) => void
 }
 
 type Tool = NonNullable<Quote['tools']>[number]
 
-/** Takes a URL and checks it, or says why it cannot be listed. */
-export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
-  const { form, url, type, method, setMethod, tools, setTools, probe } = usePaste(onFound)
-  const submit = (event: FormEvent) => {
+/** Takes the URL of an API and says what a buyer sees there. It needs no wallet. */
+export function PasteUrl({ isFirst, onAdd }: PasteUrlProps) {
+  const { box, url, type, problem, tools, probe, check } = usePaste(onAdd)
+  // It lies in the form of the listing, which Enter must not send from here.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return
     event.preventDefault()
-    if (url.trim() !== '') probe.mutate({ address: url })
-  }
-  const follow = (address: string) => {
-    type(address)
-    probe.mutate({ address })
+    if (url.trim() !== '') check(url)
   }
   const answer = probe.data
-  const refused = answer?.listing === null && answer.tools === undefined ? answer : undefined
   return (
-    <form ref={form} onSubmit={submit} className="space-y-3">
+    <div ref={box} className="flex flex-col gap-3">
       <TextField
-        label={isFirst ? words.first : words.another}
-        hint={words.note}
+        label={isFirst ? 'URL of your API' : 'URL of another API'}
+        hint="Arcus calls it once, without paying, and reads what it asks for."
+        error={problem}
         inputMode="url"
         value={url}
-        onChange={(text) => {
-          type(text)
-          setTools([])
-          probe.reset()
-        }}
-        placeholder={words.example}
+        onChange={type}
+        onKeyDown={onKeyDown}
+        placeholder="https://api.example.com/quote"
         isCode
         maxLength={2_048}
-        className="!min-w-48"
         beside={
-          <>
-            <Select
-              aria-label={words.method}
-              value={method}
-              options={[['', words.anyMethod], ...methodOptions]}
-              onChange={setMethod}
-              className="!w-32 shrink-0"
-            />
-            <Button
-              type="submit"
-              variant="primary"
-              isBusy={probe.isPending}
-              why={url.trim() === '' ? words.urlFirst : undefined}
-              className="max-sm:flex-1"
-            >
-              {words.check}
-            </Button>
-          </>
+          <Button
+            variant={isFirst ? 'primary' : 'secondary'}
+            isBusy={probe.isPending}
+            why={url.trim() === '' ? 'Paste a URL first.' : undefined}
+            onClick={() => check(url)}
+            className="max-sm:w-full"
+          >
+            Check
+          </Button>
         }
       />
-      {probe.isPending && (
-        <p role="status" className="text-sm text-muted">
-          {words.checking}
-        </p>
-      )}
-      <Failure title={words.notChecked} of={probe.error} />
+      <div aria-live="polite" className="space-y-3 empty:hidden">
+        {probe.isPending && (
+          <p className="text-sm text-muted">
+            Arcus calls it now. A slow server may take five seconds.
+          </p>
+        )}
+        <Failure title="It could not be checked" of={probe.error} />
+        {answer !== undefined && isLive(answer) && <Works answer={answer} />}
+        {answer?.listing === null && answer.tools === undefined && (
+          <Refused
+            answer={answer}
+            onFollow={(target) => {
+              type(target)
+              check(target)
+            }}
+            onByHand={() => {
+              const { address = '', toolName = '' } = probe.variables ?? {}
+              const url = withScheme(address)
+              onAdd({ ...emptyEndpoint(), url, method: answer.method, toolName }, '', true)
+            }}
+          />
+        )}
+        {answer !== undefined && answer.tools === undefined && (
+          <Listed url={answer.listing?.url ?? withScheme(probe.variables?.address ?? '')} />
+        )}
+      </div>
       {tools.length > 0 && (
         <Tools
           tools={tools}
@@ -85,56 +95,76 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           onChoose={(toolName) => probe.mutate({ address: url, toolName })}
         />
       )}
-      {answer?.listing != null && answer.warnings.includes('amount_zero') && (
-        <Notice tone="warn" title={words.unpayable}>
-          {warningText('amount_zero')}
-        </Notice>
-      )}
-      {refused !== undefined && (
-        <Refused
-          answer={refused}
-          onFollow={follow}
-          onByHand={() => onByHand(withScheme(url), refused.method, probe.variables?.toolName)}
-        />
-      )}
-    </form>
+    </div>
   )
 }
 
 /** Keeps what is pasted, and has it checked. */
-function usePaste(onFound: PasteUrlProps['onFound']) {
+function usePaste(onAdd: PasteUrlProps['onAdd']) {
   const [url, setUrl] = useState('')
-  const form = useRef<HTMLFormElement>(null)
+  const [problem, setProblem] = useState<string>()
+  const box = useRef<HTMLDivElement>(null)
   /** The text of the field now, for an answer that comes later. */
   const typed = useRef('')
-  const type = (text: string) => {
-    typed.current = text
-    setUrl(text)
-  }
-  const [method, setMethod] = useState<Method | ''>('')
   /** The tools of the MCP server at the URL, to be added one by one. */
   const [tools, setTools] = useState<readonly Tool[]>([])
   const probe = useMutation({
     mutationFn: ({ address, toolName }: { address: string; toolName?: string }) =>
-      readQuote(withScheme(address), {
-        ...(method === '' ? {} : { method }),
-        ...(toolName === undefined ? {} : { toolName }),
-      }),
-    onSuccess: (quote, { address }) => {
+      readQuote(
+        withScheme(address),
+        toolName === undefined ? {} : { method: 'MCP' as const, toolName },
+      ),
+    onSuccess(quote, { address }) {
       // Somebody who went on to another URL, or to another field, is left alone.
       const isSame = typed.current === address
       if (quote.tools !== undefined && isSame) setTools(quote.tools)
-      if (quote.listing === null) return
+      if (!isLive(quote)) return
       const { activeElement } = document
-      const isHere = activeElement === document.body || form.current?.contains(activeElement)
-      onFound(quote, isSame && isHere === true)
-      if (quote.method !== 'MCP' && isSame) type('')
+      const isHere =
+        activeElement === document.body || box.current?.contains(activeElement) === true
+      onAdd(fillEndpoint(emptyEndpoint(), quote), quote.listing.payTo, isSame && isHere)
+      if (quote.method === 'MCP' || !isSame) return
+      typed.current = ''
+      setUrl('')
     },
   })
-  return { form, url, type, method, setMethod, tools, setTools, probe }
+  const type = (text: string) => {
+    typed.current = text
+    setUrl(text)
+    setProblem(undefined)
+    setTools([])
+    probe.reset()
+  }
+  const check = (address: string) => {
+    const found = hostProblem(address)
+    setProblem(found)
+    if (found === undefined) probe.mutate({ address })
+  }
+  return { box, url, type, problem, tools, probe, check }
 }
 
-/** Says why an endpoint cannot be listed as it answers, and what can be done about that. */
+/** Says what a buyer sees at an API that works. */
+function Works({ answer: { listing, warnings } }: { answer: Quote & { listing: object } }) {
+  return (
+    <>
+      <Notice
+        tone="ok"
+        title={`It works: a call costs ${exactAmount(atomicToUsd(listing.price), listing.symbol)}`}
+      >
+        What it says about itself is filled in below. Check that, and sign.
+      </Notice>
+      {warnings
+        .filter((code) => warningLevel(code) === 'bad')
+        .map((code) => (
+          <Note key={code} level="bad">
+            {warningText(code)}
+          </Note>
+        ))}
+    </>
+  )
+}
+
+/** Says why an API cannot be listed as it answers, and what can be done about that. */
 function Refused({
   answer: { verdict, message, seen },
   onFollow,
@@ -147,17 +177,50 @@ function Refused({
   const leadsTo = verdict === 'redirect' ? safeHref(String(seen.location)) : undefined
   return (
     <Notice
-      tone="warn"
+      tone="bad"
       title={verdictName(verdict)}
       action={
         <Button size="sm" onClick={() => (leadsTo === undefined ? onByHand() : onFollow(leadsTo))}>
-          {leadsTo === undefined ? words.byHand : words.follow}
+          {leadsTo === undefined ? 'Fill in by hand' : 'Check that address'}
         </Button>
       }
     >
       <UntrustedText text={message} max={600} />
-      <p className="mt-1">{verdict === 'unreachable' ? words.listable : words.notListable}</p>
+      <p className="mt-1">
+        {verdict === 'unreachable'
+          ? 'Nothing was saved. You can list it all the same: it is in the directory once it answers.'
+          : 'It cannot be listed like this. Correct it and check again.'}
+      </p>
     </Notice>
+  )
+}
+
+/** Says whether the URL is in the directory already, and what gets it there. */
+function Listed({ url }: { url: string }) {
+  const { data } = useQuery({
+    queryKey: ['listed', url],
+    queryFn: ({ signal }) =>
+      requestJson<ListingStatus>(withQuery('/discovery/status', { resource: url }), { signal }),
+    retry: false,
+  })
+  // Its place is kept, so that nothing moves when it comes.
+  if (data === undefined) return <p className="h-5" />
+  const isUnknown = data.entries.length + data.refusals.length === 0
+  return (
+    <p className="text-sm text-muted">
+      {isUnknown ? (
+        'It is not in the directory yet.'
+      ) : (
+        <UntrustedText text={data.message} max={600} />
+      )}
+      {data.entries.map(({ merchant, toolName, mend }) =>
+        mend === null ? null : (
+          <span key={`${merchant} ${toolName}`} className="block">
+            <UntrustedText text={mend} max={600} />
+          </span>
+        ),
+      )}
+    </p>
   )
 }
 
@@ -171,7 +234,7 @@ interface ToolsProps {
 function Tools({ tools, isBusy, onChoose }: ToolsProps) {
   return (
     <ul
-      aria-label={words.tools}
+      aria-label="Tools of the MCP server"
       className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line"
     >
       {tools.map(({ name, description = '' }) => (
@@ -186,21 +249,12 @@ function Tools({ tools, isBusy, onChoose }: ToolsProps) {
             size="sm"
             isBusy={isBusy}
             onClick={() => onChoose(name)}
-            aria-label={words.addNamed(name)}
+            aria-label={`Check and add ${name}`}
           >
-            {words.addTool}
+            Check and add
           </Button>
         </li>
       ))}
     </ul>
   )
-}
-
-const THIS_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)/i
-
-/** Adds the scheme that people leave out: http for this machine, https for all others. */
-function withScheme(text: string): string {
-  const url = text.trim()
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url
-  return `${THIS_MACHINE.test(url) ? 'http' : 'https'}://${url}`
 }

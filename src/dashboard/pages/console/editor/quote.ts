@@ -1,64 +1,57 @@
 import type { Validation } from '../../../../api/discovery.js'
-import { parametersIn } from '../../../../x402/calls.js'
+import { type CallMethod, parametersIn } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
-import type { EndpointDraft, LiveValidation, Method } from './draft.js'
+import type { EndpointValues, LiveValidation } from './form.js'
 
 export interface Quote extends Validation {
-  method: Method
+  method: CallMethod
 }
 
-/** Tells whether the endpoint answers with a 402 that can be listed. */
+/** Tells whether the API answers with a 402 that can be listed. */
 export function isLive(quote: Quote): quote is Quote & LiveValidation {
   return quote.listing !== null
 }
 
-interface Asked {
-  method?: Method
-  toolName?: string
-  /** The JSON text of the parameters. */
-  example?: string
-  /** The other members of the example. */
-  beside?: EndpointDraft['beside']
-  signal?: AbortSignal | undefined
-}
+type Asked = Partial<Pick<EndpointValues, 'method' | 'toolName' | 'example' | 'kept'>>
 
 /** Statuses with which frameworks answer a call with the wrong method. */
-const OTHER_METHOD = [400, 404, 405, 415, 422, 501]
+const OTHER_METHOD = [400, 404, 405, 406, 415, 422, 501]
 
 /**
- * Has the service probe an endpoint and returns what its 402 quotes. Without a method it tries GET, then POST if the
- * endpoint does not know GET. Of an MCP server without the name of a tool it returns the tools. Rejects with `ArcusError`.
+ * Has the service call an API without payment and returns what its 402 asks for. Without a method it tries GET, and if the
+ * API does not know that, POST and then an MCP server, of which it returns the tools. Rejects with `ArcusError`.
  */
-export async function readQuote(url: string, asked: Asked): Promise<Quote> {
+export async function readQuote(url: string, asked: Asked = {}): Promise<Quote> {
   const first = await validate(url, { method: 'GET', ...asked })
-  const mayBePost =
-    asked.method === undefined &&
-    first.verdict === 'not_402' &&
-    OTHER_METHOD.includes(Number(first.seen.status))
-  if (!mayBePost) return first
-  const second = await validate(url, { method: 'POST', signal: asked.signal })
-  return second.verdict === 'live' ? second : first
+  const isKnown =
+    asked.method !== undefined ||
+    first.verdict !== 'not_402' ||
+    !OTHER_METHOD.includes(Number(first.seen.status))
+  if (isKnown) return first
+  const posted = await validate(url, { method: 'POST' })
+  if (posted.verdict === 'live') return posted
+  const served = await validate(url, { method: 'MCP' })
+  return served.tools === undefined ? first : served
 }
 
 async function validate(
   url: string,
-  { method, toolName = '', example = '', beside, signal }: Asked & { method: Method },
+  { method, toolName = '', example = '', kept }: Asked & { method: CallMethod },
 ): Promise<Quote> {
   const values = parse(example)
-  const { queryParams, bodyType } = beside ?? {}
-  const wanted = {
+  const { queryParams, bodyType } = kept?.example ?? {}
+  const answer = await sendJson<Validation>('POST', '/discovery/validate', {
     url,
     method,
     ...(toolName === '' ? {} : { toolName }),
     ...(queryParams === undefined ? {} : { queryParams }),
     ...(bodyType === undefined ? {} : { bodyType }),
     ...(values === undefined ? {} : { [parametersIn(method)]: values }),
-  }
-  const answer = await sendJson<Validation>('POST', '/discovery/validate', wanted, { signal })
+  })
   return { ...answer, method }
 }
 
-/** Returns nothing for text that is not JSON: the form reports it, and the probe goes without an example. */
+/** Returns nothing for text that is not JSON: the form reports it, and the check goes without an example. */
 function parse(text: string): unknown {
   try {
     return text.trim() === '' ? undefined : JSON.parse(text)

@@ -1,32 +1,27 @@
 import type { Listing } from 'arcus-client/listing'
 import { useState } from 'react'
 import { useConnection } from 'wagmi'
+import type { MerchantView } from '../../../../api/listings.js'
 import { Badge } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
-import { Card, Notice, Section } from '../../../components/card.js'
+import { Card, Note, Notice, Section } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
-import { Sentence } from '../../../components/sentence.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
-import { warningText } from '../../../format/verdicts.js'
 import { WalletFault } from '../../../wallet/signed-write.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
-import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
-import type { ListingDraft } from './draft.js'
-import { differences, openWarnings } from './found.js'
-import { words as all } from './words.js'
-
-const words = all.review
+import { type Change, type Changes, changesOf } from './changes.js'
+import type { FormValues, ListedToken, Ready } from './form.js'
+import { notesOf } from './notes.js'
 
 interface ReviewProps {
-  id: string
-  listing: Listing
+  ready: Ready
   /** The form from which the listing was made, with what the checks found. */
-  draft: ListingDraft
-  diff: ListingDiff
-  isNew: boolean
-  /** The only address that may sign, where the listing has an owner. */
-  owner: string | undefined
+  values: FormValues
+  merchant: MerchantView | undefined
+  /** The present listing, if there is one. */
+  before: Listing | undefined
+  tokens: readonly ListedToken[]
   isSigning: boolean
   error: Error | null
   onSign: () => void
@@ -35,68 +30,68 @@ interface ReviewProps {
 
 /** Shows the changes once more before the wallet is asked to sign. */
 export function Review(props: ReviewProps) {
-  const { id, listing, draft, diff, isNew, owner, isSigning, error, onSign, onBack } = props
+  const { ready, values, merchant, before, tokens, isSigning, error, onSign, onBack } = props
   const { address } = useConnection()
   const [isPicking, setIsPicking] = useState(false)
+  const changes = changesOf(before, ready.listing, tokens)
+  const isSame = changes.fields.length + changes.endpoints.length === 0
+  const isNew = merchant === undefined
+  const owner = merchant?.owner ?? undefined
   const isElse = owner !== undefined && address !== undefined && !sameAddress(owner, address)
-  const nothing = isUnchanged(diff)
   return (
-    <div className="space-y-8">
+    <div className="space-y-6">
       <Section
-        title={nothing ? words.unchanged : words.title}
-        note={nothing ? words.unchangedNote : words.note}
+        title={isSame ? 'Nothing changes' : 'Check and sign'}
+        note={
+          isSame
+            ? 'The listing is already like this. If you sign again, Arcus only checks your APIs again.'
+            : 'Your wallet shows the same payout address.'
+        }
       >
-        <Differences draft={draft} />
-        <DiffView diff={diff} isNew={isNew} />
+        <Problems values={values} />
+        <ChangesView changes={changes} id={isNew ? ready.id : undefined} />
       </Section>
       <Card className="space-y-4 p-5">
-        <dl className="grid gap-x-8 gap-y-3 text-sm sm:grid-cols-3">
+        <dl className="flex flex-wrap gap-x-12 gap-y-3 text-sm">
           <div>
-            <dt className="text-muted">{words.merchant}</dt>
-            <dd className="font-mono text-xs break-all">{id}</dd>
-          </div>
-          <div>
-            <dt className="text-muted">{words.paidTo}</dt>
+            <dt className="text-muted">Paid to</dt>
             <dd>
-              <Hex hex={listing.payTo} kind="address" />
+              <Hex hex={ready.listing.payTo} kind="address" isFull />
             </dd>
           </div>
           <div>
-            <dt className="text-muted">{words.signedBy}</dt>
-            <dd>{address === undefined ? words.nobody : <Hex hex={address} kind="address" />}</dd>
+            <dt className="text-muted">Signed by</dt>
+            <dd>{address === undefined ? 'nobody yet' : <Hex hex={address} kind="address" />}</dd>
           </div>
         </dl>
         {isElse && (
-          <Notice tone="warn" title={words.ofAnother}>
-            <Sentence
-              text={words.switchTo}
-              parts={{ wallet: <Hex hex={owner} kind="address" /> }}
-            />
+          <Notice tone="bad" title="Another wallet owns this listing">
+            Switch to <Hex hex={owner} kind="address" /> to sign.
           </Notice>
         )}
-        {error !== null && <WalletFault error={error} title={words.notSaved} />}
+        {error !== null && <WalletFault error={error} title="Not saved" />}
         <div className="flex flex-wrap items-center gap-3">
           {address === undefined ? (
             <Button variant="primary" onClick={() => setIsPicking(true)}>
               <Icon name="wallet" />
-              {words.connect}
+              Connect wallet to sign
             </Button>
           ) : (
             <Button
               variant="primary"
               isBusy={isSigning}
-              why={isElse ? words.switchFirst : undefined}
+              why={isElse ? 'Switch to the wallet that owns this listing.' : undefined}
               onClick={onSign}
             >
-              {isNew ? words.list : words.save}
+              {isNew ? 'Sign and list' : 'Sign and save'}
             </Button>
           )}
-          <Button onClick={onBack} why={isSigning ? words.answerFirst : undefined}>
-            {words.back}
+          <Button onClick={onBack} why={isSigning ? 'Answer in the wallet first.' : undefined}>
+            Back to editing
           </Button>
           {isSigning && (
             <p role="status" className="text-sm text-muted">
-              {words.signing}
+              Answer in the wallet. Then Arcus calls each API once.
             </p>
           )}
         </div>
@@ -106,94 +101,121 @@ export function Review(props: ReviewProps) {
   )
 }
 
-/** Warns where the listing says something else than the 402 of its endpoint, before it is signed. */
-function Differences({ draft: { endpoints, payTo } }: { draft: ListingDraft }) {
+/** Repeats before the signature what keeps buyers from paying. */
+function Problems({ values: { endpoints, payTo } }: { values: FormValues }) {
   return endpoints.map((endpoint) => {
-    const differing = differences(endpoint, payTo)
-    const notes = [
-      ...differing,
-      ...openWarnings(endpoint)
-        .filter((code) => code === 'amount_zero')
-        .map((code) => warningText(code)),
-    ]
-    return notes.length === 0 ? null : (
-      <Notice
-        key={endpoint.key}
-        tone="warn"
-        title={(differing.length > 0 ? words.differs : words.unpayable)(
-          endpoint.title || endpoint.url,
-        )}
-      >
-        {notes.map((note) => (
-          <p key={note}>{note}</p>
+    const notes = notesOf(endpoint, endpoint.found, payTo).filter(({ level }) => level === 'bad')
+    if (notes.length === 0) return null
+    return (
+      <div key={`${endpoint.method} ${endpoint.url} ${endpoint.toolName}`} className="space-y-2">
+        <h3 className="text-sm font-medium">
+          <bdi>{oneLine(endpoint.title || endpoint.url, 100)}</bdi>
+        </h3>
+        {notes.map(({ level, text }) => (
+          <Note key={text} level={level}>
+            {text}
+          </Note>
         ))}
-      </Notice>
+      </div>
     )
   })
 }
 
-const kinds = { added: 'ok', removed: 'bad', changed: 'accent' } as const
+const kinds = {
+  added: ['ok', 'New'],
+  removed: ['bad', 'Removed'],
+  changed: ['accent', 'Changed'],
+} as const
 
 /** Shows the changes of a signature, before and after. */
-function DiffView({ diff, isNew }: { diff: ListingDiff; isNew: boolean }) {
+function ChangesView({
+  changes: { fields, endpoints },
+  id,
+}: {
+  changes: Changes
+  /** Set for a new listing. */
+  id: string | undefined
+}) {
+  const isNew = id !== undefined
+  const changesPayTo = !isNew && fields.some(({ field }) => field === 'Paid to')
+  // The address of a new listing is shown below.
+  const shown = isNew ? fields.filter(({ field }) => field !== 'Paid to') : fields
   return (
     <div className="space-y-4">
-      {diff.changesPayTo && (
-        <Notice tone="warn" title={words.payToChanges}>
-          {words.payToChangesNote}
+      {changesPayTo && (
+        <Notice tone="warn" title="The payout address changes">
+          As soon as you sign, every payment must go to the new address.
         </Notice>
       )}
-      {diff.fields.length > 0 && (
-        <Card className="overflow-hidden">
-          <Head kind={isNew ? 'added' : 'changed'} name={words.merchant} />
-          <Changes changes={diff.fields} />
-        </Card>
+      {shown.length > 0 && (
+        <ChangedPart
+          kind={isNew ? 'added' : 'changed'}
+          name={isNew ? `Seller ${id}` : 'Seller'}
+          changes={shown}
+        />
       )}
-      {diff.endpoints.map(({ kind, name, changes }) => (
-        <Card key={`${kind} ${name}`} className="overflow-hidden">
-          <Head kind={kind} name={name} />
-          {kind !== 'removed' && <Changes changes={changes} />}
-        </Card>
+      {endpoints.map((it) => (
+        <ChangedPart key={`${it.kind} ${it.name}`} {...it} />
       ))}
     </div>
   )
 }
 
-function Head({ kind, name }: { kind: keyof typeof kinds; name: string }) {
+function ChangedPart({
+  kind,
+  name,
+  changes,
+}: {
+  kind: keyof typeof kinds
+  name: string
+  changes: readonly Change[]
+}) {
+  const [tone, word] = kinds[kind]
   return (
-    <h3 className="flex items-center gap-3 border-b border-line px-5 py-3 text-sm font-medium">
-      <Badge tone={kinds[kind]}>{words.kinds[kind]}</Badge>
-      <bdi dir="ltr" className="min-w-0 truncate">
-        {oneLine(name, 300)}
-      </bdi>
-    </h3>
+    <Card className="overflow-hidden">
+      <h3 className="flex items-center gap-3 border-b border-line px-5 py-3 text-sm font-medium">
+        <Badge tone={tone}>{word}</Badge>
+        <bdi dir="ltr" className="min-w-0 truncate">
+          {oneLine(name, 300)}
+        </bdi>
+      </h3>
+      {kind !== 'removed' && (
+        <dl className="divide-y divide-line text-sm">
+          {changes.map((change) => (
+            <div
+              key={change.field}
+              className="grid gap-x-4 gap-y-1 px-5 py-2.5 sm:grid-cols-[8rem_1fr]"
+            >
+              <dt className="text-muted">{change.field}</dt>
+              <dd className="min-w-0 space-y-1">
+                <BeforeAndAfter {...change} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </Card>
   )
 }
 
-function Changes({ changes }: { changes: FieldChange[] }) {
+function BeforeAndAfter({ before, after }: Change) {
+  const isReplaced = before !== '' && after !== ''
   return (
-    <dl className="divide-y divide-line text-sm">
-      {changes.map(({ field, before, after }) => (
-        <div key={field} className="grid gap-x-4 gap-y-1 px-5 py-2.5 sm:grid-cols-[8rem_1fr]">
-          <dt className="text-muted">{field}</dt>
-          <dd className="min-w-0 space-y-1">
-            {before !== null && (
-              <del className="block rounded bg-bad-soft px-2 py-0.5 break-words whitespace-pre-wrap text-bad decoration-1">
-                <span className="sr-only">{words.before} </span>
-                <bdi>{manyLines(before, 2_000)}</bdi>
-              </del>
-            )}
-            {after !== null && (
-              <ins
-                className={`block break-words whitespace-pre-wrap no-underline ${before === null ? '' : 'rounded bg-ok-soft px-2 py-0.5 text-ok'}`}
-              >
-                {before !== null && <span className="sr-only">{words.after} </span>}
-                <bdi>{manyLines(after, 2_000)}</bdi>
-              </ins>
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      {before !== '' && (
+        <del className="block rounded bg-bad-soft px-2 py-0.5 break-words whitespace-pre-wrap text-bad decoration-1">
+          <span className="sr-only">before: </span>
+          <bdi>{manyLines(before, 2_000)}</bdi>
+        </del>
+      )}
+      {after !== '' && (
+        <ins
+          className={`block break-words whitespace-pre-wrap no-underline ${isReplaced ? 'rounded bg-ok-soft px-2 py-0.5 text-ok' : ''}`}
+        >
+          {isReplaced && <span className="sr-only">after: </span>}
+          <bdi>{manyLines(after, 2_000)}</bdi>
+        </ins>
+      )}
+    </>
   )
 }

@@ -1,35 +1,24 @@
-import '../zod-without-eval.js'
-import { listingLimits } from 'arcus-client/listing'
-import { isBodyMethod } from '../../../../x402/calls.js'
-import type { EndpointDraft, Method } from './draft.js'
-import { words as all } from './words.js'
+import type { Address } from 'viem'
+import { type CallMethod, isBodyMethod, parametersIn } from '../../../src/x402/calls.js'
+import { type Listing, type ListingEndpoint, listingLimits } from './listing.js'
 
-const words = all.openApi
-
-/** One operation of an OpenAPI file that can be listed. */
-export interface Operation {
-  method: Method
-  url: string
-  title: string
-  description: string
-  tags: string[]
-  /** Examples from the file: query parameters, or the body where the method has one. */
-  example: unknown
-  /** The form of a body that is no JSON, and query parameters beside a body. */
-  beside: EndpointDraft['beside']
-  /** The schema of the query parameters or the body; `null` where the file has none. */
-  inputSchema: Json | null
+export interface OpenApiOptions {
+  /** The address that every endpoint asks its payment for. */
+  payTo: Address
+  /** Atomic units, as in a listing. A function prices each operation by `GET /path`, and leaves it out with `undefined`. */
+  price: string | ((operation: string) => string | undefined)
+  /** The address of the API where the document names none, or a part of one. */
+  server?: string
 }
 
-export interface ReadOpenApi {
-  name: string
-  description: string
-  operations: Operation[]
-  /** Operations that cannot be listed, such as `TRACE /things`, with the reason. */
+export interface OpenApiListing {
+  /** What `save` takes. The service checks it. */
+  listing: Listing
+  /** Operations that are not in it, such as `TRACE /things`, with the reason. */
   skipped: { what: string; why: string }[]
 }
 
-/** The reason why a file cannot be read at all. */
+/** The reason why a document cannot be read at all. */
 export class OpenApiError extends Error {
   override readonly name = 'OpenApiError'
 }
@@ -40,23 +29,20 @@ const LIST_MAX = listingLimits.endpoints.max
 const tagLimits = listingLimits.tags
 
 /**
- * Reads a parsed OpenAPI 3 document. `base` is the address of the servers where the document names none. Throws
- * `OpenApiError` for anything else. Nothing in it is trusted: texts stay texts, and references stay inside the file.
+ * Makes a listing of a parsed OpenAPI 3 document. Throws `OpenApiError` for anything else. Texts of the document stay
+ * texts, and references stay inside it.
  */
-export function readOpenApi(document: unknown, base: string): ReadOpenApi {
+export function listingFromOpenApi(document: unknown, options: OpenApiOptions): OpenApiListing {
   if (!isRecord(document) || !isRecord(document.paths)) {
-    throw new OpenApiError(words.noPaths)
+    throw new OpenApiError('This is not an OpenAPI document: it has no paths.')
   }
   if (typeof document.openapi !== 'string' || !document.openapi.startsWith('3.')) {
-    throw new OpenApiError(words.oldVersion)
+    throw new OpenApiError('Only OpenAPI 3 can be read. Convert the document first.')
   }
+  const { payTo, price, server: base = '' } = options
   const info = isRecord(document.info) ? document.info : {}
-  const found: ReadOpenApi = {
-    name: text(info.title, 60),
-    description: text(info.description ?? info.summary, 1_000),
-    operations: [],
-    skipped: [],
-  }
+  const endpoints: ListingEndpoint[] = []
+  const skipped: OpenApiListing['skipped'] = []
   for (const [path, raw] of Object.entries(document.paths)) {
     // Only references in requests are followed: those of answers can be endless.
     if (!isRecord(raw)) continue
@@ -72,12 +58,17 @@ export function readOpenApi(document: unknown, base: string): ReadOpenApi {
       const what = `${method.toUpperCase()} ${path}`
       const server = serverOf(operation, item, document, base)
       const read = readOperation({ method, path, operation, item, server })
-      if (typeof read === 'string') found.skipped.push({ what, why: read })
-      else if (found.operations.length < LIST_MAX) found.operations.push(read)
-      else found.skipped.push({ what, why: words.tooMany(LIST_MAX) })
+      const asked = typeof price === 'string' ? price : price(what)
+      if (typeof read === 'string') skipped.push({ what, why: read })
+      else if (asked === undefined) skipped.push({ what, why: 'It has no price.' })
+      else if (endpoints.length < LIST_MAX)
+        endpoints.push({ ...read, price: asked } as ListingEndpoint)
+      else skipped.push({ what, why: `A listing has at most ${LIST_MAX} endpoints.` })
     }
   }
-  return found
+  const name = text(info.title, listingLimits.name.maxChars)
+  const description = text(info.description ?? info.summary, listingLimits.description.maxChars)
+  return { listing: { name, description, payTo, endpoints }, skipped }
 }
 
 interface Source {
@@ -88,33 +79,44 @@ interface Source {
   server: string | undefined
 }
 
-/** Returns the operation, or the reason why it cannot be listed. */
-function readOperation({ method, path, operation, item, server }: Source): Operation | string {
-  if (UNLISTED.includes(method)) return words.unlisted
-  if (server === undefined) return words.noServer
+/** Returns the endpoint without its price, or the reason why it cannot be listed. */
+function readOperation({ method, path, operation, item, server }: Source) {
+  if (UNLISTED.includes(method)) return 'OPTIONS and TRACE cannot be listed.'
+  if (server === undefined) return 'The document names no server for it.'
   const parameters = [...list(item.parameters), ...list(operation.parameters)].filter(isRecord)
   const filled = fillPath(path, parameters)
-  if (filled === undefined) return words.noExample
+  if (filled === undefined) return 'Its path has a parameter without an example.'
   const url = server.replace(/\/+$/, '') + filled
-  if (!URL.canParse(url)) return words.noUrl
-  const called = method.toUpperCase() as Method
+  if (!URL.canParse(url)) return 'Its address is not a URL.'
+  const called = method.toUpperCase() as CallMethod
   const query = readQuery(parameters)
   const input = isBodyMethod(called) ? readBody(operation.requestBody, query.example) : query
   if (typeof input === 'string') return input
+  const { example, beside, inputSchema } = input
   return {
     url,
     method: called,
-    title: text(operation.summary ?? operation.operationId ?? `${called} ${path}`, 100),
-    description: text(operation.description, 1_000),
+    title: text(
+      operation.summary ?? operation.operationId ?? `${called} ${path}`,
+      listingLimits.title.maxChars,
+    ),
+    description: text(operation.description, listingLimits.endpointDescription.maxChars),
     tags: list(operation.tags)
       .map((tag) => text(tag, tagLimits.maxChars).replaceAll(',', ' '))
       .filter((tag) => tag !== '' && new RegExp(tagLimits.pattern).test(tag))
       .slice(0, tagLimits.max),
-    ...input,
+    example: { ...beside, [parametersIn(called)]: example },
+    inputSchema,
   }
 }
 
-type Parameters = Pick<Operation, 'example' | 'beside' | 'inputSchema'>
+interface Parameters {
+  /** Query parameters, or the body where the method has one. */
+  example: unknown
+  /** The form of a body that is not JSON, and query parameters next to a body. */
+  beside: { bodyType?: string; queryParams?: Json }
+  inputSchema: Json | null
+}
 
 function readQuery(parameters: Json[]): Parameters & { example: Json } {
   const query = parameters.filter((it) => it.in === 'query' && typeof it.name === 'string')
@@ -146,7 +148,7 @@ function readBody(body: unknown, queryParams: Json): Parameters | string {
   const content = isRecord(body) && isRecord(body.content) ? body.content : {}
   const known = medias.find(([name]) => isRecord(content[name]))
   if (known === undefined && Object.keys(content).length > 0) {
-    return words.otherBody
+    return 'Its body is neither JSON nor form-data nor text.'
   }
   const [name = '', bodyType = 'json'] = known ?? []
   const media = content[name] as Json | undefined
@@ -253,26 +255,4 @@ function find(ref: string, document: Json): unknown {
 
 function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-const MAX_BYTES = 4_000_000
-
-/** Parses a file of JSON or YAML. The YAML parser is loaded on demand. Throws `OpenApiError`. */
-export async function parseFile(file: Blob): Promise<unknown> {
-  if (file.size > MAX_BYTES) throw new OpenApiError(words.tooLarge)
-  const text = await file.text()
-  if (/^\s*[{[]/.test(text)) {
-    try {
-      return JSON.parse(text)
-    } catch (error) {
-      throw new OpenApiError(words.notJson((error as Error).message))
-    }
-  }
-  const { parse } = await import('yaml')
-  try {
-    return parse(text, { maxAliasCount: 100 })
-  } catch (error) {
-    const [first = ''] = (error as Error).message.split('\n')
-    throw new OpenApiError(words.notYaml(first))
-  }
 }

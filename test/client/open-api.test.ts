@@ -1,9 +1,8 @@
+import { listingBody } from 'arcus-client/listing'
+import { listingFromOpenApi, OpenApiError } from 'arcus-client/open-api'
 import { describe, expect, it } from 'vitest'
-import {
-  OpenApiError,
-  parseFile,
-  readOpenApi,
-} from '../../../src/dashboard/pages/console/editor/read-openapi.js'
+
+const options = { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', price: '10000' } as const
 
 const document = {
   openapi: '3.1.0',
@@ -58,37 +57,44 @@ const document = {
   },
 }
 
-describe('an OpenAPI file', () => {
-  it('becomes the operations of the form', () => {
-    const { name, description, operations } = readOpenApi(document, '')
-    expect({ name, description }).toEqual({
+describe('an OpenAPI document', () => {
+  it('becomes a listing that the service accepts', () => {
+    const { listing } = listingFromOpenApi(document, options)
+    expect(listingBody.safeParse(listing).error).toBeUndefined()
+    const { name, description, payTo, endpoints } = listing
+    expect({ name, description, payTo }).toEqual({
       name: 'Weather house',
       description: 'Skies by the city',
+      payTo: options.payTo,
     })
-    expect(operations).toEqual([
+    expect(endpoints).toEqual([
       {
         method: 'GET',
         url: 'https://api.example.com/v1/weather',
         title: 'Weather',
         description: 'Now',
+        price: '10000',
         tags: ['weather', 'a b', '3', '4', '5'],
-        example: { city: 'Lisbon' },
-        beside: {},
+        example: { queryParams: { city: 'Lisbon' } },
         inputSchema: {
           type: 'object',
           properties: { city: { type: 'string', example: 'Lisbon' } },
           required: ['city'],
         },
       },
-      expect.objectContaining({ method: 'DELETE', title: 'Forget', example: { city: 'Lisbon' } }),
+      expect.objectContaining({
+        method: 'DELETE',
+        title: 'Forget',
+        example: { queryParams: { city: 'Lisbon' } },
+      }),
       {
         method: 'GET',
         url: 'https://api.example.com/v1/air/a%20b',
         title: 'air',
         description: '',
+        price: '10000',
         tags: [],
-        example: {},
-        beside: {},
+        example: { queryParams: {} },
         inputSchema: null,
       },
       {
@@ -96,9 +102,9 @@ describe('an OpenAPI file', () => {
         url: 'https://api.example.com/v1/route',
         title: 'POST /route',
         description: '',
+        price: '10000',
         tags: [],
-        example: { from: 'Lisbon' },
-        beside: {},
+        example: { body: { from: 'Lisbon' } },
         inputSchema: {
           type: 'object',
           properties: {
@@ -122,34 +128,44 @@ describe('an OpenAPI file', () => {
       patch: content('text/plain', { example: 'a b' }),
       post: content('application/xml', { example: '<a/>' }),
     }
-    const { operations, skipped } = readOpenApi({ ...document, paths: { '/scan': scan } }, '')
-    expect(operations.map(({ url: _, title: _t, description: _d, tags: _g, ...it }) => it)).toEqual(
-      [
-        {
-          method: 'HEAD',
-          example: { lang: 'pt' },
-          beside: {},
-          inputSchema: { type: 'object', properties: { lang: {} }, required: [] },
-        },
-        {
-          method: 'PUT',
-          example: { photo: 'x' },
-          beside: { bodyType: 'form-data', queryParams: { lang: 'pt' } },
-          inputSchema: form,
-        },
-        { method: 'PATCH', example: 'a b', beside: { bodyType: 'text' }, inputSchema: null },
-      ],
+    const { listing, skipped } = listingFromOpenApi(
+      { ...document, paths: { '/scan': scan } },
+      options,
     )
+    expect(listing.endpoints).toMatchObject([
+      {
+        method: 'HEAD',
+        example: { queryParams: { lang: 'pt' } },
+        inputSchema: { type: 'object', properties: { lang: {} }, required: [] },
+      },
+      {
+        method: 'PUT',
+        example: { body: { photo: 'x' }, bodyType: 'form-data', queryParams: { lang: 'pt' } },
+        inputSchema: form,
+      },
+      { method: 'PATCH', example: { body: 'a b', bodyType: 'text' }, inputSchema: null },
+    ])
     expect(skipped).toEqual([
       { what: 'POST /scan', why: 'Its body is neither JSON nor form-data nor text.' },
     ])
   })
 
-  it('names the reason for each operation that cannot be listed', () => {
-    expect(readOpenApi(document, '').skipped).toEqual([
+  it('names the reason for each operation that cannot be listed, or has no price', () => {
+    const price = (operation: string) => (operation.startsWith('DELETE') ? undefined : '20000')
+    const { listing, skipped } = listingFromOpenApi(document, { ...options, price })
+    expect(listing.endpoints.map((it) => it.price)).toEqual(['20000', '20000', '20000'])
+    expect(skipped).toEqual([
+      { what: 'DELETE /weather', why: 'It has no price.' },
       { what: 'TRACE /weather', why: 'OPTIONS and TRACE cannot be listed.' },
       { what: 'GET /by/{unknown}', why: 'Its path has a parameter without an example.' },
     ])
+  })
+
+  it('has at most as many endpoints as a listing', () => {
+    const paths = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`/${i}`, { get: {} }]))
+    const { listing, skipped } = listingFromOpenApi({ ...document, paths }, options)
+    expect(listing.endpoints).toHaveLength(100)
+    expect(skipped).toEqual([{ what: 'GET /100', why: 'A listing has at most 100 endpoints.' }])
   })
 
   it.each([
@@ -162,10 +178,13 @@ describe('an OpenAPI file', () => {
       '',
       'https://eu.example.com/weather',
     ],
-  ])('with the servers %j and the base %j calls %s', (servers, base, url) => {
-    const { operations, skipped } = readOpenApi({ ...document, servers }, base)
-    expect(operations[0]?.url).toBe(url)
-    if (url === undefined) expect(skipped[0]?.why).toBe('The file names no server for it.')
+  ])('with the servers %j and the server %j calls %s', (servers, server, url) => {
+    const { listing, skipped } = listingFromOpenApi(
+      { ...document, servers },
+      { ...options, server },
+    )
+    expect(listing.endpoints[0]?.url).toBe(url)
+    if (url === undefined) expect(skipped[0]?.why).toBe('The document names no server for it.')
   })
 
   it.each([
@@ -173,18 +192,7 @@ describe('an OpenAPI file', () => {
     [[], 'it has no paths'],
     [{ swagger: '2.0', paths: {} }, 'Only OpenAPI 3'],
   ])('is refused if it is not OpenAPI 3: %j', (wrong, words) => {
-    expect(() => readOpenApi(wrong, '')).toThrow(OpenApiError)
-    expect(() => readOpenApi(wrong, '')).toThrow(words)
-  })
-
-  it('is JSON or YAML, at most 4 MB', async () => {
-    expect(await parseFile(new Blob(['{"openapi":"3.1.0"}']))).toEqual({ openapi: '3.1.0' })
-    expect(await parseFile(new Blob(['openapi: 3.1.0\npaths: {}']))).toEqual({
-      openapi: '3.1.0',
-      paths: {},
-    })
-    await expect(parseFile(new Blob(['{nope']))).rejects.toThrow('not JSON')
-    await expect(parseFile(new Blob(['a: b: c']))).rejects.toThrow('neither JSON nor YAML')
-    await expect(parseFile(new Blob([' '.repeat(4_000_001)]))).rejects.toThrow('4 MB')
+    expect(() => listingFromOpenApi(wrong, options)).toThrow(OpenApiError)
+    expect(() => listingFromOpenApi(wrong, options)).toThrow(words)
   })
 })

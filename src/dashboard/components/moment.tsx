@@ -1,5 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { absoluteTime, relativeTime } from '../format/moments.js'
+import { absoluteTime, dayAndTime, relativeTime } from '../format/moments.js'
 import { Sentence } from './sentence.js'
 
 const TICK_MS = 5_000
@@ -52,6 +52,17 @@ export function Moment({ at }: { at: number | string }) {
       className="whitespace-nowrap"
     >
       {relativeTime(time, now)}
+    </time>
+  )
+}
+
+/** Shows the day and the time in the zone of the reader, and the time in ISO 8601 on hover. */
+export function PointInTime({ at }: { at: number | string }) {
+  const now = useNow()
+  const time = new Date(at)
+  return (
+    <time dateTime={time.toISOString()} title={time.toISOString()} className="whitespace-nowrap">
+      {dayAndTime(time.getTime(), now)}
     </time>
   )
 }

@@ -23,10 +23,33 @@ const utcDay = new Intl.DateTimeFormat(undefined, {
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   for (const [unit, size] of units) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
+    if (Math.abs(seconds) < size) continue
+    // What began six and a half days ago is six days old; what ends in almost seven days lasts seven.
+    const count = seconds / size
+    return relative.format(seconds > 0 ? Math.round(count) : Math.trunc(count), unit)
   }
   if (Math.abs(seconds) < 10) return words.time.justNow
   return relative.format(seconds, 'second')
+}
+
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
+
+/** Writes the day and the time of the reader, as `Today 14:05` or `3 Nov 14:05`. Both are Unix milliseconds. */
+export function dayAndTime(at: number, now: number): string {
+  const names: [number, string][] = [
+    [now, 'Today'],
+    [now - 86_400_000, 'Yesterday'],
+  ]
+  const known = names.find(([time]) => dayOfYear.format(time) === dayOfYear.format(at))
+  const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear()
+  return `${known?.[1] ?? (isThisYear ? day : dayOfYear).format(at)} ${clock.format(at)}`
+}
+
+/** Returns the name of the time zone of the reader, such as `UTC` or `GMT+1`. */
+export function zoneName(): string {
+  return zone.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC'
 }
 
 /** Writes the whole date with its time zone. */

@@ -7,20 +7,24 @@ import { describeError, isRejection } from './wallet-error.js'
 import { walletWords as words } from './words.js'
 
 /**
- * Makes a signed write of a present listing. Everything on the page is read again after it. With `done` it is told in the
- * one place of all pages, and if the button is gone then, the focus goes to the heading of its section.
+ * Makes a signed write of a present listing. The page shows what the write returned, and reads the listing again. With
+ * `done` it is said in the one place of all pages, and if the button is gone then, the focus goes to the heading of its
+ * section.
  */
-export function useWrite<Input>(
-  act: (client: ListingClient, input: Input) => Promise<unknown>,
+export function useWrite<Input, Result extends { id: string }>(
+  merchantId: string,
+  act: (client: ListingClient, input: Input) => Promise<Result>,
   done?: string,
 ) {
   const { write } = useSigning()
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input) => write((client) => act(client, input)),
-    async onSuccess() {
+    async onSuccess(result) {
       const heading = document.activeElement?.closest('section')?.querySelector('h2')
-      await queries.invalidateQueries()
+      if ('endpoints' in result) queries.setQueryData(['merchant', merchantId], result)
+      const changed = [['merchant', merchantId], ['hooks', merchantId], ['owned']]
+      await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })))
       if (done === undefined) return
       say(done)
       // The page draws the fresh data first.

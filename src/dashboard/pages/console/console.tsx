@@ -1,13 +1,9 @@
-import './zod-without-eval.js'
-
 import { Route, Switch } from 'wouter'
 import { NotFound, PageTitle } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'
 import { WalletProvider } from '../../wallet/wallet-provider.js'
-import { ListingEditor } from './editor/listing-editor.js'
-import { Manage } from './manage.js'
+import { ListingEditor, Manage } from './manage.js'
 import { Overview } from './overview.js'
-import { words } from './words.js'
 
 /** The pages of owners: the only ones that need a wallet. */
 export function ConsolePages() {
@@ -35,7 +31,10 @@ export function ConsolePages() {
 function NewListing() {
   return (
     <>
-      <PageTitle title={words.newListing.title}>{words.newListing.lead}</PageTitle>
+      <PageTitle title="Sell your API">
+        Paste the URL of an API that answers 402 (payment required). Your wallet signs once, at the
+        end.
+      </PageTitle>
       <ListingEditor />
     </>
   )

@@ -1,5 +1,3 @@
-import { words } from './words.js'
-
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -23,12 +21,11 @@ const utcDay = new Intl.DateTimeFormat(undefined, {
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   for (const [unit, size] of units) {
-    if (Math.abs(seconds) < size) continue
-    // What began six and a half days ago is six days old; what ends in almost seven days lasts seven.
-    const count = seconds / size
-    return relative.format(seconds > 0 ? Math.round(count) : Math.trunc(count), unit)
+    // What lies ahead is rounded, so that seven days do not read six a second later.
+    const count = seconds > 0 ? Math.round(seconds / size) : Math.trunc(seconds / size)
+    if (Math.abs(seconds) >= size) return relative.format(count, unit)
   }
-  if (Math.abs(seconds) < 10) return words.time.justNow
+  if (Math.abs(seconds) < 10) return 'just now'
   return relative.format(seconds, 'second')
 }
 
@@ -71,7 +68,7 @@ export function dayInUtc(at: number): string {
 
 /** Writes a duration in one unit: `41 days`, `3 hours`, at most `over 10 years`. */
 export function roughSpan(seconds: number): string {
-  if (seconds > LONG_SECONDS) return words.time.long
+  if (seconds > LONG_SECONDS) return 'over 10 years'
   for (const [unit, size] of units) {
     if (seconds >= size) return counted(Math.floor(seconds / size), unit)
   }

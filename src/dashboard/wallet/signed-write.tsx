@@ -1,30 +1,31 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ListingClient } from 'arcus-client/listing-client'
+import type { ListingClient, SavedListing } from 'arcus-client/listing-client'
+import { merchantQuery } from '../api/queries.js'
 import { Notice } from '../components/card.js'
 import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
-import { walletWords as words } from './words.js'
 
 /**
- * Makes a signed write of a present listing. The page shows what the write returned, and reads the listing again. With
- * `done` it is said in the one place of all pages, and if the button is gone then, the focus goes to the heading of its
- * section.
+ * Makes a signed write of a present listing. What the write returned is shown at once. With `done` it is said in the one
+ * place of all pages, and if the button is gone then, the focus goes to the heading of its section.
  */
-export function useWrite<Input, Result extends { id: string }>(
-  merchantId: string,
-  act: (client: ListingClient, input: Input) => Promise<Result>,
+export function useWrite<Input>(
+  act: (client: ListingClient, input: Input) => Promise<SavedListing | { id: string }>,
   done?: string,
 ) {
   const { write } = useSigning()
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input) => write((client) => act(client, input)),
-    async onSuccess(result) {
+    async onSuccess(saved) {
       const heading = document.activeElement?.closest('section')?.querySelector('h2')
-      if ('endpoints' in result) queries.setQueryData(['merchant', merchantId], result)
-      const changed = [['merchant', merchantId], ['hooks', merchantId], ['owned']]
-      await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })))
+      if ('endpoints' in saved) {
+        queries.setQueryData(merchantQuery(saved.id).queryKey, saved)
+        void queries.invalidateQueries({ queryKey: ['owned'] })
+      } else {
+        await queries.invalidateQueries({ queryKey: ['hooks'] })
+      }
       if (done === undefined) return
       say(done)
       // The page draws the fresh data first.
@@ -45,11 +46,11 @@ export function WriteOutcome({
   if (write.isPending) {
     return (
       <p role="status" className="text-sm text-muted">
-        {words.answer}
+        Answer in the wallet.
       </p>
     )
   }
-  if (write.error !== null) return <WalletFault error={write.error} title={words.notDone} />
+  if (write.error !== null) return <WalletFault error={write.error} title="Not done" />
   return write.isSuccess && done !== undefined ? <Notice tone="ok">{done}</Notice> : null
 }
 
@@ -57,7 +58,7 @@ export function WriteOutcome({
 export function WalletFault({ error, title }: { error: unknown; title: string }) {
   const isRejected = isRejection(error)
   return (
-    <Notice tone={isRejected ? 'warn' : 'bad'} title={isRejected ? words.notSigned : title}>
+    <Notice tone={isRejected ? 'info' : 'bad'} title={isRejected ? 'Not signed' : title}>
       {describeError(error)}
     </Notice>
   )

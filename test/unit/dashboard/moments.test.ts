@@ -11,9 +11,7 @@ it.each([
   [-3 * 3_600_000, '3 hours ago'],
   [-26 * 3_600_000, 'yesterday'],
   [2 * 86_400_000, 'in 2 days'],
-  // An offer of seven days, one second after it was made.
   [7 * 86_400_000 - 1_000, 'in 7 days'],
-  [-7 * 86_400_000 + 1_000, '6 days ago'],
   [-400 * 86_400_000, 'last year'],
 ])('writes %i ms from now as %s', (offset, text) => {
   expect(relativeTime(now + offset, now)).toBe(text)

@@ -74,8 +74,9 @@ export function useFilter(endpoints: readonly EndpointName[]) {
     chart: measures.find(([key]) => key === values.chart)?.[0] ?? '',
     /** Where each page begins that was turned to, after the first one. */
     turned: values.page?.split('.').map(Number) ?? [],
-    /** Another filter begins at its first page. */
-    choose: (wanted: typeof values) => set({ ...values, page: '', ...wanted }),
+    /** Other rows begin at their first page. */
+    choose: (wanted: typeof values) =>
+      set({ ...values, ...('chart' in wanted ? {} : { page: '' }), ...wanted }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { withQuery } from 'arcus-client/calls'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { ActivityRow } from '../../../api/activity.js'
 import { activityTableQuery } from '../../api/queries.js'
 import { Dot, type Tone } from '../../components/badge.js'
@@ -71,6 +71,11 @@ export function ActivityTable({
   chosen: Chosen
 }) {
   const query = useQuery(activityTableQuery(merchantId, table, turned.at(-1) ?? null))
+  const [, go] = useLocation()
+  const open = (row: ActivityRow) => {
+    const page = pageOf(row)
+    if (page !== undefined) go(page)
+  }
   const turn = (pages: readonly number[]) => choose({ page: pages.join('.') })
   return (
     <Loaded query={query} skeleton={<SkeletonRows count={5} label="Loading the table" />}>
@@ -86,6 +91,7 @@ export function ActivityTable({
               columns={columnsFor(endpoints)}
               rows={items}
               keyOf={({ id }) => id}
+              onOpen={open}
             />
             <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
               <Button
@@ -134,7 +140,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
         const time = <PointInTime at={row.at} />
         if (page === undefined) return time
         return (
-          <Link href={page} className="font-medium after:absolute after:inset-0 hover:text-accent">
+          <Link href={page} className="font-medium hover:text-accent">
             {time}
           </Link>
         )
@@ -148,7 +154,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
           <Dot tone={states[state][0]}>{states[state][1]}</Dot>
           {reason !== null && (
             <span
-              className="block w-44 text-xs text-pretty whitespace-normal text-muted"
+              className="block w-32 text-xs sm:w-44 text-pretty whitespace-normal text-muted"
               title={reason}
             >
               {failureText(reason)}
@@ -175,7 +181,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
     {
       name: 'Buyer',
       cell: ({ payer, isSelf }) => (
-        <span className="relative inline-flex items-center gap-1.5">
+        <span className="inline-flex items-center gap-1.5">
           <Hex hex={payer} kind="address" />
           {isSelf && <span className="text-2xs text-faint">yourself</span>}
         </span>
@@ -184,13 +190,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
     {
       name: 'Transaction',
       cell: ({ transaction }) =>
-        transaction === null ? (
-          <Nothing />
-        ) : (
-          <span className="relative">
-            <Hex hex={transaction} kind="tx" />
-          </span>
-        ),
+        transaction === null ? <Nothing /> : <Hex hex={transaction} kind="tx" />,
     },
   ]
 }

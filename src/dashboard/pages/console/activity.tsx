@@ -240,7 +240,7 @@ function Reasons({
       <div className="mb-3 flex items-center justify-between gap-3">
         <h3 className="text-sm font-semibold">{title}</h3>
         {reasons.length > 0 && onShow !== undefined && (
-          <Button size="sm" variant="quiet" onClick={onShow}>
+          <Button size="sm" variant="quiet" className="-mr-3" onClick={onShow}>
             Show them
           </Button>
         )}

@@ -22,7 +22,7 @@ export const ListingEditor = lazyPage(async () => {
 
 const parts = [
   ['activity', 'Activity'],
-  ['endpoints', 'Endpoints'],
+  ['endpoints', 'APIs'],
   ['edit', 'Edit'],
   ['settings', 'Settings'],
 ] as const

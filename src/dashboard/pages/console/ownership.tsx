@@ -19,6 +19,9 @@ export interface Role {
   isOffered: boolean
 }
 
+const MISTYPED =
+  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
+
 interface Props {
   merchant: MerchantView
   role: Role
@@ -73,7 +76,7 @@ export function Ownership({ merchant, role }: Props) {
 function Confirmation({ merchant, role }: Props) {
   const { id, owner, payToProof } = merchant
   const isConfirmed = payToProof === 'confirmation'
-  const confirm = useWrite(id, (client, next: Address | null) => client.confirmPayTo(id, next))
+  const confirm = useWrite((client, next: Address | null) => client.confirmPayTo(id, next))
   if (payToProof === 'owner' || payToProof === 'operator') return null
   if (!role.isPaid) {
     if (isConfirmed) return null
@@ -102,13 +105,12 @@ function Confirmation({ merchant, role }: Props) {
 
 function Offer({ merchant: { id, owner } }: { merchant: MerchantView }) {
   const offer = useWrite(
-    id,
     (client, address: Address) => client.offerOwner(id, address),
     'Offered. The new owner finds it in their console.',
   )
   const check = (address: string) => {
     if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return 'Give an address: 0x and 40 digits.'
-    if (!isAddress(address)) return 'This address is mistyped: its capital letters do not fit.'
+    if (!isAddress(address)) return MISTYPED
     return sameAddress(address, owner) ? 'This address is the owner already.' : undefined
   }
   return (
@@ -132,7 +134,6 @@ function Offer({ merchant: { id, owner } }: { merchant: MerchantView }) {
 
 function Withdraw({ merchant: { id } }: { merchant: MerchantView }) {
   const withdraw = useWrite(
-    id,
     (client, _: null) => client.offerOwner(id, null),
     'The offer is taken back.',
   )
@@ -148,7 +149,6 @@ function Withdraw({ merchant: { id } }: { merchant: MerchantView }) {
 
 function Accept({ merchant: { id, offer } }: { merchant: MerchantView }) {
   const accept = useWrite(
-    id,
     (client, _: null) => client.acceptOwner(id),
     'You are the owner now. Make sure that the payout address is right.',
   )

@@ -40,17 +40,23 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-const changes: Record<HistoryAnswer['entries'][number]['action'], string> = {
-  'listing.create': 'Listed',
-  'listing.update': 'Changed',
-  'listing.delete': 'Deleted',
-  'owner.offer': 'Offered to another owner, or taken back',
-  'owner.accept': 'Taken over by a new owner',
-  'payto.confirm': 'Payout address confirmed, or withdrawn',
-  'agent.link': 'Agent linked or unlinked',
-  'hook.set': 'Webhook changed',
-  'hook.delete': 'Webhook removed',
-  'rating.answer': 'Rating answered',
+type Entry = HistoryAnswer['entries'][number]
+
+/** What each action did, and what it did if its body is `null`. */
+const changes: Partial<Record<Entry['action'], [string, string?]>> = {
+  'listing.create': ['Listed'],
+  'listing.update': ['Changed'],
+  'listing.delete': ['Deleted'],
+  'owner.offer': ['Offered to another owner', 'Offer taken back'],
+  'owner.accept': ['Taken over by a new owner'],
+  'payto.confirm': ['Payout address confirmed', 'Confirmation of the payout address withdrawn'],
+  'agent.link': ['Agent linked', 'Agent unlinked'],
+}
+
+function changeOf({ action, body }: Entry): string {
+  const [done, undone = done] = changes[action] ?? [action]
+  const isNull = Object.values((body ?? {}) as object).every((value) => value === null)
+  return isNull ? undone : done
 }
 
 /** Lists the last signed changes, newest first. */
@@ -65,17 +71,17 @@ function ChangeLog({ merchant: { id, revision } }: { merchant: MerchantView }) {
         <Loaded query={query} skeleton={<SkeletonRows count={2} label="Loading the changes" />}>
           {({ entries }) => (
             <ul className="divide-y divide-line text-sm">
-              {entries.toReversed().map(({ revision, action, owner, acceptedAt }) => (
+              {entries.toReversed().map((entry) => (
                 <li
-                  key={revision}
+                  key={entry.revision}
                   className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 px-5 py-3"
                 >
                   <span>
-                    {changes[action]} <span className="text-xs text-faint">#{revision}</span>
+                    {changeOf(entry)} <span className="text-xs text-faint">#{entry.revision}</span>
                   </span>
                   <span className="flex flex-wrap items-center gap-x-4 text-muted">
-                    <Hex hex={owner} kind="address" />
-                    <PointInTime at={acceptedAt * 1000} />
+                    <Hex hex={entry.owner} kind="address" />
+                    <PointInTime at={entry.acceptedAt * 1000} />
                   </span>
                 </li>
               ))}
@@ -98,7 +104,7 @@ function ChangeLog({ merchant: { id, revision } }: { merchant: MerchantView }) {
 /** Links the ERC-8004 agent of the seller and shows its four checks. */
 function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
   const { id, agentId } = merchant
-  const link = useWrite(id, (client, next: string | null) =>
+  const link = useWrite((client, next: string | null) =>
     client.linkAgent(id, next?.replace(/^0+(?=\d)/, '') ?? null),
   )
   return (

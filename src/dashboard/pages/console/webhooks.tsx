@@ -81,7 +81,7 @@ function NewHook({ id }: { id: string }) {
   const { control, register, handleSubmit, setError, formState, reset } = useForm({
     defaultValues: { url: '', types: ['payment.settled'] as Types },
   })
-  const add = useWrite(id, (client, hook: HookSettings) => client.setHook(id, hook))
+  const add = useWrite((client, hook: HookSettings) => client.setHook(id, hook))
   const submit = handleSubmit(async (wanted) => {
     const url = wanted.url.trim()
     try {
@@ -94,68 +94,70 @@ function NewHook({ id }: { id: string }) {
     add.mutate({ ...wanted, url, id: null, since: null }, { onSuccess: () => reset() })
   })
   const { errors, isSubmitting } = formState
-  const secret = add.data?.secret ?? null
+  const { secret = null } = (add.data ?? {}) as { secret?: string | null }
   return (
-    <form onSubmit={submit} noValidate className="space-y-3">
-      <Controller
-        control={control}
-        name="url"
-        rules={{ required: 'Give the URL to call.' }}
-        render={({ field, fieldState: { error } }) => (
-          <TextField
-            {...field}
-            label="URL to call"
-            error={error?.message}
-            placeholder="https://"
-            inputMode="url"
-            isCode
-            maxLength={1000}
-          />
-        )}
-      />
-      <fieldset className="grid gap-2 text-sm sm:grid-cols-2">
-        <legend className="mb-2 font-medium">Events</legend>
-        {types.map((type) => (
-          <label key={type} className="flex items-center gap-2">
-            <input
-              type="checkbox"
-              value={type}
-              {...register('types', { validate: (all) => all.length > 0 || 'Choose an event.' })}
+    <Card className="px-5 py-4">
+      <h3 className="mb-3 font-semibold">Add a webhook</h3>
+      <form onSubmit={submit} noValidate className="space-y-3">
+        <Controller
+          control={control}
+          name="url"
+          rules={{ required: 'Give the URL to call.' }}
+          render={({ field, fieldState: { error } }) => (
+            <TextField
+              {...field}
+              label="URL to call"
+              error={error?.message}
+              placeholder="https://"
+              inputMode="url"
+              isCode
+              maxLength={1000}
             />
-            {typeNames[type]}
-          </label>
-        ))}
-      </fieldset>
-      {errors.types !== undefined && (
-        <p role="alert" className="text-xs text-bad">
-          {errors.types.message}
-        </p>
-      )}
-      <Button type="submit" isBusy={isSubmitting || add.isPending}>
-        Sign and add
-      </Button>
-      {secret === null ? (
-        <WriteOutcome write={add} />
-      ) : (
-        <Notice tone="ok" title="Keep this secret now. It is not shown again.">
-          <span className="inline-flex max-w-full items-center gap-1">
-            <code className="break-all">{secret}</code>
-            <CopyButton text={secret} name="secret" />
-          </span>
-        </Notice>
-      )}
-    </form>
+          )}
+        />
+        <fieldset className="grid gap-2 text-sm sm:grid-cols-2">
+          <legend className="mb-2 font-medium">Events</legend>
+          {types.map((type) => (
+            <label key={type} className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                value={type}
+                {...register('types', { validate: (all) => all.length > 0 || 'Choose an event.' })}
+              />
+              {typeNames[type]}
+            </label>
+          ))}
+        </fieldset>
+        {errors.types !== undefined && (
+          <p role="alert" className="text-xs text-bad">
+            {errors.types.message}
+          </p>
+        )}
+        <Button type="submit" isBusy={isSubmitting || add.isPending}>
+          Sign and add
+        </Button>
+        {secret === null ? (
+          <WriteOutcome write={add} />
+        ) : (
+          <Notice tone="ok" title="Keep this secret now. It is not shown again.">
+            <span className="inline-flex max-w-full items-center gap-1">
+              <code className="break-all">{secret}</code>
+              <CopyButton text={secret} name="secret" />
+            </span>
+          </Notice>
+        )}
+      </form>
+    </Card>
   )
 }
 
 function HookCard({ id, hook }: { id: string; hook: HookView }) {
   const { url, state, lastError, calls } = hook
   const [tone, name] = states[state]
-  const set = useWrite(id, (client, since: number | null) =>
+  const set = useWrite((client, since: number | null) =>
     client.setHook(id, { id: hook.id, url, types: hook.types as Types, since }),
   )
   const remove = useWrite(
-    id,
     (client, _: null) => client.deleteHook(id, hook.id),
     'The webhook is removed.',
   )
@@ -253,7 +255,7 @@ function TestButton({ id, hook }: { id: string; hook: HookView }) {
       <Button size="sm" isBusy={test.isPending} onClick={() => test.mutate()}>
         Send a test event
       </Button>
-      <div className="w-full empty:hidden" aria-live="polite">
+      <div className="order-last w-full empty:hidden" aria-live="polite">
         <Failure title="No test was sent" of={test.error} />
         {call !== undefined && (
           <Notice tone={call.error === null ? 'ok' : 'warn'}>

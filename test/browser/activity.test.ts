@@ -6,7 +6,8 @@ import { owners } from './support/a-directory.js'
 import { writeActivity, writeMonth } from './support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { connectWallet, signIn } from './support/console-steps.js'
+import { connectWallet, settled, signIn } from './support/console-steps.js'
+import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -119,7 +120,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await expect.poll(() => asked.length).toBeGreaterThan(1)
     expect(new Set(asked)).toEqual(new Set(['/table']))
     for (let i = 0; i < 3; i++) expect((await world.pay(url)).body.success).toBe(true)
-    await apis.getByText(String(before + 3), { exact: true }).waitFor()
+    await expect.poll(() => apis.getByRole('cell').nth(2).textContent()).toBe(String(before + 3))
     const sums = asked.filter((part) => part === '/breakdown').length
     expect(sums).toBeGreaterThan(0)
     expect(sums).toBeLessThanOrEqual(2)
@@ -156,6 +157,31 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await page.getByRole('button', { name: 'Show them' }).first().click()
     expect(new URL(page.url()).searchParams.get('show')).toBe('failed')
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await close()
+  })
+
+  it('moves nothing while it loads, at three widths', async () => {
+    const { page, context, close } = await openActivity('?range=7d')
+    await watchShifts(context)
+    let delayMs = 0
+    await page.route('**/api/**', async (route) => {
+      delayMs = (delayMs + 170) % 600
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await route.continue()
+    })
+    for (const width of [390, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.goto('/console/weather-house?range=7d')
+      await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
+      await settled(page)
+      expect([width, await shiftsOf(page)]).toEqual([width, { sum: 0, what: [] }])
+      await page.goto('/console/weather-house/settings')
+      await page.getByLabel('URL to call').waitFor()
+      await page.getByText('All signed messages as JSON').waitFor()
+      await settled(page)
+      expect([width, await shiftsOf(page)]).toEqual([width, { sum: 0, what: [] }])
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await close()
   })
 
@@ -265,7 +291,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
   it('pages through a month on the server and keeps the range in the address', async () => {
     const { body } = await world.get('/api/merchants/weather-house')
     const endpoints = [{ id: body.endpoints[0].state.id, url, amount: 10_000n, aDay: 10 }]
-    const settled = await writeMonth(world.databasePath, {
+    const written = await writeMonth(world.databasePath, {
       merchantId: 'weather-house',
       payTo: devnetMerchant.address,
       endpoints,
@@ -273,7 +299,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     const { page, close } = await openActivity()
     await page.getByLabel('Period').selectOption('All time')
     expect(new URL(page.url()).searchParams.get('range')).toBe('all')
-    const payments = page.getByText(String(settled + 6), { exact: true }).first()
+    const payments = page.getByText(String(written + 6), { exact: true }).first()
     await payments.waitFor()
     const chart = (name: string) => page.locator(`[aria-label="${name}"]`).first()
     await chart('Payments by day').waitFor()

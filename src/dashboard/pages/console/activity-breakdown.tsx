@@ -1,8 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { ActivityBreakdown } from '../../../api/activity.js'
 import { breakdownQuery } from '../../api/queries.js'
-import { Button } from '../../components/button.js'
 import { Empty } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
@@ -30,9 +28,11 @@ export function Breakdown({
     <Loaded query={query} skeleton={<SkeletonRows count={5} label="Loading the figures" />}>
       {(answer) =>
         view === 'apis' ? (
-          <ByEndpoint
-            rows={rowsOf(answer, endpoints, filter.endpoint)}
+          <DataTable
+            label="By API"
             columns={columnsFor(show)}
+            rows={rowsOf(answer, endpoints, filter.endpoint)}
+            keyOf={({ endpointId }) => endpointId ?? 0}
           />
         ) : answer.topPayers.length === 0 ? (
           <Empty title="Nobody paid in this period">Buyers appear here with their payments.</Empty>
@@ -69,35 +69,6 @@ function rowsOf(
       ...{ settled: 0, failed: 0, verifies: 0, revenue: { amount: '0', usd: '0' } },
     }))
   return [...paid, ...rest]
-}
-
-const SHOWN = 10
-
-function ByEndpoint({
-  rows,
-  columns,
-}: {
-  rows: readonly EndpointRow[]
-  columns: readonly Column<EndpointRow>[]
-}) {
-  const [isWhole, setIsWhole] = useState(false)
-  return (
-    <>
-      <DataTable
-        label="By API"
-        columns={columns}
-        rows={isWhole ? rows : rows.slice(0, SHOWN)}
-        keyOf={({ endpointId }) => endpointId ?? 0}
-      />
-      {rows.length > SHOWN && !isWhole && (
-        <div className="px-4 py-3">
-          <Button size="sm" onClick={() => setIsWhole(true)}>
-            Show all {rows.length}
-          </Button>
-        </div>
-      )}
-    </>
-  )
 }
 
 function columnsFor(show: (endpointId: number) => void): Column<EndpointRow>[] {

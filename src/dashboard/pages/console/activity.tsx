@@ -65,8 +65,8 @@ function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
 function PanelSkeleton({ label }: { label: string }) {
   return (
     <div role="status" aria-label={label} className="space-y-4">
-      <Skeleton className="h-28 w-full !rounded-2xl" />
-      <Skeleton className="h-72 w-full !rounded-2xl" />
+      <Skeleton className="h-44 w-full !rounded-2xl sm:h-28" />
+      <Skeleton className="h-dvh w-full !rounded-2xl" />
     </div>
   )
 }
@@ -90,7 +90,11 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
     <Section title="Activity" aside={<FilterBar endpoints={endpoints} chosen={chosen} />}>
       <OddParameters odd={chosen.odd} />
       <Alerts merchant={merchant} newest={newest.data?.items ?? []} />
-      <Loaded query={query} skeleton={<PanelSkeleton label="Loading the figures" />}>
+      {/* A warning above the figures would move them, so they wait for what may cause one. */}
+      <Loaded
+        query={newest.isPending ? { ...query, data: undefined } : query}
+        skeleton={<PanelSkeleton label="Loading the figures" />}
+      >
         {(answer) => (
           <div className="space-y-4">
             <ActivityFigures summary={answer.summary} />
@@ -109,29 +113,29 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                 />
               </Card>
             </div>
+            <Card className="overflow-hidden">
+              <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
+                <Segmented
+                  legend="Table"
+                  value={chosen.view}
+                  options={views}
+                  onChange={(view) => chosen.choose({ view })}
+                />
+                {chosen.view === '' && (
+                  <span className="flex gap-2">
+                    <TableControls merchantId={merchantId} chosen={chosen} />
+                  </span>
+                )}
+              </div>
+              {chosen.view === '' ? (
+                <ActivityTable {...{ merchantId, endpoints, chosen }} />
+              ) : (
+                <Breakdown {...{ merchantId, endpoints, chosen }} />
+              )}
+            </Card>
           </div>
         )}
       </Loaded>
-      <Card className="overflow-hidden">
-        <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
-          <Segmented
-            legend="Table"
-            value={chosen.view}
-            options={views}
-            onChange={(view) => chosen.choose({ view })}
-          />
-          {chosen.view === '' && (
-            <span className="flex gap-2">
-              <TableControls merchantId={merchantId} chosen={chosen} />
-            </span>
-          )}
-        </div>
-        {chosen.view === '' ? (
-          <ActivityTable {...{ merchantId, endpoints, chosen }} />
-        ) : (
-          <Breakdown {...{ merchantId, endpoints, chosen }} />
-        )}
-      </Card>
     </Section>
   )
 }

@@ -31,7 +31,7 @@ export function ConsolePages() {
 function NewListing() {
   return (
     <>
-      <PageTitle title="Sell your API">
+      <PageTitle title="List an API">
         Paste the URL of an API that answers 402 (payment required). Your wallet signs once, at the
         end.
       </PageTitle>

@@ -1,14 +1,13 @@
 import { type Address, isAddress } from 'viem'
 import type { MerchantView } from '../../../api/listings.js'
 import { Badge } from '../../components/badge.js'
-import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Fact } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
-import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
-import { SignedLine } from './signed-line.js'
+import { useWrite } from '../../wallet/signed-write.js'
+import { SignedButton, SignedLine } from './signed.js'
 
 /** What the connected wallet may do with a listing. */
 export interface Role {
@@ -35,7 +34,7 @@ const proofs = {
 
 /** Shows who is paid and who owns the listing, and lets the connected wallet change what it may. */
 export function Ownership({ merchant, role }: Props) {
-  const { owner, payTo, payToProof, offer } = merchant
+  const { id, owner, payTo, payToProof, offer } = merchant
   return (
     <Section title="Payout and owner">
       {role.isOffered && <Accept merchant={merchant} />}
@@ -49,7 +48,7 @@ export function Ownership({ merchant, role }: Props) {
                 ? 'Anybody can list an address that is not theirs. Payments count here once the key of this address has confirmed the owner with a signature.'
                 : proofs[payToProof]}
             </p>
-            {owner !== null && <Confirmation merchant={merchant} role={role} />}
+            <Confirmation merchant={merchant} role={role} />
           </Fact>
           {owner !== null && (
             <Fact name="Owner">
@@ -60,7 +59,15 @@ export function Ownership({ merchant, role }: Props) {
                     Offered to <Hex hex={offer.to} kind="address" />. The offer ends{' '}
                     <Moment at={offer.until * 1000} />.
                   </span>
-                  {role.isOwner && <Withdraw merchant={merchant} />}
+                  {role.isOwner && (
+                    <SignedButton
+                      size="sm"
+                      act={(client) => client.offerOwner(id, null)}
+                      done="The offer is taken back."
+                    >
+                      Take the offer back
+                    </SignedButton>
+                  )}
                 </div>
               )}
             </Fact>
@@ -73,32 +80,25 @@ export function Ownership({ merchant, role }: Props) {
 }
 
 /** Has the payout address confirm the owner, or take that back. It has nothing to do where the owner is paid directly. */
-function Confirmation({ merchant, role }: Props) {
-  const { id, owner, payToProof } = merchant
+function Confirmation({ merchant: { id, owner, payToProof }, role }: Props) {
+  if (owner === null || payToProof === 'owner' || payToProof === 'operator') return null
   const isConfirmed = payToProof === 'confirmation'
-  const confirm = useWrite((client, next: Address | null) => client.confirmPayTo(id, next))
-  if (payToProof === 'owner' || payToProof === 'operator') return null
   if (!role.isPaid) {
     if (isConfirmed) return null
     return <p className="mt-1 text-muted">To sign, switch to the wallet of this address.</p>
   }
   return (
-    <div className="mt-3 space-y-3">
-      <Button
+    <div className="mt-3 flex flex-wrap gap-3">
+      <SignedButton
+        key={String(isConfirmed)}
         variant={isConfirmed ? 'quiet' : 'primary'}
-        isBusy={confirm.isPending}
-        onClick={() => confirm.mutate(isConfirmed ? null : (owner as Address))}
+        act={(client) => client.confirmPayTo(id, isConfirmed ? null : (owner as Address))}
+        done={
+          isConfirmed ? 'The confirmation is withdrawn.' : 'Confirmed. Payments count from now on.'
+        }
       >
         {isConfirmed ? 'Sign and withdraw' : 'Sign and confirm'}
-      </Button>
-      <WriteOutcome
-        write={confirm}
-        done={
-          confirm.variables === null
-            ? 'The confirmation is withdrawn.'
-            : 'Confirmed. Payments count from now on.'
-        }
-      />
+      </SignedButton>
     </div>
   )
 }
@@ -132,26 +132,7 @@ function Offer({ merchant: { id, owner } }: { merchant: MerchantView }) {
   )
 }
 
-function Withdraw({ merchant: { id } }: { merchant: MerchantView }) {
-  const withdraw = useWrite(
-    (client, _: null) => client.offerOwner(id, null),
-    'The offer is taken back.',
-  )
-  return (
-    <span className="space-y-2">
-      <Button size="sm" isBusy={withdraw.isPending} onClick={() => withdraw.mutate(null)}>
-        Take the offer back
-      </Button>
-      <WriteOutcome write={withdraw} />
-    </span>
-  )
-}
-
 function Accept({ merchant: { id, offer } }: { merchant: MerchantView }) {
-  const accept = useWrite(
-    (client, _: null) => client.acceptOwner(id),
-    'You are the owner now. Make sure that the payout address is right.',
-  )
   return (
     <Card className="space-y-3 px-5 py-4 text-sm">
       <h3 className="font-semibold">This listing is offered to you</h3>
@@ -166,10 +147,13 @@ function Accept({ merchant: { id, offer } }: { merchant: MerchantView }) {
           </>
         )}
       </p>
-      <Button variant="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
+      <SignedButton
+        variant="primary"
+        act={(client) => client.acceptOwner(id)}
+        done="You are the owner now. Make sure that the payout address is right."
+      >
         Sign and accept
-      </Button>
-      <WriteOutcome write={accept} />
+      </SignedButton>
     </Card>
   )
 }

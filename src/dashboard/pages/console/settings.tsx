@@ -16,7 +16,7 @@ import { useWrite } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
 import { Ownership } from './ownership.js'
-import { SignedLine } from './signed-line.js'
+import { SignedButton, SignedLine } from './signed.js'
 import { Webhooks } from './webhooks.js'
 
 /** Settings of a listing that change seldom. Each takes a signature, and only what the connected wallet may do is shown. */
@@ -104,8 +104,8 @@ function ChangeLog({ merchant: { id, revision } }: { merchant: MerchantView }) {
 /** Links the ERC-8004 agent of the seller and shows its four checks. */
 function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
   const { id, agentId } = merchant
-  const link = useWrite((client, next: string | null) =>
-    client.linkAgent(id, next?.replace(/^0+(?=\d)/, '') ?? null),
+  const link = useWrite((client, next: string) =>
+    client.linkAgent(id, next.replace(/^0+(?=\d)/, '')),
   )
   return (
     <Section
@@ -125,16 +125,16 @@ function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
           }
           inputMode="numeric"
           maxLength={78}
-          done={
-            link.variables === null
-              ? 'The agent is unlinked.'
-              : 'Signed. Arcus makes the checks now.'
-          }
+          done="Signed. Arcus makes the checks now."
         >
           {agentId !== null && (
-            <Button variant="quiet" isBusy={link.isPending} onClick={() => link.mutate(null)}>
+            <SignedButton
+              variant="quiet"
+              act={(client) => client.linkAgent(id, null)}
+              done="The agent is unlinked."
+            >
               Sign and unlink
-            </Button>
+            </SignedButton>
           )}
         </SignedLine>
       )}

@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import type { HookSettings } from 'arcus-client/listing-client'
-import { useState } from 'react'
 import { Controller, useForm } from 'react-hook-form'
 import type { HookCallView, HooksAnswer, HookView } from '../../../api/events.js'
 import { sendJson } from '../../api/http.js'
@@ -17,6 +16,7 @@ import { UntrustedText } from '../../components/untrusted-text.js'
 import { zoneName } from '../../format/moments.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { SignedIn } from './sign-in.js'
+import { SignedButton } from './signed.js'
 
 type Types = HookSettings['types']
 
@@ -50,7 +50,7 @@ export function Webhooks({ id, owner }: { id: string; owner: string }) {
       <SignedIn
         owner={owner}
         title="Sign in to see your webhooks"
-        skeleton={<Skeleton className="h-40 w-full !rounded-2xl" />}
+        skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}
       >
         <Hooks id={id} />
       </SignedIn>
@@ -61,18 +61,16 @@ export function Webhooks({ id, owner }: { id: string; owner: string }) {
 function Hooks({ id }: { id: string }) {
   const query = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
   return (
-    <>
-      <Loaded query={query} isLive skeleton={<Skeleton className="h-16 w-full !rounded-2xl" />}>
-        {({ hooks }) => (
-          <div className="space-y-4 empty:hidden">
-            {hooks.map((hook) => (
-              <HookCard key={hook.id} id={id} hook={hook} />
-            ))}
-          </div>
-        )}
-      </Loaded>
-      <NewHook id={id} />
-    </>
+    <Loaded query={query} isLive skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}>
+      {({ hooks }) => (
+        <div className="space-y-4">
+          {hooks.map((hook) => (
+            <HookCard key={hook.id} id={id} hook={hook} />
+          ))}
+          <NewHook id={id} />
+        </div>
+      )}
+    </Loaded>
   )
 }
 
@@ -157,11 +155,6 @@ function HookCard({ id, hook }: { id: string; hook: HookView }) {
   const set = useWrite((client, since: number | null) =>
     client.setHook(id, { id: hook.id, url, types: hook.types as Types, since }),
   )
-  const remove = useWrite(
-    (client, _: null) => client.deleteHook(id, hook.id),
-    'The webhook is removed.',
-  )
-  const isBusy = set.isPending || remove.isPending
   const isUnconfirmed = state === 'unconfirmed'
   const isParked = state === 'parked'
   return (
@@ -197,13 +190,18 @@ function HookCard({ id, hook }: { id: string; hook: HookView }) {
         <div className="flex flex-wrap gap-2">
           {!isUnconfirmed && !isParked && <TestButton id={id} hook={hook} />}
           {state !== 'active' && (
-            <Button size="sm" isBusy={isBusy} onClick={() => set.mutate(null)}>
+            <Button size="sm" isBusy={set.isPending} onClick={() => set.mutate(null)}>
               {isUnconfirmed ? 'Send the challenge again' : 'Start again'}
             </Button>
           )}
-          <Button size="sm" variant="quiet" isBusy={isBusy} onClick={() => remove.mutate(null)}>
+          <SignedButton
+            size="sm"
+            variant="quiet"
+            act={(client) => client.deleteHook(id, hook.id)}
+            done="The webhook is removed."
+          >
             Remove
-          </Button>
+          </SignedButton>
         </div>
         <WriteOutcome
           write={set}
@@ -211,7 +209,6 @@ function HookCard({ id, hook }: { id: string; hook: HookView }) {
             isUnconfirmed ? 'Signed. The challenge is on its way.' : 'Signed. Deliveries begin now.'
           }
         />
-        <WriteOutcome write={remove} />
         {!isUnconfirmed && (
           <details className="text-muted">
             <summary className="w-fit hover:text-ink">Missed something?</summary>
@@ -220,7 +217,7 @@ function HookCard({ id, hook }: { id: string; hook: HookView }) {
               that it had before, so your receiver can leave out those it knows. This is possible
               once in ten minutes.
             </p>
-            <Button size="sm" isBusy={isBusy} onClick={() => set.mutate(0)}>
+            <Button size="sm" isBusy={set.isPending} onClick={() => set.mutate(0)}>
               Send all events again
             </Button>
           </details>
@@ -267,31 +264,21 @@ function TestButton({ id, hook }: { id: string; hook: HookView }) {
   )
 }
 
-const SHOWN = 5
-
 /** Lists the last calls of a receiver. */
 function Calls({ calls }: { calls: readonly HookCallView[] }) {
-  const [isWhole, setIsWhole] = useState(false)
   if (calls.length === 0) {
     return (
       <p className="border-t border-line px-5 py-3 text-xs text-muted">Nothing was sent yet.</p>
     )
   }
   return (
-    <div className="border-t border-line">
+    <div className="max-h-64 overflow-y-auto border-t border-line">
       <DataTable
         label="Last deliveries"
         columns={callColumns}
-        rows={isWhole ? calls : calls.slice(0, SHOWN)}
+        rows={calls}
         keyOf={({ at, event, attempt }) => `${at} ${event} ${attempt}`}
       />
-      {calls.length > SHOWN && !isWhole && (
-        <div className="px-4 py-3">
-          <Button size="sm" variant="quiet" onClick={() => setIsWhole(true)}>
-            Show the last {calls.length}
-          </Button>
-        </div>
-      )}
     </div>
   )
 }

@@ -1,9 +1,10 @@
 import type { UseMutationResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import type { ListingClient, SavedListing } from 'arcus-client/listing-client'
+import type { ComponentProps, ReactNode } from 'react'
 import { Controller, useForm } from 'react-hook-form'
 import { Button } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
-import { WriteOutcome } from '../../wallet/signed-write.js'
+import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 
 /** A form of one line, whose text a wallet signs. Without spaces around it the text goes to `write`. */
 export function SignedLine({
@@ -68,5 +69,29 @@ export function SignedLine({
       />
       <WriteOutcome write={write} {...(done !== undefined && { done })} />
     </form>
+  )
+}
+
+/** A button whose press a wallet signs. `done` is said in the one place of all pages. */
+export function SignedButton({
+  act,
+  done,
+  children,
+  ...look
+}: {
+  act: (client: ListingClient) => Promise<SavedListing | { id: string }>
+  done: string
+  children: ReactNode
+} & Pick<ComponentProps<typeof Button>, 'variant' | 'size'>) {
+  const write = useWrite((client, _: null) => act(client), done)
+  return (
+    <>
+      <Button {...look} isBusy={write.isPending} onClick={() => write.mutate(null)}>
+        {children}
+      </Button>
+      <div className="w-full empty:hidden">
+        <WriteOutcome write={write} />
+      </div>
+    </>
   )
 }

@@ -56,6 +56,11 @@ export function Moment({ at }: { at: number | string }) {
   )
 }
 
+/** Shows a text such as `checked {when}` with its time. */
+export function When({ text, at }: { text: `${string}{when}${string}`; at: number | string }) {
+  return <Sentence text={text} parts={{ when: <Moment at={at} /> }} />
+}
+
 /** Shows the day and the time in the zone of the reader, and the time in ISO 8601 on hover. */
 export function PointInTime({ at }: { at: number | string }) {
   const now = useNow()
@@ -65,9 +70,4 @@ export function PointInTime({ at }: { at: number | string }) {
       {dayAndTime(time.getTime(), now)}
     </time>
   )
-}
-
-/** Shows a text such as `checked {when}` with its time. */
-export function When({ text, at }: { text: `${string}{when}${string}`; at: number | string }) {
-  return <Sentence text={text} parts={{ when: <Moment at={at} /> }} />
 }

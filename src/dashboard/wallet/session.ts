@@ -49,6 +49,7 @@ export function forgetSession(client: QueryClient): void {
   countEnding()
   client.setQueryData(sessionQuery.queryKey, null)
   client.removeQueries({ queryKey: ['activity'] })
+  client.removeQueries({ queryKey: ['hooks'] })
 }
 
 /** Resolves when the service has received the last ending, or could not. A sign-in before that would be ended too. */

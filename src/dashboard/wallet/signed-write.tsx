@@ -1,31 +1,29 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ListingClient, SavedListing } from 'arcus-client/listing-client'
-import { merchantQuery } from '../api/queries.js'
+import type { ListingClient } from 'arcus-client/listing-client'
 import { Notice } from '../components/card.js'
 import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
 
 /**
- * Makes a signed write of a present listing. What the write returned is shown at once. With `done` it is said in the one
- * place of all pages, and if the button is gone then, the focus goes to the heading of its section.
+ * Makes a signed write of a present listing. The page shows what the write returned, and reads the listing again. With
+ * `done` it is said in the one place of all pages, and if the button is gone then, the focus goes to the heading of its
+ * section.
  */
-export function useWrite<Input>(
-  act: (client: ListingClient, input: Input) => Promise<SavedListing | { id: string }>,
+export function useWrite<Input, Result extends { id: string }>(
+  merchantId: string,
+  act: (client: ListingClient, input: Input) => Promise<Result>,
   done?: string,
 ) {
   const { write } = useSigning()
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input) => write((client) => act(client, input)),
-    async onSuccess(saved) {
+    async onSuccess(result) {
       const heading = document.activeElement?.closest('section')?.querySelector('h2')
-      if ('endpoints' in saved) {
-        queries.setQueryData(merchantQuery(saved.id).queryKey, saved)
-        void queries.invalidateQueries({ queryKey: ['owned'] })
-      } else {
-        await queries.invalidateQueries({ queryKey: ['hooks'] })
-      }
+      if ('endpoints' in result) queries.setQueryData(['merchant', merchantId], result)
+      const changed = [['merchant', merchantId], ['hooks', merchantId], ['owned']]
+      await Promise.all(changed.map((queryKey) => queries.invalidateQueries({ queryKey })))
       if (done === undefined) return
       say(done)
       // The page draws the fresh data first.

@@ -154,7 +154,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
           <Dot tone={states[state][0]}>{states[state][1]}</Dot>
           {reason !== null && (
             <span
-              className="block w-32 text-xs sm:w-44 text-pretty whitespace-normal text-muted"
+              className="block w-32 text-xs sm:w-44 xl:w-60 text-pretty whitespace-normal text-muted"
               title={reason}
             >
               {failureText(reason)}

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Suspense } from 'react'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import type { MerchantView } from '../../../api/listings.js'
@@ -10,9 +11,11 @@ import { Loaded, Skeleton } from '../../components/loaded.js'
 import { lazyPage, NotFound, useTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
-import { Activity } from './activity.js'
 import { Endpoints } from './endpoints.js'
-import { ListingSettings } from './settings.js'
+
+/** Each part is loaded on demand, because the others are of no use to it. */
+const Activity = lazyPage(() => import('./activity.js'), 'Activity')
+const ListingSettings = lazyPage(() => import('./settings.js'), 'ListingSettings')
 
 /** Loaded on demand with zod, which the other parts do without. */
 export const ListingEditor = lazyPage(async () => {
@@ -97,10 +100,12 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
           </Notice>
         )}
         <OwnerNote merchant={merchant} />
-        {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Endpoints merchant={merchant} />}
-        {part === 'edit' && <ListingEditor merchant={merchant} />}
-        {part === 'settings' && <ListingSettings merchant={merchant} />}
+        <Suspense fallback={<Skeleton className="h-dvh w-full !rounded-2xl" />}>
+          {part === 'activity' && <Activity merchant={merchant} />}
+          {part === 'endpoints' && <Endpoints merchant={merchant} />}
+          {part === 'edit' && <ListingEditor merchant={merchant} />}
+          {part === 'settings' && <ListingSettings merchant={merchant} />}
+        </Suspense>
       </div>
     </>
   )

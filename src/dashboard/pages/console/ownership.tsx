@@ -61,6 +61,7 @@ export function Ownership({ merchant, role }: Props) {
                   </span>
                   {role.isOwner && (
                     <SignedButton
+                      id={id}
                       size="sm"
                       act={(client) => client.offerOwner(id, null)}
                       done="The offer is taken back."
@@ -90,6 +91,7 @@ function Confirmation({ merchant: { id, owner, payToProof }, role }: Props) {
   return (
     <div className="mt-3 flex flex-wrap gap-3">
       <SignedButton
+        id={id}
         key={String(isConfirmed)}
         variant={isConfirmed ? 'quiet' : 'primary'}
         act={(client) => client.confirmPayTo(id, isConfirmed ? null : (owner as Address))}
@@ -105,6 +107,7 @@ function Confirmation({ merchant: { id, owner, payToProof }, role }: Props) {
 
 function Offer({ merchant: { id, owner } }: { merchant: MerchantView }) {
   const offer = useWrite(
+    id,
     (client, address: Address) => client.offerOwner(id, address),
     'Offered. The new owner finds it in their console.',
   )
@@ -148,6 +151,7 @@ function Accept({ merchant: { id, offer } }: { merchant: MerchantView }) {
         )}
       </p>
       <SignedButton
+        id={id}
         variant="primary"
         act={(client) => client.acceptOwner(id)}
         done="You are the owner now. Make sure that the payout address is right."

@@ -104,7 +104,7 @@ function ChangeLog({ merchant: { id, revision } }: { merchant: MerchantView }) {
 /** Links the ERC-8004 agent of the seller and shows its four checks. */
 function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
   const { id, agentId } = merchant
-  const link = useWrite((client, next: string) =>
+  const link = useWrite(id, (client, next: string) =>
     client.linkAgent(id, next.replace(/^0+(?=\d)/, '')),
   )
   return (
@@ -129,6 +129,7 @@ function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
         >
           {agentId !== null && (
             <SignedButton
+              id={id}
               variant="quiet"
               act={(client) => client.linkAgent(id, null)}
               done="The agent is unlinked."

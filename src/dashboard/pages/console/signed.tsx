@@ -1,5 +1,5 @@
 import type { UseMutationResult } from '@tanstack/react-query'
-import type { ListingClient, SavedListing } from 'arcus-client/listing-client'
+import type { ListingClient } from 'arcus-client/listing-client'
 import type { ComponentProps, ReactNode } from 'react'
 import { Controller, useForm } from 'react-hook-form'
 import { Button } from '../../components/button.js'
@@ -74,16 +74,19 @@ export function SignedLine({
 
 /** A button whose press a wallet signs. `done` is said in the one place of all pages. */
 export function SignedButton({
+  id,
   act,
   done,
   children,
   ...look
 }: {
-  act: (client: ListingClient) => Promise<SavedListing | { id: string }>
+  /** Of the listing. */
+  id: string
+  act: (client: ListingClient) => Promise<{ id: string }>
   done: string
   children: ReactNode
 } & Pick<ComponentProps<typeof Button>, 'variant' | 'size'>) {
-  const write = useWrite((client, _: null) => act(client), done)
+  const write = useWrite(id, (client, _: null) => act(client), done)
   return (
     <>
       <Button {...look} isBusy={write.isPending} onClick={() => write.mutate(null)}>

@@ -79,7 +79,7 @@ function NewHook({ id }: { id: string }) {
   const { control, register, handleSubmit, setError, formState, reset } = useForm({
     defaultValues: { url: '', types: ['payment.settled'] as Types },
   })
-  const add = useWrite((client, hook: HookSettings) => client.setHook(id, hook))
+  const add = useWrite(id, (client, hook: HookSettings) => client.setHook(id, hook))
   const submit = handleSubmit(async (wanted) => {
     const url = wanted.url.trim()
     try {
@@ -92,7 +92,7 @@ function NewHook({ id }: { id: string }) {
     add.mutate({ ...wanted, url, id: null, since: null }, { onSuccess: () => reset() })
   })
   const { errors, isSubmitting } = formState
-  const { secret = null } = (add.data ?? {}) as { secret?: string | null }
+  const secret = add.data?.secret ?? null
   return (
     <Card className="px-5 py-4">
       <h3 className="mb-3 font-semibold">Add a webhook</h3>
@@ -152,7 +152,7 @@ function NewHook({ id }: { id: string }) {
 function HookCard({ id, hook }: { id: string; hook: HookView }) {
   const { url, state, lastError, calls } = hook
   const [tone, name] = states[state]
-  const set = useWrite((client, since: number | null) =>
+  const set = useWrite(id, (client, since: number | null) =>
     client.setHook(id, { id: hook.id, url, types: hook.types as Types, since }),
   )
   const isUnconfirmed = state === 'unconfirmed'
@@ -195,6 +195,7 @@ function HookCard({ id, hook }: { id: string; hook: HookView }) {
             </Button>
           )}
           <SignedButton
+            id={id}
             size="sm"
             variant="quiet"
             act={(client) => client.deleteHook(id, hook.id)}

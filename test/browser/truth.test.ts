@@ -413,7 +413,7 @@ describe.skipIf(skipped !== undefined)('a change of the owner', () => {
     await page.getByText('Only its owner can change it').waitFor()
     const headings = () => page.getByRole('heading', { level: 2 }).allTextContents()
     const signs = page.getByRole('button', { name: /^Sign and|^Delete/ })
-    expect(await headings()).toEqual(['Payout and owner', 'Change log'])
+    await expect.poll(headings).toEqual(['Payout and owner', 'Change log'])
     expect(await signs.count()).toBe(0)
 
     await connectWallet(page, 'Moss')

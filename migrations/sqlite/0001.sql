@@ -314,6 +314,8 @@ CREATE TABLE activity (
   tool_name TEXT,
   pay_to TEXT NOT NULL,
   payer TEXT NOT NULL,
+  -- 32 bytes of hex. A call that is paid through a channel has none.
+  nonce TEXT,
   asset TEXT NOT NULL,
   amount TEXT NOT NULL,
   state TEXT NOT NULL,
@@ -455,6 +457,8 @@ CREATE TABLE hooks (
   last_error TEXT,
   parked TEXT,
   lost INTEGER NOT NULL DEFAULT 0,
+  -- The last calls, newest first: a JSON list of bounded length.
+  calls TEXT NOT NULL DEFAULT '[]',
   worker TEXT,
   lease_until INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;

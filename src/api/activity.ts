@@ -6,6 +6,7 @@ import {
   currency,
   hash,
   latency,
+  network,
   payToProof,
   seconds,
   time,
@@ -77,6 +78,7 @@ const range = z.enum(['24h', '7d', '30d', 'all', 'custom'])
 const saleFigures = {
   settled: z.int().describe('Without those that were refunded in full.'),
   failed: z.int(),
+  verifies: z.int().describe('Verifications, whatever they found.'),
   successRate,
   revenue: money.describe('Net of refunds.'),
   payers: z.int().describe('Payers who did not get everything back.'),
@@ -131,6 +133,11 @@ export const activityBreakdown = z.object({
       z.object({
         endpointId: z.int().nullable().describe('`null` for payments of no listed endpoint.'),
         ...saleFigures,
+        lastPaid: seconds
+          .nullable()
+          .describe(
+            'The last payment within the range; `null` where none is among the newest rows.',
+          ),
       }),
     )
     .describe('At most 200, those with most revenue first; deleted ones too.'),
@@ -178,7 +185,13 @@ const activityRow = z.object({
   endpointId: z.int().nullable(),
   resource: z.string().nullable(),
   toolName: z.string().nullable().describe('The tool of an MCP server that the payment names.'),
+  network,
   payer: address,
+  nonce: hash
+    .nullable()
+    .describe(
+      'With network and payer the address of the payment, `/payments/{network}/{payer}/{nonce}`; `null` for a call through a channel.',
+    ),
   payTo: address,
   reason: z.string().nullable(),
   transaction: hash.nullable(),

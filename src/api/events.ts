@@ -24,6 +24,19 @@ export const eventsAnswer = z.object({
 
 export type EventsAnswer = AnswerOf<typeof eventsAnswer>
 
+const hookCall = z.object({
+  at: time.describe('When it ended.'),
+  event: z
+    .string()
+    .describe('Id of the event, of the challenge or of the test, as in `webhook-id`.'),
+  type: z.string().describe('Type of the event, `challenge` or `test`.'),
+  status: z.int().nullable().describe('HTTP status; `null` without an answer.'),
+  error: z.string().nullable().describe('One sentence; `null` if the receiver took it.'),
+  attempt: z.int().describe('1 for the first try.'),
+})
+
+export type HookCallView = AnswerOf<typeof hookCall>
+
 const hook = z.object({
   id: z.string(),
   url: z.string(),
@@ -42,6 +55,7 @@ const hook = z.object({
   deliveredAt: time.nullable().describe('The last delivery that was taken.'),
   isLossy: z.boolean().describe('Events were dropped before they were delivered.'),
   createdAt: time,
+  calls: z.array(hookCall).describe('The last 20 calls of the receiver, newest first.'),
 })
 
 export const hooksAnswer = z.object({ hooks: z.array(hook) })
@@ -55,6 +69,10 @@ export const hookSaved = z.object({
 })
 
 export const hookRemoved = z.object({ id: z.string() })
+
+export const hookTarget = z.object({ url: z.string().describe('As it would be called.') })
+
+export const hookTested = z.object({ call: hookCall })
 
 export type HookView = AnswerOf<typeof hook>
 export type HooksAnswer = AnswerOf<typeof hooksAnswer>

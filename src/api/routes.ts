@@ -164,6 +164,16 @@ export const routes = {
     body: writes.writeOf(writes.hookRemoval),
     answer: events.hookRemoved,
   },
+  'POST /api/merchants/{id}/hooks/check': {
+    params: ofMerchant,
+    body: writes.hookTargetBody,
+    answer: events.hookTarget,
+  },
+  'POST /api/merchants/{id}/hooks/test': {
+    params: ofMerchant,
+    body: writes.hookRemoval,
+    answer: events.hookTested,
+  },
 
   'GET /api/session/nonce': { answer: session.nonceAnswer },
   'POST /api/session': { body: session.signInBody, answer: session.sessionAnswer },

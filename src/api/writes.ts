@@ -113,7 +113,9 @@ export const hookBody = z.strictObject({
   since: z.int().min(0, 'must not be negative').nullable(),
 })
 
+/** Names the webhook to remove or to test. */
 export const hookRemoval = z.strictObject({ id: hookId })
+export const hookTargetBody = hookBody.pick({ url: true })
 
 const score = integer.refine((value) => value <= ratingLimits.score.max, {
   error: `must be a whole number from 0 to ${ratingLimits.score.max}`,

@@ -67,7 +67,7 @@ export function composeEvents(world: EventsWorld) {
   return {
     async routes(app: FastifyInstance): Promise<void> {
       await app.register(eventRoutes, { store: events, listings, sessions })
-      await app.register(hookRoutes, { ...world, hooks, listings, secrets })
+      await app.register(hookRoutes, { ...world, hooks, listings, secrets, test: sender.test })
     },
     start(): void {
       collector.start()

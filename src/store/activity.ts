@@ -19,6 +19,8 @@ export interface NewActivity {
   toolName: string | null
   payTo: Address
   payer: Address
+  /** 32 bytes; `null` for a call that is paid through a channel. */
+  nonce: Hex | null
   /** The token in lower case. */
   asset: Address
   /** Atomic units. */
@@ -125,6 +127,11 @@ export interface ActivityStore {
   sumsByEndpoint(scope: ActivityScope): Promise<Map<number, ActivitySum[]>>
   payers(scope: ActivityScope): Promise<PayerTotals>
   payerDetail(scope: ActivityScope): Promise<PayerDetail>
+  /**
+   * Returns when each endpoint was paid last within the scope, in Unix milliseconds. It looks at the newest rows only, so
+   * an endpoint whose last payment lies behind many others is missing.
+   */
+  lastPaid(scope: ActivityScope): Promise<Map<number, number>>
   /** Counts by upper bound in milliseconds, rising. Only valid and settled answers count, without self-payments and refunds. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { EVENTS_LOCK, type EventType } from './events.js'
-import { get, run, type Sql, type Steps } from './sql/sql.js'
+import { get, run, type Sql, type Steps, type Value } from './sql/sql.js'
 
 /** The webhook of the operator; all others have ids of their own, and a merchant. */
 export const OPERATOR_HOOK = 'operator'
@@ -13,6 +13,25 @@ export interface HookSettings {
   url: string
   types: readonly EventType[]
 }
+
+/** One call of a receiver, as its owner sees it. */
+export interface HookCall {
+  /** When it ended, Unix milliseconds. */
+  at: number
+  /** Id of the event, of the challenge or of the test. */
+  event: string
+  type: EventType | 'challenge' | 'test'
+  /** HTTP status; `null` without an answer. */
+  status: number | null
+  /** One sentence; `null` if the receiver took the event. */
+  error: string | null
+  /** 1 for the first try. */
+  attempt: number
+}
+
+/** Calls that a webhook remembers, and characters of their errors. */
+const MAX_CALLS = 20
+const MAX_ERROR_CHARS = 200
 
 export interface Hook extends HookSettings {
   /** Of the merchant, lower-case; empty for the operator. */
@@ -40,6 +59,8 @@ export interface Hook extends HookSettings {
   lastError: string | null
   /** Whether events were dropped from the feed before they were delivered. */
   isLossy: boolean
+  /** The last ones, newest first. */
+  calls: HookCall[]
 }
 
 /** A signed message about a webhook; each is accepted once. */
@@ -85,17 +106,18 @@ const parts = {
   sound: 'confirmed_at IS NOT NULL AND failures = 0',
 } as const
 
-interface HookRow extends Omit<Hook, 'types' | 'isLossy'> {
+interface HookRow extends Omit<Hook, 'types' | 'isLossy' | 'calls'> {
   types: string
+  calls: string
   lost: number
 }
 
 const columns = `id, merchant_id AS "merchantId", owner, host, confirmed_at AS "confirmedAt", url, types, seed, key_id AS "keyId", created_at AS "createdAt", cursor,
   next_at AS "nextAt", failures, failing_since AS "failingSince", parked, delivered_at AS "deliveredAt",
-  last_error AS "lastError", lost`
+  last_error AS "lastError", lost, calls`
 
-function toHook({ types, lost, ...row }: HookRow): Hook {
-  return { ...row, types: JSON.parse(types), isLossy: lost === 1 }
+function toHook({ types, lost, calls, ...row }: HookRow): Hook {
+  return { ...row, types: JSON.parse(types), isLossy: lost === 1, calls: JSON.parse(calls) }
 }
 
 /** The newest event there is; a new webhook begins after it. */
@@ -173,43 +195,59 @@ export function createHookStore(sql: Sql) {
         { isDurable: false },
       ),
     /** Notes that the receiver at this URL answered the challenge. */
-    async confirm(
+    confirm: (
       { id, url }: Pick<Hook, 'id' | 'url'>,
       worker: string,
-      now: number,
-    ): Promise<void> {
-      await sql.run(
-        `UPDATE hooks SET confirmed_at = $1, failures = 0, failing_since = NULL, last_error = NULL
-         WHERE id = $2 AND url = $3 AND worker = $4`,
-        [now, id, url, worker],
-      )
-    },
+      call: HookCall,
+    ): Promise<boolean> =>
+      sql.transaction(() =>
+        remember(
+          { id, call, ...sql },
+          `UPDATE hooks SET confirmed_at = $1, failures = 0, failing_since = NULL, last_error = NULL
+           WHERE id = $2 AND url = $3 AND worker = $4`,
+          [call.at, id, url, worker],
+        ),
+      ),
     /**
      * Notes a delivery. False when the worker does not hold the hook any more. A power cut only makes the delivery happen
      * again.
      */
-    delivered: (id: string, worker: string, cursor: number, now: number): Promise<boolean> =>
+    delivered: (id: string, worker: string, cursor: number, call: HookCall): Promise<boolean> =>
       sql.transaction(
-        function* () {
-          const text = `UPDATE hooks SET cursor = $1, delivered_at = $2, failures = 0, failing_since = NULL,
-              last_error = NULL WHERE id = $3 AND worker = $4`
-          return (yield* run(text, [cursor, now, id, worker])) === 1
-        },
+        () =>
+          remember(
+            { id, call, ...sql },
+            `UPDATE hooks SET cursor = $1, delivered_at = $2, failures = 0, failing_since = NULL,
+               last_error = NULL WHERE id = $3 AND worker = $4`,
+            [cursor, call.at, id, worker],
+          ),
         { isDurable: false },
       ),
     /** Notes a failure and gives the hook up. Without `nextAt` it is parked for this reason. */
-    async failed(
+    failed: (
       id: string,
       worker: string,
-      { error, nextAt, now }: { error: string; nextAt: number | null; now: number },
-    ): Promise<void> {
-      await sql.run(
-        `UPDATE hooks SET failures = failures + 1, failing_since = coalesce(failing_since, $1),
-           last_error = $2, parked = $3, next_at = $4, worker = NULL, lease_until = 0
-         WHERE id = $5 AND worker = $6`,
-        [now, error, nextAt === null ? error : null, nextAt, id, worker],
-      )
-    },
+      { error, nextAt, call }: { error: string; nextAt: number | null; call: HookCall },
+    ): Promise<boolean> =>
+      sql.transaction(() =>
+        remember(
+          { id, call, ...sql },
+          `UPDATE hooks SET failures = failures + 1, failing_since = coalesce(failing_since, $1),
+             last_error = $2, parked = $3, next_at = $4, worker = NULL, lease_until = 0
+           WHERE id = $5 AND worker = $6`,
+          [call.at, error, nextAt === null ? error : null, nextAt, id, worker],
+        ),
+      ),
+    /** Notes the call of a test, which changes nothing else. */
+    tested: ({ id, url }: Pick<Hook, 'id' | 'url'>, call: HookCall): Promise<boolean> =>
+      sql.transaction(
+        () =>
+          remember({ id, call, ...sql }, 'UPDATE hooks SET url = url WHERE id = $1 AND url = $2', [
+            id,
+            url,
+          ]),
+        { isDurable: false },
+      ),
     /** Gives the hook up. It is due again at once, unless the feed has nothing for it. */
     async giveUp({ id, merchantId, types }: Hook, worker: string, now: number): Promise<void> {
       await locked(function* () {
@@ -233,6 +271,21 @@ export function createHookStore(sql: Sql) {
 }
 
 export type HookStore = ReturnType<typeof createHookStore>
+
+/** Makes a change and adds its call to those that the hook remembers; `false` if nothing was changed. */
+function* remember(
+  { id, call, forUpdate }: { id: string; call: HookCall } & Pick<Sql, 'forUpdate'>,
+  change: string,
+  values: Value[],
+): Steps<boolean> {
+  const known = `SELECT calls FROM hooks WHERE id = $1 ${forUpdate}`
+  const row = yield* get<{ calls: string }>(known, [id])
+  if (row === undefined || (yield* run(change, values)) === 0) return false
+  const error = call.error?.slice(0, MAX_ERROR_CHARS) ?? null
+  const calls = [{ ...call, error }, ...JSON.parse(row.calls)].slice(0, MAX_CALLS)
+  yield* run('UPDATE hooks SET calls = $1 WHERE id = $2', [JSON.stringify(calls), id])
+  return true
+}
 
 /** Does what a signed message says, once, and only for the owner that the merchant has now. */
 function* accept(

@@ -75,6 +75,8 @@ export interface TokenPermit {
 export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amount'> &
   PaidResource & {
     payer: Address
+    /** 32 bytes; a call that is paid through a channel has none. */
+    nonce?: Hex
     /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
     proof?: string
     /** The payment that it gives back, where its nonce proves that. */
@@ -85,8 +87,9 @@ export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amo
 export function toAnsweredPayment(payment: Payment): AnsweredPayment {
   const { network, asset, payTo, amount, authorization, signature } = payment
   const payer = authorization.from
-  const proof = `${authorization.nonce}${signature}`
-  return { network, asset, payTo, amount, payer, proof, ...paidResourceOf(payment) }
+  const { nonce } = authorization
+  const proof = `${nonce}${signature}`
+  return { network, asset, payTo, amount, payer, nonce, proof, ...paidResourceOf(payment) }
 }
 
 /** An answer about a payment, for metrics, activity and the catalog. */

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { anActivity } from '../support/an-activity.js'
+import { owners } from './support/a-directory.js'
 import { writeActivity, writeMonth } from './support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { connectWallet, signIn } from './support/console-steps.js'
+import { connectWallet, settled, signIn } from './support/console-steps.js'
+import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -20,9 +22,9 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-async function openActivity(search = '', id = 'weather-house') {
+async function openActivity(search = '', id = 'weather-house', width = 1280) {
   const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-  const opened = await world.open({ wallets: [wallet] })
+  const opened = await world.open({ wallets: [wallet], width })
   await opened.page.goto(`/console/${id}${search}`)
   await connectWallet(opened.page, 'Fern')
   await signIn(opened.page)
@@ -30,25 +32,160 @@ async function openActivity(search = '', id = 'weather-house') {
 }
 
 describe.skipIf(skipped !== undefined)('activity', () => {
-  it('shows a payment while the page is open, with payer, amount and transaction', async () => {
+  it('shows a payment while the page is open, and leads to its page', async () => {
     const { page, faults, close, wallet } = await openActivity()
     await page.getByText('Nothing to show yet').waitFor()
     const { body } = await world.pay(url)
     expect(body.success).toBe(true)
-    const table = page.getByRole('region', { name: 'Payments' })
-    const row = table.getByRole('row').filter({ hasText: 'settled' })
+    const table = page.getByRole('region', { name: 'Payments', exact: true })
+    const row = table.getByRole('row').filter({ hasText: 'Settled' })
     await row.waitFor()
     const text = await row.textContent()
     expect(text).toContain('$0.01')
+    expect(text).toMatch(/Today \d\d:\d\d/)
     expect(text).toContain(devnetPayer.address.slice(0, 6))
     expect(await row.getByTitle(body.transaction).count()).toBe(1)
+    expect(await table.getByRole('columnheader', { name: 'Time, UTC' }).count()).toBe(1)
+    expect(await row.locator('time').getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
     // The verification before it is shown on request only.
     expect(await table.getByRole('row').count()).toBe(2)
-    await page.getByLabel('Kind').selectOption('Payments and verifications')
-    await table.getByRole('row').filter({ hasText: 'verification' }).waitFor()
+    await page.getByLabel('Show', { exact: true }).selectOption('Verifications')
+    const verified = page.getByRole('region', { name: 'Verifications' }).getByRole('row')
+    await verified.filter({ hasText: 'Valid' }).waitFor()
+    await page.getByLabel('Show', { exact: true }).selectOption('All payments')
+    // The whole row is the link.
+    await row.getByText('Weather').click()
+    await page.waitForURL(/\/payments\/eip155:5042\/0x[0-9a-fA-F]{40}\/0x[0-9a-f]{64}/)
+    await page.getByRole('heading', { name: 'Payment' }).first().waitFor()
+    await page.getByTitle(body.transaction).first().waitFor()
     // The sign-in is not typed data, and nothing else was signed.
     expect(wallet.signed).toEqual([])
     expect(faults).toEqual([])
+    await close()
+  })
+
+  it('opens a refused payment, and keeps what was chosen when the page is loaded again', async () => {
+    const stranger = owners[3] as (typeof owners)[number]
+    const { body } = await world.pay(url, { from: stranger.address, signer: stranger })
+    expect(body.success).toBe(false)
+    const failed = Array.from({ length: 60 }, (_, i) => {
+      const at = Date.now() - 86_400_000 * 2 - i * 1_000
+      const nonce = `0x${i.toString(16).padStart(64, '0')}` as const
+      const over = { nonce, reason: 'asset_paused', transaction: null, endpointId: null }
+      return anActivity({ ...over, merchantId: 'weather-house', at, state: 'failed' })
+    })
+    await writeActivity(world.databasePath, failed.reverse())
+    const { page, close } = await openActivity('?range=7d&show=refused')
+    const row = page.getByRole('region', { name: 'Payments', exact: true }).getByRole('row').nth(1)
+    await row.getByText('The buyer does not have enough money').waitFor()
+    expect(await row.getByText('Refused').count()).toBe(1)
+    const link = row.getByRole('link', { name: /Today/ })
+    expect(await link.getAttribute('href')).toMatch(
+      new RegExp(`^/payments/eip155:5042/${stranger.address}/0x[0-9a-f]{64}\\?asset=`, 'i'),
+    )
+    const show = page.getByLabel('Show', { exact: true })
+    await show.selectOption('Failed')
+    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByText('Page 2').waitFor()
+    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByText('Page 3').waitFor()
+    await page.getByRole('button', { name: 'Revenue' }).click()
+    const place = page.url()
+    const shown = () => page.getByRole('region', { name: 'Payments', exact: true }).textContent()
+    const before = await shown()
+    await page.reload()
+    await page.getByText('Page 3').waitFor()
+    expect(await show.inputValue()).toBe('failed')
+    expect(await page.getByLabel('Period').inputValue()).toBe('7d')
+    expect(page.url()).toBe(place)
+    expect(await shown()).toBe(before)
+    await page.getByRole('button', { name: 'Newer' }).click()
+    await page.getByText('Page 2').waitFor()
+    // Another choice begins at its first page.
+    await show.selectOption('Settled')
+    await page.getByText('Page 1').waitFor()
+    await close()
+  })
+
+  it('asks for the newest rows alone while nothing happens, and reads the figures once after a payment', async () => {
+    const { page, close } = await openActivity('?view=apis')
+    const apis = page.getByRole('region', { name: 'By API' }).getByRole('row').nth(1)
+    await apis.waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (pathname.includes('/activity')) asked.push(pathname.split('/activity')[1] ?? '')
+    })
+    const before = Number(await apis.getByRole('cell').nth(2).textContent())
+    await expect.poll(() => asked.length).toBeGreaterThan(1)
+    expect(new Set(asked)).toEqual(new Set(['/table']))
+    for (let i = 0; i < 3; i++) expect((await world.pay(url)).body.success).toBe(true)
+    await expect.poll(() => apis.getByRole('cell').nth(2).textContent()).toBe(String(before + 3))
+    const sums = asked.filter((part) => part === '/breakdown').length
+    expect(sums).toBeGreaterThan(0)
+    expect(sums).toBeLessThanOrEqual(2)
+    // Both tables say the same about the last payment.
+    const at = await apis.locator('time').getAttribute('datetime')
+    await page.getByRole('button', { name: 'Payments' }).last().click()
+    const newest = page
+      .getByRole('region', { name: 'Payments', exact: true })
+      .locator('time')
+      .first()
+    expect((await newest.getAttribute('datetime'))?.slice(0, 19)).toBe(at?.slice(0, 19))
+    await close()
+  })
+
+  it('cuts no table off from 1024 pixels, and shows failures early on a phone', async () => {
+    const { page, close } = await openActivity('?range=7d')
+    for (const width of [1024, 1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      for (const [button, label] of [
+        ['By API', 'By API'],
+        ['Top buyers', 'Top buyers'],
+        ['Payments', 'Payments'],
+      ] as const) {
+        await page.getByRole('button', { name: button }).last().click()
+        const region = page.getByRole('region', { name: label, exact: true })
+        await region.getByRole('row').nth(1).waitFor()
+        const [whole, seen] = await region.evaluate((it) => [it.scrollWidth, it.clientWidth])
+        expect([label, width, whole]).toEqual([label, width, Math.min(whole, seen)])
+      }
+    }
+    await page.setViewportSize({ width: 390, height: 844 })
+    const failures = await page.getByRole('heading', { name: 'Failed payments' }).boundingBox()
+    expect(failures?.y).toBeLessThan(1_200)
+    await page.getByRole('button', { name: 'Show them' }).first().click()
+    expect(new URL(page.url()).searchParams.get('show')).toBe('failed')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await close()
+  })
+
+  it('moves nothing while it loads, at three widths', async () => {
+    expect((await world.pay(url)).body.success).toBe(true)
+    const { page, context, close } = await openActivity('?range=7d')
+    await watchShifts(context)
+    let delayMs = 0
+    await page.route('**/api/**', async (route) => {
+      delayMs = (delayMs + 170) % 600
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await route.continue()
+    })
+    for (const width of [390, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.goto('/console/weather-house?range=7d')
+      await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
+      await settled(page)
+      const loaded = await shiftsOf(page)
+      // The account in the header belongs to every page.
+      expect(loaded.sum, loaded.what.join()).toBeLessThan(0.001)
+      await page.goto('/console/weather-house/settings')
+      await page.getByLabel('URL to call').waitFor()
+      await page.getByText('All signed messages as JSON').waitFor()
+      await settled(page)
+      const settings = await shiftsOf(page)
+      expect(settings.sum, settings.what.join()).toBeLessThan(0.001)
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await close()
   })
 
@@ -57,8 +194,8 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Moss')
-    const button = page.getByRole('button', { name: 'Sign in with the wallet' })
-    expect(await button.isDisabled()).toBe(true)
+    await page.getByText('Only its owner sees this').waitFor()
+    expect(await page.getByRole('button', { name: 'Sign in with the wallet' }).count()).toBe(0)
     await close()
   })
 
@@ -77,17 +214,16 @@ describe.skipIf(skipped !== undefined)('activity', () => {
   it('asks to sign in again when the session has ended, and continues after it', async () => {
     const { page, close } = await openActivity()
     expect((await page.request.delete('/api/session')).ok()).toBe(true)
-    await page.getByRole('button', { name: '7 days' }).click()
+    await page.getByLabel('Period').selectOption('7 days')
     await page.getByText('Sign in to see payments').waitFor()
     await signIn(page)
-    await page.getByRole('button', { name: '30 days' }).click()
-    await page.getByRole('region', { name: 'Payments' }).waitFor()
+    await page.getByLabel('Period').selectOption('30 days')
+    await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
     await close()
   })
 
   it('downloads as CSV with the present filter', async () => {
-    const { page, close } = await openActivity()
-    await page.getByLabel('Kind').selectOption('settle')
+    const { page, close } = await openActivity('?show=settled')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'CSV' }).click(),
@@ -96,7 +232,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()
       .split(/\r?\n/)
-    expect(lines).toHaveLength(2)
+    expect(lines).toHaveLength(6)
     expect(lines[1]).toContain(devnetPayer.address)
     await close()
   })
@@ -109,17 +245,17 @@ describe.skipIf(skipped !== undefined)('activity', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
         document.dispatchEvent(new Event('visibilitychange'))
       }, hidden)
-    await page.getByRole('region', { name: 'Payments' }).waitFor()
+    await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
     await hide(true)
     expect((await world.pay(url)).body.success).toBe(true)
     await page.waitForFunction(() => document.title.startsWith('(1) '))
     await hide(false)
-    await page.getByText('A payment arrived while you were away.').waitFor()
+    await page.getByText('1 payment arrived while you were away.').waitFor()
     expect(await page.title()).toBe(title)
     // While the tab is seen, the table says it.
     expect((await world.pay(url)).body.success).toBe(true)
-    const rows = page.getByRole('region', { name: 'Payments' }).getByRole('row')
-    await rows.nth(3).waitFor()
+    const rows = page.getByRole('region', { name: 'Payments', exact: true }).getByRole('row')
+    await rows.nth(8).waitFor()
     expect(await page.title()).toBe(title)
     expect(await page.getByText('while you were away').count()).toBe(1)
     await close()
@@ -133,7 +269,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     })
     await writeActivity(world.databasePath, [failed, failed])
     const { page, close } = await openActivity('', 'failing-house')
-    const table = page.getByRole('region', { name: 'Payments' })
+    const table = page.getByRole('region', { name: 'Payments', exact: true })
     await table.getByRole('row').nth(2).waitFor()
     const alert = page.getByRole('alert').filter({ hasText: 'The last 3 payments failed' })
     expect(await alert.count()).toBe(0)
@@ -141,7 +277,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await writeActivity(world.databasePath, [failed])
     await page.reload()
     await alert.waitFor()
-    expect(await page.getByText('An endpoint fails').count()).toBe(0)
+    expect(await page.getByText('An API fails').count()).toBe(0)
     await page.route('**/api/merchants/failing-house', async (route) => {
       const answer = await route.fetch()
       const view = await answer.json()
@@ -149,7 +285,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       await route.fulfill({ response: answer, json: view })
     })
     await page.clock.fastForward(61_000)
-    await page.getByRole('alert').filter({ hasText: 'An endpoint fails' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'An API fails' }).waitFor()
     expect(await page.getByRole('link', { name: 'See why' }).getAttribute('href')).toBe(
       '/console/failing-house/endpoints',
     )
@@ -159,38 +295,42 @@ describe.skipIf(skipped !== undefined)('activity', () => {
   it('pages through a month on the server and keeps the range in the address', async () => {
     const { body } = await world.get('/api/merchants/weather-house')
     const endpoints = [{ id: body.endpoints[0].state.id, url, amount: 10_000n, aDay: 10 }]
-    const settled = await writeMonth(world.databasePath, {
+    const written = await writeMonth(world.databasePath, {
       merchantId: 'weather-house',
       payTo: devnetMerchant.address,
       endpoints,
     })
     const { page, close } = await openActivity()
-    await page.getByRole('button', { name: 'All', exact: true }).click()
+    await page.getByLabel('Period').selectOption('All time')
     expect(new URL(page.url()).searchParams.get('range')).toBe('all')
-    await page
-      .getByText(String(settled + 3), { exact: true })
-      .first()
-      .waitFor()
-    await page.getByRole('img', { name: 'Payments by day' }).waitFor()
+    const payments = page.getByText(String(written + 7), { exact: true }).first()
+    await payments.waitFor()
+    const chart = (name: string) => page.locator(`[aria-label="${name}"]`).first()
+    await chart('Payments by day').waitFor()
     await page.getByRole('button', { name: 'Show the table' }).click()
     const today = await page.getByRole('row').first().getByRole('cell').textContent()
     expect(today).toMatch(/\d settled, \d+ failed, \d+ verified, [\d.,]+ USDC$/)
     await page.getByRole('button', { name: 'Show the chart' }).click()
     await page.getByRole('button', { name: 'Revenue' }).click()
-    await page.getByRole('img', { name: 'Revenue by day' }).waitFor()
-    await page.getByRole('button', { name: 'Older' }).click()
-    await page.getByText('Page 2').waitFor()
-    await page.getByRole('button', { name: 'Newer' }).click()
-    await page.getByText('Page 1').waitFor()
+    await chart('Revenue by day').waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: 'Activity' }).waitFor()
-    await page
-      .getByText(String(settled + 3), { exact: true })
-      .first()
-      .waitFor()
-    await page.getByRole('button', { name: '7 days' }).click()
-    await page.getByRole('button', { name: 'Custom' }).click()
+    await payments.waitFor()
+    await chart('Revenue by day').waitFor()
     const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+    // A day is shown by the hour.
+    for (const [name, ago] of [
+      ['Today', 0],
+      ['Yesterday', 1],
+    ] as const) {
+      const [request] = await Promise.all([
+        page.waitForRequest((it) => it.url().includes(`from=${day(ago)}&to=${day(ago)}`)),
+        page.getByLabel('Period').selectOption(name),
+      ])
+      expect(request.url()).toContain('range=custom')
+      await chart('Revenue by hour').waitFor()
+      expect(new URL(page.url()).searchParams.get('range')).toBe(name.toLowerCase())
+    }
+    await page.getByLabel('Period').selectOption('Custom')
     await page.getByLabel('From day, UTC').fill(day(20))
     await page.getByLabel('To day, UTC').fill(day(18))
     await page.waitForURL(({ searchParams }) => searchParams.get('to') === day(18))
@@ -199,13 +339,15 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     const query = `range=custom&from=${day(20)}&to=${day(18)}`
     const path = `/api/merchants/weather-house/activity/breakdown?${query}`
     const breakdown = await (await page.request.get(path)).json()
-    const payers = page.getByRole('region', { name: 'Top payers' }).getByRole('row')
+    await page.getByRole('button', { name: 'Top buyers' }).click()
+    const payers = page.getByRole('region', { name: 'Top buyers' }).getByRole('row')
     await payers.nth(breakdown.topPayers.length).waitFor()
     expect(await payers.count()).toBe(breakdown.topPayers.length + 1)
-    const row = page.getByRole('region', { name: 'By endpoint' }).getByRole('row').nth(1)
-    expect(await row.textContent()).toContain(String(breakdown.endpoints[0].settled))
+    await page.getByRole('button', { name: 'By API' }).click()
+    const row = page.getByRole('region', { name: 'By API' }).getByRole('row').nth(1)
+    await row.getByText(String(breakdown.endpoints[0].settled), { exact: true }).waitFor()
     await row.getByRole('button').click()
-    await page.getByRole('region', { name: 'By endpoint' }).waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
     expect(new URL(page.url()).searchParams.get('endpoint')).toBe(String(endpoints[0]?.id))
     await close()
   })

@@ -28,7 +28,6 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
     const { page, faults, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/agent-house/settings')
     await connectWallet(page, 'Fern')
-    await page.getByText('This listing names no ERC-8004 agent.').waitFor()
     await page.getByLabel('Agent id').fill('one')
     await page.getByRole('button', { name: 'Sign and link' }).click()
     await page.getByText('Give the number of the agent').waitFor()
@@ -46,7 +45,7 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
 
     await page.goto('/console/agent-house/settings')
     await page.getByRole('button', { name: 'Sign and unlink' }).click()
-    await page.getByText('This listing names no ERC-8004 agent.').waitFor()
+    await page.getByText('The agent is unlinked.').waitFor()
     expect(wallet.signed).toHaveLength(2)
     expect(faults).toEqual([])
     await close()

@@ -135,7 +135,8 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     // Nothing stands above the welcome, and what `npm run pay` pays has a name.
     expect(dev.stdout().trimStart()).toMatch(/^Arcus is running on a local chain/)
     expect(dev.stdout()).toContain(`key ${devnetPayer.privateKey}`)
-    const sample = await (await fetch(`${url}/api/merchants/sample-api`)).json()
+    const answer = await fetch(`${url}/api/merchants/sample-api`)
+    const sample = (await answer.json()) as { endpoints: unknown[] }
     expect(sample.endpoints[0]).toMatchObject({ url: payArgs[0], state: { status: 'live' } })
     const list = run('merchants', ['list'], { env: operatorEnv(dev.stdout()) })
     const pay = run('pay', payArgs)

@@ -408,6 +408,13 @@ describe('activity', () => {
       { endpointId: 2, settled: 1, failed: 1, successRate: 0.5, payers: 1 },
       { endpointId: null, settled: 1, revenue: { amount: '200' } },
       { endpointId: 1, settled: 1, successRate: 1, revenue: { amount: '100' } },
+      { endpointId: 4, settled: 0, verifies: 1, successRate: null, lastPaid: null },
+    ])
+    const paidAt = Math.floor(anActivity().at / 1_000)
+    expect(endpoints.slice(0, 3)).toMatchObject([
+      { lastPaid: paidAt, verifies: 0 },
+      { lastPaid: null },
+      { lastPaid: paidAt },
     ])
     expect(topPayers).toEqual([
       { payer: getAddress(other), count: 1, amount: '700', usd: '0.0007', share: 0.7 },
@@ -419,6 +426,25 @@ describe('activity', () => {
       endpoints: [{ endpointId: 2 }],
       topPayers: [{ share: 1 }],
     })
+  })
+
+  it('names the payment of each row by network, payer and nonce, failed ones too', async () => {
+    const nonce = `0x${'7'.repeat(64)}` as const
+    await store.append([
+      anActivity({ nonce }),
+      anActivity({ nonce, state: 'failed', reason: 'x', transaction: null, settlementId: null }),
+      anActivity({ nonce, kind: 'verify', state: 'valid', transaction: null }),
+      anActivity(),
+    ])
+    const path = '/api/merchants/weather/activity/table'
+    const { items } = (await get(path, await signIn(owner))).json()
+    const place = { network: 'eip155:5042', payer: getAddress(anActivity().payer) }
+    expect(items).toMatchObject([
+      { ...place, nonce: null },
+      { ...place, nonce, kind: 'verify' },
+      { ...place, nonce, state: 'failed' },
+      { ...place, nonce, state: 'settled' },
+    ])
   })
 
   it('pages through the table without gaps', async () => {

@@ -166,7 +166,7 @@ describe('the drain', () => {
     expect(await exited).toBe(0)
     await failed
     expect(events).toEqual(['closed'])
-    expect(logLines.join('')).toContain('grace is over')
+    expect(logLines.join('')).toContain('grace period is over')
     agent.destroy()
   })
 

@@ -18,6 +18,7 @@ import { createGuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
 import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { EventType } from '../../src/store/events.js'
+import type { Hook, HookCall } from '../../src/store/hooks.js'
 import { createMemorySessions } from '../../src/store/sessions.js'
 import { openSqliteStores } from '../../src/store/sqlite/stores.js'
 import type { Stores } from '../../src/store/stores.js'
@@ -76,7 +77,12 @@ beforeEach(async () => {
   installErrorHandling(app)
   await app.register(cookie)
   const signed = { check, quota, secrets, rules, now }
-  await app.register(hookRoutes, { hooks, listings, sessions, ...signed })
+  const test = (hook: Hook) => {
+    const [sender] = senders
+    if (sender === undefined) throw new Error('no sender was started')
+    return sender.test(hook)
+  }
+  await app.register(hookRoutes, { hooks, listings, sessions, test, ...signed })
   await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
 })
 afterEach(async () => {
@@ -145,7 +151,12 @@ async function make(over: object = {}, isAsked = false): Promise<{ id: string; s
 /** Notes that the receiver of a hook answered the challenge. */
 async function agree(id: string): Promise<void> {
   const hook = await stores.hooks.take(id, 'asker', clock.ms, clock.ms)
-  if (hook !== undefined) await stores.hooks.confirm(hook, 'asker', clock.ms)
+  if (hook !== undefined) await stores.hooks.confirm(hook, 'asker', aCall())
+}
+
+function aCall(over: Partial<HookCall> = {}): HookCall {
+  const type = 'challenge'
+  return { at: clock.ms, event: 'chal_1', type, status: 200, error: null, attempt: 1, ...over }
 }
 
 async function list(as: Address = ownerAddress) {
@@ -153,6 +164,14 @@ async function list(as: Address = ownerAddress) {
   const headers = { cookie: `arcus_session=${id}` }
   const answer = await app.inject({ url: path, headers })
   return { status: answer.statusCode, body: answer.json(), text: answer.body }
+}
+
+/** Sends a request of the owner who is signed in, or of somebody else. */
+async function post(part: 'check' | 'test', payload: object, as: Address = ownerAddress) {
+  const { id } = await sessions.open(as, { caller: as, block: as })
+  const headers = { cookie: `arcus_session=${id}` }
+  const answer = await app.inject({ method: 'POST', url: `${path}/${part}`, payload, headers })
+  return { status: answer.statusCode, body: answer.json(), headers: answer.headers }
 }
 
 async function happen(key: string, type: EventType = 'payment.settled'): Promise<void> {
@@ -242,6 +261,159 @@ describe('a webhook', () => {
     await stores.listings.saveByOperator(merchantOf('weather', ownerAddress, buyer), [], 3)
     const { body } = await write('hook.set', aHook(), owner, { payTo: buyer })
     expect(body).toMatchObject({ error: 'pay_to_unproven' })
+  })
+})
+
+describe('the URL of a webhook', () => {
+  it('is checked for its signed-in owner before anything is signed', async () => {
+    const good = await post('check', { url: 'HTTPS://Shop.Example.com/arcus' })
+    expect(good).toMatchObject({ status: 200, body: { url: 'https://shop.example.com/arcus' } })
+    rules.allowPrivateHosts = false
+    for (const [url, part] of [
+      ['not a url', 'url cannot be called: The URL cannot be read'],
+      ['http://shop.example.com/', 'Only https'],
+      ['https://10.0.0.1/', 'not one of the public internet'],
+      ['https://arcus.example/settle', 'leads back to this service'],
+      [`https://shop.example.com/${'x'.repeat(1_000)}`, 'url must be at most 1000'],
+    ] as const) {
+      const { status, body } = await post('check', { url })
+      expect([status, body.error]).toEqual([400, 'invalid_listing'])
+      expect(body.message).toContain(part)
+    }
+    const stranger = anAccount().address.toLowerCase() as Address
+    expect((await post('check', { url: 'https://a.example.com/' }, stranger)).status).toBe(403)
+    const payload = { url: 'https://a.example.com/' }
+    expect((await app.inject({ method: 'POST', url: `${path}/check`, payload })).statusCode).toBe(
+      401,
+    )
+  })
+})
+
+describe('a test event', () => {
+  it('is signed and sent once, to a receiver that agreed, and is in no feed', async () => {
+    const { id, secret } = await make()
+    await startSender()
+    const { status, body } = await post('test', { id })
+    expect(status).toBe(200)
+    const delivery = receiver.deliveries.find(({ event }) => event.type === 'test')
+    expect(delivery && refusalOf(delivery, secret, startSeconds)).toBeUndefined()
+    expect(delivery?.event).toEqual({
+      id: expect.stringMatching(/^test_[\w-]{24}$/),
+      cursor: expect.any(Number),
+      type: 'test',
+      timestamp: new Date(clock.ms).toISOString(),
+      data: { merchantId: 'weather' },
+    })
+    expect(body.call).toEqual({
+      ...{ at: new Date(clock.ms).toISOString(), event: delivery?.event.id, type: 'test' },
+      ...{ status: 204, error: null, attempt: 1 },
+    })
+    const [hook] = (await list()).body.hooks
+    expect(hook.calls).toContainEqual(body.call)
+    const types = ['payment.settled', 'endpoint.failing'] as const
+    const feed = await stores.events.list({ merchantId: 'weather', types, since: 0, limit: 9 })
+    expect(feed).toEqual([])
+  })
+
+  it('that is refused changes nothing but the list of calls', async () => {
+    const { id } = await make()
+    await startSender()
+    receiver.answer = () => 500
+    const { body } = await post('test', { id })
+    expect(body.call).toMatchObject({ status: 500, error: 'The receiver answered 500.' })
+    const [hook] = (await list()).body.hooks
+    expect(hook).toMatchObject({ state: 'active', failures: 0, lastError: null, deliveredAt: null })
+    expect(receiver.deliveries).toHaveLength(1)
+  })
+
+  it('goes to nobody who has not agreed, or for whom deliveries have stopped', async () => {
+    const { id } = await make({}, true)
+    receiver.consent = () => ({ status: 401, body: '' })
+    await startSender()
+    const refused = async () => {
+      const { status, body } = await post('test', { id })
+      expect([status, body.error]).toEqual([409, 'hook_not_confirmed'])
+    }
+    await refused()
+    const other = await make()
+    receiver.answer = () => 410
+    await happen('1')
+    await patiently(async () => {
+      const { hooks } = (await list()).body
+      expect(hooks.find((it: { id: string }) => it.id === other.id).state).toBe('parked')
+    })
+    const calls = receiver.deliveries.length
+    expect((await post('test', { id: other.id })).body.error).toBe('hook_not_confirmed')
+    await refused()
+    expect(receiver.deliveries).toHaveLength(calls)
+    // Another URL has agreed to nothing.
+    const moved = await make()
+    await write('hook.set', aHook({ id: moved.id, url: `${receiver.url}/new` }))
+    expect((await post('test', { id: moved.id })).body.error).toBe('hook_not_confirmed')
+  })
+
+  it('is for the owner alone, and twenty times an hour at most', async () => {
+    const { id } = await make()
+    await startSender()
+    const stranger = anAccount().address.toLowerCase() as Address
+    expect((await post('test', { id }, stranger)).status).toBe(403)
+    const unknown = await post('test', { id: `hook_${'A'.repeat(16)}` })
+    expect([unknown.status, unknown.body.error]).toEqual([404, 'hook_not_found'])
+    expect((await post('test', { id: 'operator' })).status).toBe(400)
+    for (let sent = 1; sent <= 20; sent++) expect((await post('test', { id })).status).toBe(200)
+    const { status, body, headers } = await post('test', { id })
+    expect([status, body.error]).toEqual([429, 'tested_recently'])
+    expect(Number(headers['retry-after'])).toBeGreaterThan(3_590)
+    clock.ms += 3_600_000
+    expect((await post('test', { id })).status).toBe(200)
+    expect(receiver.deliveries).toHaveLength(21)
+    expect((await list()).body.hooks[0].calls).toHaveLength(20)
+  })
+
+  it('is not sent while another one waits for its answer', async () => {
+    const held = await startSlowReceiver()
+    const { id } = await make({ url: `${held.url}/` })
+    await startSender()
+    const first = post('test', { id })
+    await patiently(() => expect(held.waiting).toHaveLength(1))
+    expect((await post('test', { id })).body.error).toBe('tested_recently')
+    held.waiting[0]?.end()
+    expect((await first).body.call.status).toBe(204)
+    held.close()
+  })
+})
+
+describe('the calls of a receiver', () => {
+  it('are kept with time, event, status and attempt, the last twenty', async () => {
+    const { id } = await make({}, true)
+    const answers = [500, 204]
+    receiver.answer = () => answers.shift() ?? 204
+    await startSender()
+    await happen('1')
+    await patiently(async () => expect((await list()).body.hooks[0].failures).toBe(1))
+    clock.ms += 1_100
+    await patiently(() => expect(keys()).toEqual(['1:500', '1:204']))
+    const event = receiver.deliveries[0]?.event.id
+    const seen = async () => (await list()).body.hooks[0].calls
+    await patiently(async () =>
+      expect(await seen()).toEqual([
+        {
+          ...{ at: new Date(clock.ms).toISOString(), event, type: 'payment.settled' },
+          ...{ status: 204, error: null, attempt: 2 },
+        },
+        {
+          ...{ at: new Date(clock.ms - 1_100).toISOString(), event, type: 'payment.settled' },
+          ...{ status: 500, error: 'The receiver answered 500.', attempt: 1 },
+        },
+        expect.objectContaining({ type: 'challenge', status: 200, error: null, attempt: 1 }),
+      ]),
+    )
+    const hook = { id, url: receiver.url }
+    const error = 'x'.repeat(5_000)
+    for (let i = 0; i < 30; i++) await stores.hooks.tested(hook, aCall({ event: `${i}`, error }))
+    const calls = await seen()
+    expect(calls).toHaveLength(20)
+    expect(calls[0]).toMatchObject({ event: '29', error: 'x'.repeat(200) })
   })
 })
 

@@ -131,6 +131,7 @@ it('a keyword with a value of the wrong form is refused wherever that one refuse
 
 it('what an `if` that holds has looked at is evaluated, with and without `then`', () => {
   const open = { if: { properties: { a: { type: 'string' } }, required: ['a'] } }
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
   for (const schema of [open, { ...open, then: true }]) {
     const closed = { ...schema, unevaluatedProperties: false }
     expect(checkSchema(closed, { a: 'x' })).toEqual({ ok: true })

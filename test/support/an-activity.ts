@@ -17,6 +17,7 @@ export function anActivity(over: Partial<NewActivity> = {}): NewActivity {
     toolName: null,
     payTo: activityPayTo,
     payer: '0x4444444444444444444444444444444444444444',
+    nonce: null,
     asset: activityAsset,
     amount: 10_000n,
     state: 'settled',

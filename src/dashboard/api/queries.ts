@@ -18,7 +18,7 @@ import type { BrowseAnswer } from '../../api/discovery.js'
 import type { HooksAnswer } from '../../api/events.js'
 import type { ExploreAnswer } from '../../api/explore.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
-import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
+import type { HistoryAnswer, MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
 import type { EndpointRatingsAnswer } from '../../api/ratings.js'
 import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
@@ -100,6 +100,19 @@ export const merchantQuery = (id: string) =>
         ? 2_000
         : false,
   })
+
+const HISTORY_ENTRIES = 10
+
+/** The last signed changes of a listing of this revision, oldest first. */
+export const historyQuery = (id: string, revision: number) =>
+  read<HistoryAnswer>(
+    ['merchant', id, 'history', revision],
+    withQuery(ofMerchant(id, '/history'), {
+      after: Math.max(0, revision - HISTORY_ENTRIES),
+      limit: HISTORY_ENTRIES,
+    }),
+    { staleTime: FOREVER },
+  )
 
 export const merchantTotalsQuery = (id: string) =>
   read<PublicTotals>(['totals', id], ofMerchant(id, '/stats'), figures)
@@ -194,24 +207,67 @@ export interface TableFilter extends ActivityFilter {
 }
 
 /** New payments show within this time. */
-const ACTIVITY_MS = 5_000
+const NEWEST_MS = 5_000
+const NEWEST_ROWS = 50
+/** What no new payment announces, such as the beginning of another hour, shows within this time. */
+const ACTIVITY_MS = 60_000
 
-/** Reads a part of the activity again and again while it is shown. What is shown stays while another filter is read. */
-const ofActivity = <Answer>(id: string, part: string, filter: ActivityFilter, page: object = {}) =>
-  read<Answer>(
-    ['activity', id, part, filter, page],
-    withQuery(ofMerchant(id, `/activity${part}`), { ...filter, ...page }),
-    { placeholderData: keepPreviousData, refetchInterval: ACTIVITY_MS },
-  )
+/** Reads a part of the activity. What is shown stays while another filter is read. */
+const ofActivity = <Answer>(key: QueryKey, path: string, filter: object) =>
+  read<Answer>(['activity', ...key], withQuery(path, { ...filter }), {
+    placeholderData: keepPreviousData,
+    refetchInterval: ACTIVITY_MS,
+  })
 
 export const activityQuery = (id: string, filter: ActivityFilter) =>
-  ofActivity<ActivityAnswer>(id, '', filter)
+  ofActivity<ActivityAnswer>([id, 'sums', filter], ofMerchant(id, '/activity'), filter)
 
 export const breakdownQuery = (id: string, filter: ActivityFilter) =>
-  ofActivity<ActivityBreakdown>(id, '/breakdown', filter)
+  ofActivity<ActivityBreakdown>(
+    [id, 'sums', 'breakdown', filter],
+    ofMerchant(id, '/activity/breakdown'),
+    filter,
+  )
 
 export const activityTableQuery = (id: string, filter: TableFilter, before: number | null) =>
-  ofActivity<ActivityTable>(id, '/table', filter, { limit: TABLE_ROWS, before })
+  ofActivity<ActivityTable>([id, 'table', filter, before], ofMerchant(id, '/activity/table'), {
+    ...filter,
+    limit: TABLE_ROWS,
+    before,
+  })
+
+/** The newest rows, which are read again and again, also while the tab is hidden: its title counts payments. */
+export const newestActivityQuery = (id: string) =>
+  read<ActivityTable>(
+    ['activity', id, 'newest'],
+    withQuery(ofMerchant(id, '/activity/table'), { range: '24h', limit: NEWEST_ROWS }),
+    { refetchInterval: NEWEST_MS, refetchIntervalInBackground: true },
+  )
+
+/**
+ * Adds rows to the first page of a table with this filter. Rows that it has, or that do not fit, are left out; `rows` are
+ * the newest of all.
+ */
+export function withNewRows(
+  table: ActivityTable,
+  filter: TableFilter,
+  rows: readonly ActivityRow[],
+): ActivityTable {
+  const last = table.items[0]?.id ?? 0
+  const day = ({ at }: ActivityRow) => at.slice(0, 10)
+  const isWanted = (row: ActivityRow) =>
+    row.id > last &&
+    (filter.kind === '' || row.kind === filter.kind) &&
+    (filter.state === '' || row.state === filter.state) &&
+    (filter.endpoint === undefined || row.endpointId === filter.endpoint) &&
+    day(row) >= (filter.from ?? '') &&
+    day(row) <= (filter.to ?? '9')
+  const fresh = rows.filter(isWanted)
+  if (fresh.length === 0) return table
+  const items = [...fresh, ...table.items]
+  const shown = items.slice(0, TABLE_ROWS)
+  return { items: shown, next: items.length > TABLE_ROWS ? (shown.at(-1)?.id ?? null) : table.next }
+}
 
 /** The webhooks of a merchant, for a session of its owner. */
 export const hooksQuery = (id: string) => read<HooksAnswer>(['hooks', id], ofMerchant(id, '/hooks'))

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { absoluteTime, relativeTime } from '../format/moments.js'
+import { absoluteTime, dayAndTime, relativeTime } from '../format/moments.js'
 import { Sentence } from './sentence.js'
 
 const TICK_MS = 5_000
@@ -53,4 +53,15 @@ export function Moment({ at, isWhole = false }: { at: number | string; isWhole?:
 /** Shows a text such as `checked {when}` with its time. */
 export function When({ text, at }: { text: `${string}{when}${string}`; at: number | string }) {
   return <Sentence text={text} parts={{ when: <Moment at={at} /> }} />
+}
+
+/** Shows the day and the time in the zone of the reader, and the time in ISO 8601 on hover. */
+export function PointInTime({ at }: { at: number | string }) {
+  const now = useNow()
+  const time = new Date(at)
+  return (
+    <time dateTime={time.toISOString()} title={time.toISOString()} className="whitespace-nowrap">
+      {dayAndTime(time.getTime(), now)}
+    </time>
+  )
 }

@@ -11,11 +11,14 @@ export function DataTable<Row>({
   columns,
   rows,
   keyOf,
+  onOpen,
 }: {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string | number
+  /** Follows the link of a row that is pressed beside it. */
+  onOpen?: (row: Row) => void
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
@@ -36,7 +39,15 @@ export function DataTable<Row>({
         </thead>
         <tbody className="divide-y divide-line">
           {rows.map((row) => (
-            <tr key={keyOf(row)} className="hover:bg-sunken">
+            // The keyboard has the link in the row.
+            <tr
+              key={keyOf(row)}
+              onClick={({ target }) => {
+                const isOther = (target as Element).closest('a, button') !== null
+                if (!isOther && getSelection()?.isCollapsed !== false) onOpen?.(row)
+              }}
+              className={`hover:bg-sunken ${onOpen && 'cursor-pointer'}`}
+            >
               {columns.map(({ name, cell }) => (
                 <td
                   key={name}

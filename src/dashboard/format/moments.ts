@@ -29,6 +29,26 @@ export function relativeTime(at: number, now: number): string {
   return relative.format(seconds, 'second')
 }
 
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
+
+/** Writes the day and the time of the reader, as `Today 14:05` or `3 Nov 14:05`. Both are Unix milliseconds. */
+export function dayAndTime(at: number, now: number): string {
+  const names: [number, string][] = [
+    [now, 'Today'],
+    [now - 86_400_000, 'Yesterday'],
+  ]
+  const known = names.find(([time]) => dayOfYear.format(time) === dayOfYear.format(at))
+  const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear()
+  return `${known?.[1] ?? (isThisYear ? day : dayOfYear).format(at)} ${clock.format(at)}`
+}
+
+/** Returns the name of the time zone of the reader, such as `UTC` or `GMT+1`. */
+export function zoneName(): string {
+  return zone.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC'
+}
+
 /** Writes the whole date with its time zone. */
 export function absoluteTime(at: number): string {
   return absolute.format(at)

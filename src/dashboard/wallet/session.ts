@@ -51,6 +51,7 @@ export function forgetSession(client: QueryClient): void {
   void client.cancelQueries({ queryKey: sessionQuery.queryKey })
   client.setQueryData(sessionQuery.queryKey, null)
   client.removeQueries({ queryKey: ['activity'] })
+  client.removeQueries({ queryKey: ['hooks'] })
 }
 
 /** Resolves when the service has received the last ending, or could not. A sign-in before that would be ended too. */

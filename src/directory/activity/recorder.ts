@@ -72,7 +72,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     found: Attribution | undefined,
     keeping: Keeping,
   ): NewActivity {
-    const { network, asset, payTo, amount, payer, toolName } = answer.payment
+    const { network, asset, payTo, amount, payer, nonce, toolName } = answer.payment
     const isOfEndpoint = keeping === 'row' || keeping === 'endpoint'
     return {
       at: answer.at,
@@ -84,6 +84,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       toolName: toolName ?? null,
       payTo,
       payer,
+      nonce: nonce ?? null,
       asset,
       amount,
       state: stateOf(answer),

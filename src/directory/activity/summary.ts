@@ -98,9 +98,14 @@ function saleFigures(all: readonly ActivitySum[]) {
   return {
     settled: sales(sums),
     failed,
+    verifies: count(select(sums, 'verify')),
     successRate: rate(settled, settled + failed),
     revenue: money(revenue(sums)),
   }
+}
+
+function toSeconds(at: number | undefined): number | null {
+  return at === undefined ? null : Math.floor(at / 1_000)
 }
 
 /** Endpoints in an answer, those with most revenue. Deleted endpoints have figures too. */
@@ -108,19 +113,27 @@ const MAX_ENDPOINTS = 200
 
 /** Reads the same range by endpoint and by payer: the endpoints with most revenue and the payers who paid most. */
 export async function readBreakdown(
-  store: Pick<ActivityStore, 'sumsByEndpoint' | 'payerDetail'>,
+  store: Pick<ActivityStore, 'sumsByEndpoint' | 'payerDetail' | 'lastPaid'>,
   scope: ActivityScope,
   checksum: (address: Address) => Address,
 ): Promise<Pick<ActivityBreakdown, 'endpoints' | 'topPayers'>> {
-  const [sums, detail] = await Promise.all([store.sumsByEndpoint(scope), store.payerDetail(scope)])
+  const [sums, detail, lastPaid] = await Promise.all([
+    store.sumsByEndpoint(scope),
+    store.payerDetail(scope),
+    store.lastPaid(scope),
+  ])
   return {
     endpoints: [...sums]
       .map(([id, all]) => ({
         endpointId: id === 0 ? null : id,
         ...saleFigures(all),
         payers: detail.byEndpoint.get(id) ?? 0,
+        lastPaid: toSeconds(lastPaid.get(id)),
       }))
-      .filter(({ settled, failed, revenue }) => settled + failed > 0 || revenue.amount !== '0')
+      .filter(
+        ({ settled, failed, verifies, revenue }) =>
+          settled + failed + verifies > 0 || revenue.amount !== '0',
+      )
       .sort((a, b) => Number(BigInt(b.revenue.amount) - BigInt(a.revenue.amount)))
       .slice(0, MAX_ENDPOINTS),
     topPayers: detail.top.map(({ payer, count, amount }) => ({

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { listingLimits } from 'arcus-client/listing'
 import type { FastifyInstance } from 'fastify'
-import type { HookView } from '../../api/events.js'
-import { hookBody, hookRemoval } from '../../api/writes.js'
+import type { HookCallView, HookView } from '../../api/events.js'
+import { hookBody, hookRemoval, hookTargetBody } from '../../api/writes.js'
+import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import type { Hook, HookResult, HookStore, HookWrite } from '../../store/hooks.js'
+import { createHourlyCounts } from '../../http/token-buckets.js'
+import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../../store/hooks.js'
 import type { Merchant } from '../../store/listings.js'
-import { ofOwner } from '../activity/routes.js'
-import { listingFault, missingFault, WriteFault } from '../listings/faults.js'
+import { ofOwner, ownerCodes } from '../activity/routes.js'
+import { listingFault, missingFault, parseBody, refusals, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { writeOperation } from '../listings/routes.js'
 import {
@@ -22,6 +24,9 @@ import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/se
 import { type HookSecrets, writeSecret } from './hook-secrets.js'
 
 const MAX_HOOKS = 5
+/** Tests of a webhook within an hour, by this process. */
+const MAX_TESTS = 20
+
 const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and their state', {
   200: 'All of them, without their secrets.',
 })
@@ -45,12 +50,32 @@ const removeOperation = {
   answers: { 200: 'Nothing is delivered any more.' },
 }
 
+const targetOperation: Operation = {
+  ...ofOwner('checkHookTarget', 'Whether a URL can be a webhook, before anything is signed', {
+    200: 'It can. Nothing was called.',
+  }),
+  codes: [...ownerCodes, ...refusals('invalid_listing')],
+}
+
+const testOperation: Operation = {
+  ...ofOwner('testHook', 'Send a test event to a webhook that answered its challenge', {
+    200: 'The call, whether the receiver took it or not.',
+  }),
+  description: `An event of the type \`test\`, signed as every event is, and sent once. At most ${MAX_TESTS} within an hour.`,
+  codes: [
+    ...ownerCodes,
+    ...refusals('invalid_listing', 'hook_not_found', 'hook_not_confirmed', 'tested_recently'),
+  ],
+}
+
 interface HookRoutesOptions extends OwnerCheckOptions {
   hooks: HookStore
   check: WriteCheck
   quota: WriteQuota
   secrets: HookSecrets
   rules: TargetRules
+  /** Sends a test event. */
+  test: (hook: Hook) => Promise<HookCall>
   /** Unix milliseconds. */
   now: () => number
 }
@@ -60,6 +85,9 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
   const { hooks, check, secrets, now } = options
   const path = '/api/merchants/:id/hooks'
   const bodyLimit = listingLimits.request.maxBytes
+  const tests = createHourlyCounts(now)
+  /** The webhooks that are being tested. */
+  const underTest = new Set<string>()
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })
@@ -75,10 +103,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     const checked = await check(request.body, { merchantId, actions, schema: hookBody })
     requireProof(checked.merchant)
     const { id: known, url, types, since } = checked.body
-    const target = checkTarget(url, options.rules)
-    if (!target.isAllowed) {
-      throw listingFault([{ path: 'url', message: `cannot be called: ${target.message}` }])
-    }
+    const target = allowedTarget(url, options.rules)
     const { owner, message } = checked.write
     // The message itself is forgotten; the bound is on how often an owner makes the service write.
     const written = { owner, bytes: message.length, ip: request.ip, isSave: true }
@@ -87,7 +112,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     await options.quota(written, async () => {
       const result = await hooks.set(
         writeOf(checked),
-        { id, merchantId, url: target.url.href, types, ...made },
+        { id, merchantId, url: target.href, types, ...made },
         { since, most: MAX_HOOKS, now: now() },
       )
       if (result.state !== 'done') throw faultOf(result, checked.merchant)
@@ -105,6 +130,52 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     if (result.state !== 'done') throw faultOf(result, checked.merchant)
     return checked.body
   })
+
+  app.post<WithId>(
+    `${path}/check`,
+    { bodyLimit, ...describedAs(targetOperation) },
+    async (request) => {
+      await requireOwner(request, options)
+      const { url } = parseBody(hookTargetBody, request.body)
+      return { url: allowedTarget(url, options.rules).href }
+    },
+  )
+
+  app.post<WithId>(
+    `${path}/test`,
+    { bodyLimit, ...describedAs(testOperation) },
+    async (request) => {
+      const merchant = await requireOwner(request, options)
+      const { id } = parseBody(hookRemoval, request.body)
+      const hook = (await hooks.ofMerchant(merchant.id)).find((it) => it.id === id)
+      if (hook === undefined) throw unknownHook()
+      if (hook.confirmedAt === null || hook.parked !== null) {
+        const text = 'A test goes only to a receiver that answered its challenge and takes events.'
+        throw new WriteFault('hook_not_confirmed', text)
+      }
+      const isOften = tests.of(id) >= MAX_TESTS
+      if (isOften || underTest.has(id)) {
+        const text = isOften
+          ? `A webhook is tested at most ${MAX_TESTS} times within an hour.`
+          : 'This webhook is being tested.'
+        throw new WriteFault('tested_recently', text, undefined, isOften ? tests.secondsLeft() : 1)
+      }
+      tests.add(id, 1)
+      underTest.add(id)
+      try {
+        return { call: toCallView(await options.test(hook)) }
+      } finally {
+        underTest.delete(id)
+      }
+    },
+  )
+}
+
+/** Returns the URL as it is called. Throws the fault of a body with a URL that never is. */
+function allowedTarget(url: string, rules: TargetRules): URL {
+  const target = checkTarget(url, rules)
+  if (target.isAllowed) return target.url
+  throw listingFault([{ path: 'url', message: `cannot be called: ${target.message}` }])
 }
 
 function writeOf({ write }: CheckedWrite<unknown>): HookWrite {
@@ -124,10 +195,18 @@ function faultOf(result: HookResult, merchant: Merchant | undefined): WriteFault
     return new WriteFault('too_many_hooks', `A merchant has at most ${MAX_HOOKS} webhooks.`)
   }
   if (state === 'missing') {
-    return new WriteFault('hook_not_found', 'The merchant has no webhook with this id.')
+    return unknownHook()
   }
   return merchant === undefined ? missingFault(merchant) : ownerFault(false)
 }
+
+const unknownHook = () =>
+  new WriteFault('hook_not_found', 'The merchant has no webhook with this id.')
+
+const toCallView = (call: HookCall): HookCallView => ({
+  ...call,
+  at: new Date(call.at).toISOString(),
+})
 
 function toView(hook: Hook): HookView {
   const { id, url, types, cursor, failures, lastError, isLossy } = hook
@@ -138,6 +217,7 @@ function toView(hook: Hook): HookView {
     createdAt: new Date(hook.createdAt).toISOString(),
     deliveredAt: time(hook.deliveredAt),
     nextAt: failures > 0 ? time(hook.nextAt) : null,
+    calls: hook.calls.map(toCallView),
   }
 }
 

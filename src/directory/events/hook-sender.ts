@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.js'
-import type { EventStore, StoredEvent } from '../../store/events.js'
-import { type Hook, type HookStore, OPERATOR_HOOK } from '../../store/hooks.js'
+import type { EventStore } from '../../store/events.js'
+import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../../store/hooks.js'
 import { createPolling } from '../../store/polling.js'
 import { type GuardedFetch, type GuardedRequest, headOf } from '../probe/guarded-fetch.js'
 import { CHALLENGE_ANSWER_BYTES, createChallenge, whyNotAnswered } from './challenge.js'
@@ -82,27 +83,33 @@ export function createHookSender(options: HookSenderOptions) {
     return fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers, ...limits })
   }
 
-  /** Resolves with why the receiver did not take the event; `undefined` if it did. */
-  async function deliver(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
-    const answer = await send(hook, toNotice(event))
+  /** Sends a message in the turn of its owner and its host, and resolves with how the receiver took it. */
+  async function deliver(hook: Hook, message: { id: string }): Promise<Outcome> {
+    await places.untilTurn(hook)
+    const answer = await send(hook, message)
     if (answer === undefined) return unsignable
-    const status = headOf(answer)?.status
-    if (status !== undefined && status >= 200 && status < 300) return undefined
+    const status = headOf(answer)?.status ?? null
+    if (status !== null && status >= 200 && status < 300) return { status, error: null }
     const error = 'message' in answer ? answer.message : `The receiver answered ${status}.`
-    return { error, isFinal: status === GONE }
+    return { status, error }
   }
 
-  /** Makes a delivery in the turn of its owner and its host, and keeps whether it was slow. */
-  async function deliverTimed(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
-    await places.untilTurn(hook)
+  /** Makes a delivery, and keeps whether it was slow. */
+  async function deliverTimed(hook: Hook, message: { id: string }): Promise<Outcome> {
     const timer = setTimeout(() => places.markSlow(hook), SLOW_MS)
     places.markQuick(hook)
     try {
-      return await deliver(hook, event)
+      return await deliver(hook, message)
     } finally {
       clearTimeout(timer)
     }
   }
+
+  const toCall = (
+    { failures }: Hook,
+    { id: event, type }: { id: string; type: HookCall['type'] },
+    { status, error }: Outcome,
+  ): HookCall => ({ at: now(), event, type, status, error, attempt: failures + 1 })
 
   async function challenge(hook: Hook): Promise<void> {
     const message = createChallenge(now())
@@ -110,18 +117,24 @@ export function createHookSender(options: HookSenderOptions) {
       bodyBytes: CHALLENGE_ANSWER_BYTES,
       times: { totalMs: CHALLENGE_MS },
     })
-    const error = answer && whyNotAnswered(message, answer)
+    const outcome =
+      answer === undefined
+        ? unsignable
+        : {
+            status: headOf(answer)?.status ?? null,
+            error: whyNotAnswered(message, answer) ?? null,
+          }
     // A call that our own end cut short says nothing about the receiver.
-    if (isStopped && error !== undefined) return hooks.giveUp(hook, worker, now())
-    if (answer === undefined) return keepFailure(hook, unsignable)
-    if (error !== undefined) {
-      return keepFailure(hook, { error, isFinal: headOf(answer)?.status === GONE })
-    }
-    await hooks.confirm(hook, worker, now())
+    if (isStopped && outcome.error !== null) return hooks.giveUp(hook, worker, now())
+    const call = toCall(hook, message, outcome)
+    if (outcome.error !== null) return keepFailure(hook, call, outcome.error)
+    await hooks.confirm(hook, worker, call)
     await hooks.giveUp(hook, worker, now())
   }
 
-  async function keepFailure(hook: Hook, { error, isFinal }: Failure): Promise<void> {
+  async function keepFailure(hook: Hook, call: HookCall, error: string): Promise<void> {
+    // Trying again is of no use where the receiver is gone or the secret is lost.
+    const isFinal = call.status === GONE || error === unsignable.error
     const isConfirmed = hook.confirmedAt !== null
     const first = isConfirmed ? FIRST_PAUSE_MS : CHALLENGE_PAUSE_MS
     const pause = Math.min(first * 2 ** hook.failures, LONGEST_PAUSE_MS)
@@ -130,7 +143,7 @@ export function createHookSender(options: HookSenderOptions) {
       ? now() - (hook.failingSince ?? now()) >= PATIENCE_MS
       : hook.failures + 1 >= CHALLENGE_TRIES
     const ends = isFinal || isOver ? null : nextAt
-    await hooks.failed(hook.id, worker, { error, nextAt: ends, now: now() })
+    await hooks.failed(hook.id, worker, { error, nextAt: ends, call })
   }
 
   async function workFor(hook: Hook): Promise<void> {
@@ -141,12 +154,14 @@ export function createHookSender(options: HookSenderOptions) {
       const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
       for (const event of waiting) {
         if (isStopped || now() >= endsAt) return hooks.giveUp(hook, worker, now())
-        const failure = await deliverTimed(hook, event)
+        const notice = toNotice(event)
+        const outcome = await deliverTimed(hook, notice)
         // A call that our own end cut short says nothing about the receiver.
-        if (failure !== undefined && isStopped) return hooks.giveUp(hook, worker, now())
-        if (failure !== undefined) return keepFailure(hook, failure)
+        if (outcome.error !== null && isStopped) return hooks.giveUp(hook, worker, now())
+        const call = toCall(hook, { id: notice.id, type: event.type }, outcome)
+        if (outcome.error !== null) return keepFailure(hook, call, outcome.error)
         // The owner may have changed or removed the hook meanwhile.
-        if (!(await hooks.delivered(id, worker, event.id, now()))) return
+        if (!(await hooks.delivered(id, worker, event.id, call))) return
         Object.assign(hook, { failures: 0, failingSince: null })
         since = event.id
       }
@@ -202,6 +217,19 @@ export function createHookSender(options: HookSenderOptions) {
   const polling = createPolling({ everyMs: options.tickMs ?? TICK_MS, poll: lookOnce, onError })
 
   return {
+    /**
+     * Sends an event of the type `test` to a receiver that answered its challenge, and resolves with the call. It is in no
+     * feed: nothing waits for it, and it is sent once.
+     */
+    async test(hook: Hook): Promise<HookCall> {
+      const { merchantId, cursor } = hook
+      const id = `test_${randomBytes(18).toString('base64url')}`
+      const timestamp = new Date(now()).toISOString()
+      const message = { id, cursor, type: 'test' as const, timestamp, data: { merchantId } }
+      const call = { ...toCall(hook, message, await deliver(hook, message)), attempt: 1 }
+      await hooks.tested(hook, call)
+      return call
+    },
     start: polling.start,
     async stop(): Promise<void> {
       isStopped = true
@@ -212,15 +240,15 @@ export function createHookSender(options: HookSenderOptions) {
   }
 }
 
-interface Failure {
-  /** One sentence for the owner. */
-  error: string
-  /** True if trying again is of no use. */
-  isFinal: boolean
+interface Outcome {
+  /** HTTP status; `null` without an answer. */
+  status: number | null
+  /** One sentence for the owner; `null` if the receiver took the message. */
+  error: string | null
 }
 
-const unsignable: Failure = {
+const unsignable = {
+  status: null,
   error:
     'The key of the service changed, and the secret is lost: remove the webhook and add it again.',
-  isFinal: true,
 }

@@ -45,6 +45,8 @@ export const writeCodes = codesByStatus({
     hook_not_found: 'The merchant has no webhook with this id.',
   },
   409: {
+    hook_not_confirmed:
+      'The receiver of the webhook has not answered its challenge, or nothing is delivered to it any more.',
     too_many_hooks: 'The merchant has as many webhooks as it may have.',
     replayed_nonce:
       'The owner used this nonce before; `details.revision` is what the message became, where it is that very one.',
@@ -57,6 +59,8 @@ export const writeCodes = codesByStatus({
       'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
   },
   429: {
+    tested_recently:
+      'The webhook was tested as often as it may be within an hour, or is being tested.',
     replayed_recently: 'The owner had events sent again within the last ten minutes.',
     too_many_saves:
       'The owner, or owners at addresses near theirs, had many endpoints checked in a short time.',

@@ -41,6 +41,7 @@ export function createActivityReader(sql: Sql): Reads {
     sumsByEndpoint: (scope) => readSums(sql, scope, 'endpoint_id'),
     latencies: (scope, kind) => readLatencies(sql, scope, kind),
     payers: (scope) => (sql.runsHere ? readPayersInSteps(sql, scope) : readPayers(sql, scope)),
+    lastPaid: (scope) => readLastPaid(sql, scope, stepRows),
     payerDetail: (scope) => (sql.runsHere ? readDetailInSteps(sql, scope) : readDetail(sql, scope)),
   }
 }
@@ -66,6 +67,36 @@ async function readRows(sql: Sql, filter: ActivityFilter, stepRows: number): Pro
   return found.map(toActivity)
 }
 
+/** Steps of a read of last payments. */
+const LAST_PAID_STEPS = 10
+
+/** Looks through the newest rows of a merchant, a step at a time, without payments of owners to themselves. */
+async function readLastPaid(sql: Sql, scope: ActivityScope, stepRows: number) {
+  const { merchantId = '', since, until = END } = scope
+  const pause = sql.pacing()
+  const found = new Map<number, number>()
+  let before = END
+  for (let step = 0; step < LAST_PAID_STEPS; step++) {
+    await pause()
+    const end = await sql.get<{ id: number; at: number }>(
+      `SELECT id, at FROM activity WHERE merchant_id = $1 AND id < $2
+       ORDER BY id DESC LIMIT 1 OFFSET ${stepRows - 1}`,
+      [merchantId, before],
+    )
+    const rows = await sql.all<{ id: number; at: number }>(
+      `SELECT endpoint_id AS id, max(at) AS at FROM activity
+       WHERE merchant_id = $1 AND id < $2 AND id >= $3 AND at >= $4 AND at < $5
+         AND kind = 'settle' AND state = 'settled' AND is_self = 0 AND endpoint_id IS NOT NULL
+       GROUP BY endpoint_id`,
+      [merchantId, before, end?.id ?? 0, since * 1_000, Math.min(until * 1_000, END)],
+    )
+    for (const { id, at } of rows) found.set(id, Math.max(at, found.get(id) ?? 0))
+    if (end === undefined || end.at < since * 1_000 - CLOCK_SLACK_MS) break
+    before = end.id
+  }
+  return found
+}
+
 function stepOf(filter: ActivityFilter, before: number, from: number, limit: number) {
   const values: Value[] = [filter.merchantId, before, from, limit]
   const conditions = (
@@ -87,7 +118,7 @@ function stepOf(filter: ActivityFilter, before: number, from: number, limit: num
 }
 
 const columns = `id, at, kind, network, merchant_id AS "merchantId", endpoint_id AS "endpointId", resource,
-  tool_name AS "toolName", pay_to AS "payTo", payer, asset, amount, state, reason, "transaction",
+  tool_name AS "toolName", pay_to AS "payTo", payer, nonce, asset, amount, state, reason, "transaction",
   settlement_id AS "settlementId", latency_ms AS "latencyMs", gas_cost AS "gasCost", is_self AS "isSelf"`
 
 type ActivityRow = Omit<Activity, 'amount' | 'gasCost' | 'isSelf'> & {

@@ -108,6 +108,7 @@ function* insertRows(rows: readonly NewActivity[]): Steps<void> {
       tool_name: row.toolName,
       pay_to: row.payTo,
       payer: row.payer,
+      nonce: row.nonce,
       asset: row.asset,
       amount: row.amount.toString(),
       state: row.state,

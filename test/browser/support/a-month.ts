@@ -48,7 +48,8 @@ function monthOf({ merchantId, payTo, endpoints }: MonthOf, until: number): NewA
         const at = until - day * DAY_MS - Math.floor(((random() + random()) / 2) * DAY_MS)
         const payer =
           `0x${(4 + Math.floor(random() ** 2 * 60)).toString(16).padStart(40, 'c')}` as const
-        const base = { at, merchantId, endpointId: id, resource: url, payTo, payer, amount }
+        const nonce = `0x${rows.length.toString(16).padStart(64, '0')}` as const
+        const base = { at, merchantId, endpointId: id, resource: url, payTo, payer, nonce, amount }
         rows.push(
           anActivity({
             ...base,

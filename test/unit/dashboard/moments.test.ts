@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { relativeTime, roughSpan } from '../../../src/dashboard/format/moments.js'
+import { dayAndTime, relativeTime, roughSpan } from '../../../src/dashboard/format/moments.js'
 
 const now = Date.UTC(2026, 10, 21, 12)
 
@@ -15,6 +15,21 @@ it.each([
   [-400 * 86_400_000, 'last year'],
 ])('writes %i ms from now as %s', (offset, text) => {
   expect(relativeTime(now + offset, now)).toBe(text)
+})
+
+it('writes the day and the time of the reader', () => {
+  const at = new Date(2026, 10, 21, 14, 5).getTime()
+  const later = (days: number) => at + days * 86_400_000 + 3_600_000
+  const time = /\b0?2:05 PM$|\b14:05$/
+  for (const [days, day] of [
+    [0, /^Today /],
+    [1, /^Yesterday /],
+    [2, /^(Nov 21|21 Nov) /],
+    [60, /^(Nov 21, 2026|21 Nov 2026) /],
+  ] as const) {
+    expect(dayAndTime(at, later(days))).toMatch(day)
+    expect(dayAndTime(at, later(days))).toMatch(time)
+  }
 })
 
 it('writes a duration in one unit', () => {

@@ -311,6 +311,28 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(none).toEqual({ top: [], amount: 0n, byEndpoint: new Map() })
     })
 
+    it('finds when each endpoint was paid last within a scope, among the newest rows', async () => {
+      const hour = 3_600_000
+      await store.append([
+        anActivity({ endpointId: 1 }),
+        anActivity({ endpointId: 1, at: noon + hour }),
+        anActivity({ endpointId: 1, at: noon + 5 * hour }),
+        anActivity({ endpointId: 2, at: noon + 1 }),
+        anActivity({ endpointId: 3, isSelf: true }),
+        anActivity({ endpointId: 4, kind: 'verify', state: 'valid' }),
+        anActivity({ endpointId: 5, state: 'failed', reason: 'x' }),
+        anActivity({ endpointId: 6, merchantId: 'news' }),
+        anActivity({ endpointId: null }),
+      ])
+      const since = noon / 1000
+      const scope = { merchantId: 'weather', span: 'h', since, until: since + 7_200 } as const
+      expect([...(await store.lastPaid(scope))].sort()).toEqual([
+        [1, noon + hour],
+        [2, noon + 1],
+      ])
+      expect((await store.lastPaid({ ...scope, until: undefined })).get(1)).toBe(noon + 5 * hour)
+    })
+
     it('counts payers over more than one page and one day, each once', async () => {
       const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
       const of = (from: number, to: number, at: number) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { merchantEventTypes } from '../../../src/api/events.js'
 import type { NewEvent } from '../../../src/store/events.js'
+import type { HookCall } from '../../../src/store/hooks.js'
 import type { EndpointHealth, ProbeRecord } from '../../../src/store/listings.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
@@ -16,6 +17,10 @@ function anEvent(over: Partial<NewEvent> = {}): NewEvent {
     key,
     ...over,
   }
+}
+
+const aCall = (at: number): HookCall => {
+  return { at, event: 'evt_1', type: 'payment.settled', status: 200, error: null, attempt: 1 }
 }
 
 const ofWeather = { merchantId: 'weather', types: merchantEventTypes, since: 0, limit: 99 }
@@ -171,11 +176,11 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       (await stores.hooks.nextDue(filter))?.id
     async function confirmOne() {
       await stores.hooks.take('hook_1', 'asker', noon, noon)
-      await stores.hooks.confirm(hook, 'asker', noon)
+      await stores.hooks.confirm(hook, 'asker', aCall(noon))
     }
     async function advance() {
       await stores.hooks.take('hook_1', 'z', noon + 9e9, noon + 9e9)
-      await stores.hooks.delivered('hook_1', 'z', 2, noon)
+      await stores.hooks.delivered('hook_1', 'z', 2, aCall(noon))
     }
     beforeEach(async () => {
       await anEndpointId()
@@ -209,17 +214,17 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       const { hooks } = stores
       await hooks.set(aWrite(), hook, bounds)
       await hooks.take('hook_1', 'a', noon, noon + 30)
-      await hooks.confirm(hook, 'b', noon)
-      await hooks.confirm({ ...hook, url: 'https://other.example' }, 'a', noon)
+      await hooks.confirm(hook, 'b', aCall(noon))
+      await hooks.confirm({ ...hook, url: 'https://other.example' }, 'a', aCall(noon))
       expect((await only())?.confirmedAt).toBeNull()
-      await hooks.confirm(hook, 'a', noon)
+      await hooks.confirm(hook, 'a', aCall(noon))
       expect(await only()).toMatchObject({ confirmedAt: noon, owner, host: 'a.example' })
       await hooks.set(aWrite(), { ...hook, types: ['price.drift'] }, bounds)
       expect((await only())?.confirmedAt).toBe(noon)
       await hooks.take('hook_1', 'a', noon, noon + 30)
       await hooks.set(aWrite(), { ...hook, url: 'https://victim.example:8443/x' }, bounds)
       // The answer to the challenge before the change comes late.
-      await hooks.confirm(hook, 'a', noon)
+      await hooks.confirm(hook, 'a', aCall(noon))
       expect(await only()).toMatchObject({ confirmedAt: null, host: 'victim.example:8443' })
     })
 
@@ -287,7 +292,7 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       const mine = await hooks.take('hook_1', 'd', noon + 30, noon + 60)
       if (mine === undefined) throw new Error('not taken')
       for (const who of ['a', 'b', 'c']) {
-        expect(await hooks.delivered('hook_1', who, 5, noon)).toBe(false)
+        expect(await hooks.delivered('hook_1', who, 5, aCall(noon))).toBe(false)
       }
       await hooks.giveUp(mine, 'd', noon + 31)
       expect(await only()).toMatchObject({ nextAt: null, cursor: 1 })
@@ -297,7 +302,7 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       await events.keep([anEvent({ key: 'x' }), anEvent({ key: 'y', merchantId: 'other' })], [])
       expect(await due()).toBe('hook_1')
       await hooks.take('hook_1', 'e', noon, noon + 30)
-      expect(await hooks.delivered('hook_1', 'e', 3, noon + 1)).toBe(true)
+      expect(await hooks.delivered('hook_1', 'e', 3, aCall(noon + 1))).toBe(true)
       await hooks.giveUp(mine, 'e', noon)
       expect(await only()).toMatchObject({ cursor: 4, deliveredAt: noon + 1, failures: 0 })
     })
@@ -309,7 +314,7 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       const failing = (now: number) => dueOf({ now, part: 'failing' })
       const fail = async (nextAt: number | null, now: number) => {
         await hooks.take('hook_1', 'a', now, now + 30)
-        await hooks.failed('hook_1', 'a', { error: 'no', nextAt, now })
+        await hooks.failed('hook_1', 'a', { error: 'no', nextAt, call: aCall(now) })
       }
       await fail(noon + 5, noon)
       expect(await failing(noon + 4)).toBeUndefined()

@@ -1,54 +1,63 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { ActivityRow } from '../../../api/activity.js'
+import type { ActivityRow, ActivityTable } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
-import { activityTableQuery, hooksQuery, merchantQuery } from '../../api/queries.js'
+import {
+  hooksQuery,
+  merchantQuery,
+  newestActivityQuery,
+  type TableFilter,
+  withNewRows,
+} from '../../api/queries.js'
 import { ButtonLink } from '../../components/button.js'
 import { Notice } from '../../components/card.js'
 import { say } from '../../components/toast.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
+import { counted } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
-import { words as all } from './words.js'
 
-const words = all.alerts
-
-/** Failures in a row that are told. */
+/** Failures in a row that the owner is warned of. */
 const IN_A_ROW = 3
 /** An endpoint that begins to fail announces nothing, so the page asks, also while its tab is hidden. */
 const ENDPOINTS_MS = 60_000
 const HOOKS_MS = 60_000
-
-const newestPayments = { range: '24h', kind: 'settle', state: '' } as const
+/** New payments change the figures, which are read again at most this often. */
+const SUMS_MS = 10_000
 
 /** Says what needs the owner, as long as the page is open: payments or endpoints that fail, webhooks that are not delivered. */
-export function Alerts({ merchant }: { merchant: MerchantView }) {
-  const { id, endpoints } = merchant
-  const settings = `/console/${encodeURIComponent(id)}/settings`
-  // The title counts payments while the tab is hidden.
-  const inBackground = { refetchIntervalInBackground: true }
-  const payments = activityTableQuery(id, newestPayments, null)
-  const { data: table } = useQuery({ ...payments, ...inBackground })
+export function Alerts({
+  merchant: { id, endpoints },
+  newest,
+}: {
+  merchant: MerchantView
+  newest: readonly ActivityRow[]
+}) {
+  const home = `/console/${encodeURIComponent(id)}`
   const { data: hooks } = useQuery({ ...hooksQuery(id), refetchInterval: HOOKS_MS })
-  useQuery({ ...merchantQuery(id), refetchInterval: ENDPOINTS_MS, ...inBackground })
-  useArrivals(table?.items)
-
-  const reason = failingReason(table?.items ?? [])
+  useQuery({
+    ...merchantQuery(id),
+    ...{ refetchInterval: ENDPOINTS_MS, refetchIntervalInBackground: true },
+  })
+  const reason = failingReason(newest)
   const failing = endpoints.filter(({ state }) => state.status === 'failing')
   const undelivered = hooks?.hooks.filter(({ state }) => state !== 'active') ?? []
   return (
     <div className="space-y-3 empty:hidden">
       {reason !== undefined && (
-        <Notice tone="bad" title={words.paymentsFail(IN_A_ROW)}>
+        <Notice tone="bad" title={`The last ${IN_A_ROW} payments failed`}>
           {failureText(reason)}
         </Notice>
       )}
       {failing.length > 0 && (
         <Notice
           tone="bad"
-          title={words.endpointsFail(failing.length)}
+          title={counted(failing.length, {
+            one: 'An API fails its checks',
+            other: '# APIs fail their checks',
+          })}
           action={
-            <ButtonLink size="sm" href={`/console/${encodeURIComponent(id)}/endpoints`}>
-              {words.seeWhy}
+            <ButtonLink size="sm" href={`${home}/endpoints`}>
+              See why
             </ButtonLink>
           }
         >
@@ -58,10 +67,13 @@ export function Alerts({ merchant }: { merchant: MerchantView }) {
       {undelivered.length > 0 && (
         <Notice
           tone="warn"
-          title={words.hooksFail(undelivered.length)}
+          title={counted(undelivered.length, {
+            one: 'A webhook does not receive its events',
+            other: '# webhooks do not receive their events',
+          })}
           action={
-            <ButtonLink size="sm" href={settings}>
-              {words.seeHooks}
+            <ButtonLink size="sm" href={`${home}/settings`}>
+              See the webhooks
             </ButtonLink>
           }
         >
@@ -82,23 +94,73 @@ function failingReason(rows: readonly ActivityRow[]): string | undefined {
   return last[0]?.reason ?? 'unexpected_settle_error'
 }
 
+/**
+ * Follows the newest rows of a merchant: puts them into the tables that are shown, and has the figures read again at most
+ * every ten seconds. While the tab is hidden its title counts payments.
+ */
+export function useNewestActivity(id: string) {
+  const client = useQueryClient()
+  const query = useQuery(newestActivityQuery(id))
+  const rows = query.data?.items
+  const seen = useRef<number | undefined>(undefined)
+  const readSumsSoon = useSumsRead(client, id)
+  useEffect(() => {
+    if (rows === undefined) return
+    putIntoTables(client, id, rows)
+    const newest = rows[0]?.id ?? 0
+    if (seen.current !== undefined && newest > seen.current) readSumsSoon()
+    seen.current = newest
+  }, [rows, client, id, readSumsSoon])
+  useArrivals(query.data)
+  return query
+}
+
+function putIntoTables(client: QueryClient, id: string, rows: readonly ActivityRow[]): void {
+  const tables = client.getQueryCache().findAll({ queryKey: ['activity', id, 'table'] })
+  for (const { queryKey } of tables) {
+    const [, , , filter, before] = queryKey as [string, string, string, TableFilter, number | null]
+    if (before !== null) continue
+    client.setQueryData<ActivityTable>(
+      queryKey,
+      (table) => table && withNewRows(table, filter, rows),
+    )
+  }
+}
+
+function useSumsRead(client: QueryClient, id: string): () => void {
+  const timing = useRef<{ timer?: ReturnType<typeof setTimeout> | undefined; next: number }>({
+    next: 0,
+  })
+  const readSoon = useRef(() => {
+    const { timer, next } = timing.current
+    if (timer !== undefined) return
+    const read = () => {
+      timing.current = { next: Date.now() + SUMS_MS }
+      void client.invalidateQueries({ queryKey: ['activity', id, 'sums'] })
+    }
+    timing.current.timer = setTimeout(read, Math.max(0, next - Date.now()))
+  })
+  useEffect(() => () => clearTimeout(timing.current.timer), [])
+  return readSoon.current
+}
+
 /** Counts payments in the title while the tab is hidden, and says so once when the owner comes back. */
-function useArrivals(rows: readonly ActivityRow[] | undefined): void {
+function useArrivals(table: ActivityTable | undefined): void {
   const seen = useRef<number | undefined>(undefined)
   const isHidden = useIsHidden()
   useEffect(() => {
-    if (rows === undefined) return
+    if (table === undefined) return
+    const { items: rows, next } = table
     const newest = rows[0]?.id ?? 0
     const before = seen.current
-    if (!isHidden || before === undefined) {
-      const count = before === undefined ? 0 : arrivedAfter(before, rows)
-      if (titleCount() !== '' && count > 0) say(sentence(count, rows.length))
-      setTitleCount(0)
-      seen.current = newest
-      return
-    }
-    setTitleCount(arrivedAfter(before, rows))
-  }, [rows, isHidden])
+    const count = before === undefined ? 0 : arrivedAfter(before, rows)
+    if (isHidden && before !== undefined) return setTitleCount(count)
+    // Where every row that was read is new, there may be more.
+    const isMore = next !== null && next > (before ?? 0)
+    if (titleCount() !== '' && count > 0) say(sentence(count, isMore))
+    setTitleCount(0)
+    seen.current = newest
+  }, [table, isHidden])
   useEffect(() => () => setTitleCount(0), [])
 }
 
@@ -106,19 +168,20 @@ function arrivedAfter(id: number, rows: readonly ActivityRow[]): number {
   return rows.filter((row) => row.id > id && row.state === 'settled' && !row.isSelf).length
 }
 
-/** A page of the table is full: there may be more. */
-const FULL = 25
-
-function sentence(count: number, rows: number): string {
-  return count === rows && rows >= FULL ? words.manyArrived(count) : words.arrived(count)
+function sentence(count: number, isMore: boolean): string {
+  const text = counted(count, {
+    one: '# payment arrived while you were away.',
+    other: '# payments arrived while you were away.',
+  })
+  return isMore ? `At least ${text}` : text
 }
 
-const counted = /^\(\d+\) /
+const titleMark = /^\(\d+\) /
 
-const titleCount = () => counted.exec(document.title)?.[0] ?? ''
+const titleCount = () => titleMark.exec(document.title)?.[0] ?? ''
 
 function setTitleCount(count: number): void {
-  const title = document.title.replace(counted, '')
+  const title = document.title.replace(titleMark, '')
   document.title = count === 0 ? title : `(${count}) ${title}`
 }
 

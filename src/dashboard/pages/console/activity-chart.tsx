@@ -4,23 +4,27 @@ import { type Bar, Bars } from '../../components/bars.js'
 import { Segmented } from '../../components/field.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
 import { dayInUtc, timeOfDay } from '../../format/moments.js'
-import { words as all } from './words.js'
 
-const words = all.chart
-
-type Measure = 'payments' | 'revenue'
-
-const measures = [
-  ['payments', words.payments],
-  ['revenue', words.revenue],
+export const measures = [
+  ['', 'Payments'],
+  ['revenue', 'Revenue'],
 ] as const
+
+type Measure = (typeof measures)[number][0]
 
 /** More bars than this cannot be told apart. */
 const MAX_BUCKETS = 366
 
 /** Shows a range by hour or day, as bars of payments or of revenue. */
-export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
-  const [measure, setMeasure] = useState<Measure>('payments')
+export function ActivityChart({
+  answer,
+  measure,
+  onMeasure,
+}: {
+  answer: ActivityAnswer
+  measure: Measure
+  onMeasure: (measure: Measure) => void
+}) {
   const [shown, setShown] = useState<number | null>(null)
   const { stepSeconds } = answer
   const bars = useMemo(
@@ -30,19 +34,22 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
   const bar = shown === null ? undefined : bars[shown]
   const isRevenue = measure === 'revenue'
   const isHourly = stepSeconds < 86_400
-  const byHour = isRevenue ? words.revenueByHour : words.paymentsByHour
-  const byDay = isRevenue ? words.revenueByDay : words.paymentsByDay
   return (
-    <figure className="rounded-2xl border border-line bg-raised p-4 shadow-card sm:p-5">
+    <figure>
       <figcaption className="mb-3 flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <Segmented legend={words.legend} value={measure} options={measures} onChange={setMeasure} />
+        <Segmented
+          legend="The figures in the chart"
+          value={measure}
+          options={measures}
+          onChange={onMeasure}
+        />
         <p className="text-xs text-muted tabular" aria-hidden="true">
           {bar?.text ?? <Legend isRevenue={isRevenue} isHourly={isHourly} />}
         </p>
       </figcaption>
       <div className="h-[220px]">
         <Bars
-          label={isHourly ? byHour : byDay}
+          label={`${isRevenue ? 'Revenue' : 'Payments'} by ${isHourly ? 'hour' : 'day'}`}
           bars={bars}
           tones={isRevenue ? ['accent'] : ['accent', 'bad']}
           formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
@@ -54,15 +61,15 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
 }
 
 function Legend({ isRevenue, isHourly }: { isRevenue: boolean; isHourly: boolean }) {
-  const times = isHourly ? words.hours : words.days
-  if (isRevenue) return words.revenueIs(times)
+  const times = isHourly ? 'hours in your time zone' : 'days in UTC'
+  if (isRevenue) return `USDC, without payments to yourself, ${times}`
   return (
     <span className="inline-flex items-center gap-3">
       <span className="inline-flex items-center gap-1.5">
-        <span className="dot size-2 rounded-full bg-accent" /> {words.settled}
+        <span className="dot size-2 rounded-full bg-accent" /> settled
       </span>
       <span className="inline-flex items-center gap-1.5">
-        <span className="dot size-2 rounded-full bg-bad" /> {words.failed}
+        <span className="dot size-2 rounded-full bg-bad" /> failed
       </span>
       <span>{times}</span>
     </span>
@@ -82,13 +89,7 @@ function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar
     key: at,
     name,
     values: measure === 'revenue' ? [Number(usd)] : [settled, failed],
-    text: words.bar(
-      name,
-      exactCount(settled),
-      exactCount(failed),
-      exactCount(verifies),
-      exactUsdc(usd),
-    ),
+    text: `${name}: ${exactCount(settled)} settled, ${exactCount(failed)} failed, ${exactCount(verifies)} verified, ${exactUsdc(usd)}`,
   }
 }
 

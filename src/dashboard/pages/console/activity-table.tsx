@@ -1,133 +1,113 @@
 import { useQuery } from '@tanstack/react-query'
 import { withQuery } from 'arcus-client/calls'
-import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
 import type { ActivityRow } from '../../../api/activity.js'
-import { type ActivityFilter, activityTableQuery, type TableFilter } from '../../api/queries.js'
+import { activityTableQuery } from '../../api/queries.js'
 import { Dot, type Tone } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
-import { Card, Empty } from '../../components/card.js'
-import { type Options, Select } from '../../components/field.js'
+import { Empty } from '../../components/card.js'
+import { Select } from '../../components/field.js'
 import { Money } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { Moment } from '../../components/moment.js'
+import { PointInTime } from '../../components/moment.js'
 import { type Column, DataTable } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { failureText } from '../../format/failures.js'
-import { words as all } from './words.js'
+import { zoneName } from '../../format/moments.js'
+import { type Chosen, type EndpointName, MAX_PAGES, shows } from './activity-filter.js'
 
-const words = all.table
-
-export interface EndpointName {
-  id: number
-  title: string
-  method: string
-  /** Unix seconds; `null` if nobody paid yet. */
-  lastPaid: number | null
+const states: Record<ActivityRow['state'], [Tone, string]> = {
+  settled: ['ok', 'Settled'],
+  free: ['plain', 'Free'],
+  refunded: ['plain', 'Refunded'],
+  failed: ['bad', 'Failed'],
+  refused: ['plain', 'Refused'],
+  pending: ['warn', 'Pending'],
+  valid: ['ok', 'Valid'],
+  invalid: ['bad', 'Not valid'],
 }
 
-interface TableProps {
+const showOptions = shows.map(([key, name]) => [key, name] as const)
+
+/** Chooses the rows of the table, and links to all of them as CSV. */
+export function TableControls({
+  merchantId,
+  chosen: { show, table, choose },
+}: {
   merchantId: string
-  endpoints: readonly EndpointName[]
-  filter: ActivityFilter
-}
-
-const kinds = [
-  ['settle', words.kinds.settle],
-  ['', words.kinds['']],
-  ['verify', words.kinds.verify],
-] as const satisfies Options<ActivityRow['kind'] | ''>
-
-const tones: Record<ActivityRow['state'], Tone> = {
-  settled: 'ok',
-  free: 'plain',
-  refunded: 'plain',
-  failed: 'bad',
-  refused: 'plain',
-  pending: 'warn',
-  valid: 'ok',
-  invalid: 'bad',
-}
-const states = [
-  ['', words.anyState],
-  ...(Object.keys(tones) as ActivityRow['state'][]).map(
-    (state) => [state, words.states[state]] as const,
-  ),
-] satisfies Options<ActivityRow['state'] | ''>
-
-/** Lists the payments of the merchant, and on request each verification, newest first, and links to all of them as CSV. */
-export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
-  const [kind, setKind] = useState<ActivityRow['kind'] | ''>('settle')
-  const [state, setState] = useState<ActivityRow['state'] | ''>('')
-  const wanted: TableFilter = { ...filter, kind, state }
+  chosen: Chosen
+}) {
   const csv = `/api/merchants/${encodeURIComponent(merchantId)}/activity.csv`
   return (
-    <Card>
-      <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-3">
-        <Select
-          variant="small"
-          aria-label={words.kind}
-          value={kind}
-          options={kinds}
-          onChange={setKind}
-        />
-        <Select
-          variant="small"
-          aria-label={words.state}
-          value={state}
-          options={states}
-          onChange={setState}
-        />
-        <a
-          href={withQuery(csv, { ...wanted })}
-          download
-          className="ml-auto inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
-        >
-          <Icon name="down" size={12} />
-          {words.csv}
-        </a>
-      </div>
-      {/* Another filter begins at its first page. */}
-      <Pages key={JSON.stringify(wanted)} {...{ merchantId, endpoints }} filter={wanted} />
-    </Card>
+    <>
+      <Select
+        variant="small"
+        aria-label="Show"
+        value={show}
+        options={showOptions}
+        onChange={(next) => choose({ show: next })}
+      />
+      <a
+        href={withQuery(csv, { ...table })}
+        download
+        className="inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
+      >
+        <Icon name="down" size={12} />
+        CSV
+      </a>
+    </>
   )
 }
 
-function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFilter }) {
-  /** The beginning of each page that was turned to. The first page has none. */
-  const [turned, setTurned] = useState<number[]>([])
-  const query = useQuery(activityTableQuery(merchantId, filter, turned.at(-1) ?? null))
+/** Lists payments or verifications, newest first. Each row leads to the page of its payment. */
+export function ActivityTable({
+  merchantId,
+  endpoints,
+  chosen: { table, turned, choose },
+}: {
+  merchantId: string
+  endpoints: readonly EndpointName[]
+  chosen: Chosen
+}) {
+  const query = useQuery(activityTableQuery(merchantId, table, turned.at(-1) ?? null))
+  const [, go] = useLocation()
+  const open = (row: ActivityRow) => {
+    const page = pageOf(row)
+    if (page !== undefined) go(page)
+  }
+  const turn = (pages: readonly number[]) => choose({ page: pages.join('.') })
   return (
-    <Loaded query={query} skeleton={<SkeletonRows count={5} label={words.loading} />}>
+    <Loaded query={query} skeleton={<SkeletonRows count={5} label="Loading the table" />}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty title={words.empty}>{words.emptyNote}</Empty>
+          <Empty title="Nothing to show yet">
+            Nothing fits this period and this choice. New payments appear here as they happen.
+          </Empty>
         ) : (
           <>
             <DataTable
-              label={words.label}
+              label={table.kind === 'verify' ? 'Verifications' : 'Payments'}
               columns={columnsFor(endpoints)}
               rows={items}
               keyOf={({ id }) => id}
+              onOpen={open}
             />
-            <nav
-              aria-label={words.pages}
-              className="flex items-center justify-between gap-3 px-4 py-3"
-            >
+            <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
               <Button
                 size="sm"
-                why={turned.length === 0 ? words.isNewest : undefined}
-                onClick={() => setTurned(turned.slice(0, -1))}
+                why={turned.length === 0 ? 'This is the newest page.' : undefined}
+                onClick={() => turn(turned.slice(0, -1))}
               >
-                {words.newer}
+                Newer
               </Button>
-              <span className="text-xs text-muted">{words.page(turned.length + 1)}</span>
+              <span className="text-xs text-muted">Page {turned.length + 1}</span>
               <Button
                 size="sm"
-                why={next === null ? words.isOldest : undefined}
-                onClick={() => next !== null && setTurned([...turned, next])}
+                why={whyNoOlder(next, turned)}
+                onClick={() => next !== null && turn([...turned, next])}
               >
-                {words.older}
+                Older
               </Button>
             </nav>
           </>
@@ -137,23 +117,54 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
   )
 }
 
+function whyNoOlder(next: number | null, turned: readonly number[]): string | undefined {
+  if (next === null) return 'This is the oldest page.'
+  return turned.length < MAX_PAGES ? undefined : 'Choose another period for older ones.'
+}
+
+/** Returns the address of the page of a payment. Of a network that is not served here the caller names any text. */
+function pageOf({ network, payer, nonce, asset }: ActivityRow): string | undefined {
+  if (nonce === null) return undefined
+  const place = encodeURIComponent(network).replaceAll('%3A', ':')
+  return `/payments/${place}/${payer}/${nonce}${asset === null ? '' : `?asset=${asset}`}`
+}
+
 /** The amount comes before the rest, so that a phone shows it without scrolling. */
 function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
   const titles = new Map(endpoints.map(({ id, title }) => [id, title]))
   return [
-    { name: words.time, cell: ({ at }) => <Moment at={at} /> },
-    { name: words.amount, cell: (row) => <Money {...row} /> },
     {
-      name: words.state,
-      cell: ({ state, kind }) => (
-        <span className="inline-flex items-center gap-1.5">
-          <Dot tone={tones[state]}>{words.states[state]}</Dot>
-          {kind === 'verify' && <span className="text-2xs text-faint">{words.verification}</span>}
-        </span>
+      name: `Time, ${zoneName()}`,
+      cell: (row) => {
+        const page = pageOf(row)
+        const time = <PointInTime at={row.at} />
+        if (page === undefined) return time
+        return (
+          <Link href={page} className="font-medium hover:text-accent">
+            {time}
+          </Link>
+        )
+      },
+    },
+    { name: 'Amount', cell: (row) => <Money {...row} /> },
+    {
+      name: 'State',
+      cell: ({ state, reason }) => (
+        <>
+          <Dot tone={states[state][0]}>{states[state][1]}</Dot>
+          {reason !== null && (
+            <span
+              className="block w-32 text-xs sm:w-44 xl:w-60 text-pretty whitespace-normal text-muted"
+              title={reason}
+            >
+              {failureText(reason)}
+            </span>
+          )}
+        </>
       ),
     },
     {
-      name: words.endpoint,
+      name: 'API',
       cell: ({ endpointId, resource, toolName }) => {
         const text =
           (endpointId === null ? undefined : titles.get(endpointId)) ?? toolName ?? resource
@@ -161,40 +172,29 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
         return text === null ? (
           <Nothing />
         ) : (
-          <span className="block max-w-48 truncate" title={whole}>
+          <span className="block max-w-40 truncate" title={whole}>
             <UntrustedText text={text} max={60} />
           </span>
         )
       },
     },
     {
-      name: words.payer,
+      name: 'Buyer',
       cell: ({ payer, isSelf }) => (
         <span className="inline-flex items-center gap-1.5">
           <Hex hex={payer} kind="address" />
-          {isSelf && <span className="text-2xs text-faint">{words.yourself}</span>}
+          {isSelf && <span className="text-2xs text-faint">yourself</span>}
         </span>
       ),
     },
     {
-      name: words.reason,
-      cell: ({ reason }) =>
-        reason === null ? (
-          <Nothing />
-        ) : (
-          <span className="block max-w-56 text-xs text-muted" title={reason}>
-            {failureText(reason)}
-          </span>
-        ),
-    },
-    {
-      name: words.transaction,
+      name: 'Transaction',
       cell: ({ transaction }) =>
         transaction === null ? <Nothing /> : <Hex hex={transaction} kind="tx" />,
     },
   ]
 }
 
-function Nothing() {
+export function Nothing() {
   return <span className="text-faint">–</span>
 }

@@ -1,20 +1,18 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import { useEffect, useMemo, useState } from 'react'
-import { useConnection } from 'wagmi'
+import { useEffect, useMemo } from 'react'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
-import { activityQuery, sessionQuery } from '../../api/queries.js'
-import { Button, ButtonLink, TextLink } from '../../components/button.js'
+import { activityQuery } from '../../api/queries.js'
+import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
-import { Select } from '../../components/field.js'
+import { Segmented } from '../../components/field.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { OddParameters } from '../../components/search-state.js'
-import { Sentence } from '../../components/sentence.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
-  duration,
+  counted,
   exactCount,
   exactUsdc,
   percent,
@@ -22,35 +20,26 @@ import {
   shortUsd,
 } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
-import { oneLine, sameAddress, shortHex } from '../../format/untrusted-text.js'
-import { forgetSession, useSession } from '../../wallet/session.js'
-import { WalletFault } from '../../wallet/signed-write.js'
-import { useSigning } from '../../wallet/signing.js'
-import { WalletPicker } from '../../wallet/wallet-picker.js'
-import { Alerts } from './activity-alerts.js'
+import { forgetSession } from '../../wallet/session.js'
+import { Alerts, useNewestActivity } from './activity-alerts.js'
 import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
-import { RangePicker, useFilter } from './activity-range.js'
-import { ActivityTable, type EndpointName } from './activity-table.js'
-import { words as all } from './words.js'
-
-const words = all.activity
+import { type EndpointName, FilterBar, useFilter, views } from './activity-filter.js'
+import { ActivityTable, TableControls } from './activity-table.js'
+import { SignedIn } from './sign-in.js'
 
 /** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
-  const session = useSession()
   if (merchant.owner === null) return null
   if (merchant.payToProof === null) return <Unproven merchant={merchant} />
   return (
-    <Loaded query={session} skeleton={<PanelSkeleton />}>
-      {(signedIn) =>
-        sameAddress(signedIn?.address, merchant.owner) ? (
-          <ActivityPanel merchant={merchant} />
-        ) : (
-          <SignIn owner={merchant.owner} />
-        )
-      }
-    </Loaded>
+    <SignedIn
+      owner={merchant.owner}
+      title="Sign in to see payments"
+      skeleton={<PanelSkeleton label="Loading activity" />}
+    >
+      <ActivityPanel merchant={merchant} />
+    </SignedIn>
   )
 }
 
@@ -59,79 +48,32 @@ function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
   return (
     <Card>
       <Empty
-        title={words.unproven}
+        title="Payments are not counted here yet"
         action={
           <ButtonLink variant="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
-            {words.confirm}
+            Confirm the payout address
           </ButtonLink>
         }
       >
-        <Sentence
-          text={words.unprovenNote}
-          parts={{ address: <Hex hex={payTo} kind="address" /> }}
-        />
+        Buyers pay <Hex hex={payTo} kind="address" />. That address has not confirmed the owner yet:
+        its key has to sign once. Payments after that appear here.
       </Empty>
     </Card>
   )
 }
 
-function SignIn({ owner }: { owner: string | null }) {
-  const { address } = useConnection()
-  const { signIn } = useSigning()
-  const client = useQueryClient()
-  const [isPicking, setIsPicking] = useState(false)
-  const login = useMutation({
-    mutationFn: signIn,
-    onSuccess: (session) => client.setQueryData(sessionQuery.queryKey, session),
-  })
-  const isOwner = sameAddress(address, owner)
+function PanelSkeleton({ label }: { label: string }) {
   return (
-    <Card>
-      <Empty
-        title={words.signIn}
-        action={
-          address === undefined ? (
-            <Button variant="primary" onClick={() => setIsPicking(true)}>
-              {words.connect}
-            </Button>
-          ) : (
-            <Button
-              variant="primary"
-              isBusy={login.isPending}
-              why={isOwner ? undefined : words.onlyOwner(shortHex(owner ?? ''))}
-              onClick={() => login.mutate()}
-            >
-              {words.sign}
-            </Button>
-          )
-        }
-      >
-        {words.signInNote}
-      </Empty>
-      {login.error !== null && (
-        <div className="px-5 pb-5">
-          <WalletFault error={login.error} title={words.notSignedIn} />
-        </div>
-      )}
-      {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
-    </Card>
-  )
-}
-
-function PanelSkeleton() {
-  return (
-    <div role="status" aria-label={words.loading} className="space-y-4">
-      <Skeleton className="h-28 w-full !rounded-2xl" />
-      <Skeleton className="h-64 w-full !rounded-2xl" />
+    <div role="status" aria-label={label} className="space-y-4">
+      <Skeleton className="h-44 w-full !rounded-2xl sm:h-28" />
+      <Skeleton className="h-dvh w-full !rounded-2xl" />
     </div>
   )
 }
 
-/** Shows figures, chart, failures, endpoints, payers and table of the payments, all under the same filter. */
+/** Shows figures, chart, failures and tables of the payments, all under the same filter. */
 function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const merchantId = merchant.id
-  const home = `/console/${encodeURIComponent(merchantId)}`
-  const { parts } = all.manage
   const endpoints = useMemo(
     () =>
       merchant.endpoints.map(({ title, method, state }): EndpointName => {
@@ -139,66 +81,61 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       }),
     [merchant.endpoints],
   )
-  const { filter, odd, setFilter } = useFilter(endpoints)
-  const query = useQuery(activityQuery(merchantId, filter))
-  useSessionEnd(query.error)
+  const chosen = useFilter(endpoints)
+  const newest = useNewestActivity(merchantId)
+  const query = useQuery(activityQuery(merchantId, chosen.filter))
+  useSessionEnd(newest.error ?? query.error)
 
   return (
-    <Section
-      title={words.title}
-      aside={
-        <div className="flex flex-wrap items-center gap-3">
-          {endpoints.length > 1 && (
-            <Select
-              variant="small"
-              aria-label={words.endpoint}
-              value={String(filter.endpoint ?? '')}
-              options={[
-                ['', words.allEndpoints],
-                ...endpoints.map(
-                  ({ id, title, method }) =>
-                    [String(id), `${method} ${oneLine(title, 60)}`] as const,
-                ),
-              ]}
-              onChange={(endpoint) => setFilter({ endpoint })}
-            />
-          )}
-          <RangePicker filter={filter} onChange={setFilter} />
-        </div>
-      }
-    >
-      <OddParameters odd={odd} />
-      <Alerts merchant={merchant} />
-      <Loaded query={query} skeleton={<FiguresSkeleton />}>
+    <Section title="Activity" aside={<FilterBar endpoints={endpoints} chosen={chosen} />}>
+      <OddParameters odd={chosen.odd} />
+      <Alerts merchant={merchant} newest={newest.data?.items ?? []} />
+      {/* A warning above the figures would move them, so they wait for what may cause one. */}
+      <Loaded
+        query={newest.isPending ? { ...query, data: undefined } : query}
+        skeleton={<PanelSkeleton label="Loading the figures" />}
+      >
         {(answer) => (
           <div className="space-y-4">
             <ActivityFigures summary={answer.summary} />
             <div className="grid gap-4 lg:grid-cols-3">
-              <div className="min-w-0 lg:col-span-2">
-                <ActivityChart answer={answer} />
-              </div>
-              <Card className="p-5">
-                <h3 className="mb-4 text-sm font-semibold">{all.failures.title}</h3>
-                <Failures {...answer.summary} />
+              <Card className="min-w-0 p-4 sm:p-5 lg:col-span-2">
+                <ActivityChart
+                  answer={answer}
+                  measure={chosen.chart}
+                  onMeasure={(chart) => chosen.choose({ chart })}
+                />
+              </Card>
+              <Card className="p-4 sm:p-5">
+                <Failures
+                  {...answer.summary}
+                  onShow={(show) => chosen.choose({ show, view: '' })}
+                />
               </Card>
             </div>
+            <Card className="overflow-hidden">
+              <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
+                <Segmented
+                  legend="Table"
+                  value={chosen.view}
+                  options={views}
+                  onChange={(view) => chosen.choose({ view })}
+                />
+                {chosen.view === '' && (
+                  <span className="flex gap-2">
+                    <TableControls merchantId={merchantId} chosen={chosen} />
+                  </span>
+                )}
+              </div>
+              {chosen.view === '' ? (
+                <ActivityTable {...{ merchantId, endpoints, chosen }} />
+              ) : (
+                <Breakdown {...{ merchantId, endpoints, chosen }} />
+              )}
+            </Card>
           </div>
         )}
       </Loaded>
-      <Breakdown
-        {...{ merchantId, endpoints, filter }}
-        onChoose={(id) => setFilter({ endpoint: String(id) })}
-      />
-      <ActivityTable merchantId={merchantId} endpoints={endpoints} filter={filter} />
-      <p className="text-sm text-muted">
-        <Sentence
-          text={words.elsewhere}
-          parts={{
-            settings: <TextLink href={`${home}/settings`}>{parts.settings}</TextLink>,
-            endpoints: <TextLink href={`${home}/endpoints`}>{parts.endpoints}</TextLink>,
-          }}
-        />
-      </p>
     </Section>
   )
 }
@@ -208,77 +145,52 @@ function useSessionEnd(error: Error | null): void {
   const client = useQueryClient()
   const hasEnded = error instanceof ArcusError && error.status === 401
   useEffect(() => {
-    if (!hasEnded) return
-    forgetSession(client)
+    if (hasEnded) forgetSession(client)
   }, [hasEnded, client])
 }
 
-function FiguresSkeleton() {
-  return (
-    <div role="status" aria-label={words.loadingFigures} className="space-y-4">
-      <Skeleton className="h-24 w-full !rounded-2xl" />
-      <Skeleton className="h-72 w-full !rounded-2xl" />
-    </div>
-  )
-}
-
-function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
-  const refunded = refunds.count > 0 ? shortUsd(refunds.usd) : undefined
-  return all.figures.revenueIs(refunded, selfPayments.count, exactCount(selfPayments.count))
+/** Says what is taken off the revenue: refunds, and payments of the owner to themselves. */
+function revenueNote({ refunds, selfPayments: { count } }: ActivitySummary): string {
+  const own = counted(count, {
+    one: 'without 1 payment to yourself',
+    other: 'without # payments to yourself',
+  })
+  const parts = [
+    ...(refunds.count > 0 ? [`after ${shortUsd(refunds.usd)} of refunds`] : []),
+    ...(count > 0 ? [own] : []),
+  ]
+  return parts.join(', ') || 'USDC'
 }
 
 /** Shows the totals of a range, net of refunds. */
 function ActivityFigures({ summary }: { summary: ActivitySummary }) {
-  const { verify, settle, revenue, refunds, payers, gasUsd } = summary
-  const named = all.figures
+  const { settle, revenue, refunds, payers } = summary
   return (
-    <Card className="p-5">
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
+    <Card className="p-4 sm:p-5">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4">
         <Stat
-          name={named.revenue}
+          name="Revenue"
           value={<Usd usd={revenue.usd} />}
-          title={named.revenueNote(
-            refunds.count,
-            exactCount(refunds.count),
-            exactUsdc(refunds.usd),
-          )}
+          title={`After ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)} in all`}
           note={revenueNote(summary)}
         />
         <Stat
-          name={named.payments}
+          name="Payments"
           value={shortCount(settle.settled)}
-          title={named.paymentsNote(exactCount(settle.settled), exactCount(settle.count))}
-          note={named.failed(exactCount(settle.failed))}
+          title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} payment requests were settled`}
+          note={`${exactCount(settle.failed)} failed`}
         />
         <Stat
-          name={named.payers}
+          name="Buyers"
           value={shortCount(payers.unique)}
-          title={named.payersNote(exactCount(payers.unique), exactCount(payers.repeat))}
-          note={named.cameBack(exactCount(payers.repeat))}
+          title={`${exactCount(payers.unique)} different buyers, ${exactCount(payers.repeat)} of them paid more than once`}
+          note={`${exactCount(payers.repeat)} came back`}
         />
         <Stat
-          name={named.success}
+          name="Success rate"
           value={percent(settle.successRate)}
-          note={named.ofValid}
-          title={named.successNote}
-        />
-        <Stat
-          name={named.settleTime}
-          value={duration(settle.p50Ms)}
-          title={named.settleTimeNote(exactCount(settle.settled))}
-          note={settle.p95Ms === null ? undefined : named.within(duration(settle.p95Ms))}
-        />
-        <Stat
-          name={named.verified}
-          value={shortCount(verify.valid)}
-          title={named.verifiedNote(exactCount(verify.valid), exactCount(verify.count))}
-          note={named.invalid(exactCount(verify.count - verify.valid))}
-        />
-        <Stat
-          name={named.gas}
-          value={<Usd usd={gasUsd} />}
-          title={named.gasNote(exactUsdc(gasUsd))}
-          note={named.paidByArcus}
+          title="A payment counts as failed if it was found valid and was then not settled. Failures that a buyer causes count once a day."
+          note="of valid payments"
         />
       </dl>
     </Card>
@@ -288,55 +200,74 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
 const SHOWN = 6
 
 /** Lists the reasons for failures and refusals, the most frequent first. */
-function Failures({ failures, refusals }: Pick<ActivitySummary, 'failures' | 'refusals'>) {
+function Failures({
+  failures,
+  refusals,
+  onShow,
+}: Pick<ActivitySummary, 'failures' | 'refusals'> & {
+  onShow: (show: 'failed' | 'refused') => void
+}) {
+  const failed = failures.filter(({ kind }) => kind === 'settle')
+  const invalid = failures.filter(({ kind }) => kind === 'verify')
   return (
-    <>
-      {failures.length === 0 ? (
-        <p className="text-sm text-muted">{all.failures.none}</p>
-      ) : (
-        <Reasons reasons={failures} />
-      )}
+    <div className="space-y-5">
+      <Reasons title="Failed payments" reasons={failed} onShow={() => onShow('failed')} />
       {refusals.length > 0 && (
-        <>
-          <h4 className="mt-5 mb-1 text-sm font-semibold">{all.failures.refused}</h4>
-          <p className="mb-3 text-xs text-muted">{all.failures.refusedNote}</p>
-          <Reasons reasons={refusals} />
-        </>
+        <Reasons
+          title="Refused payments"
+          note="Never found valid, used before, or over a limit. They do not count in the success rate."
+          reasons={refusals}
+          onShow={() => onShow('refused')}
+        />
       )}
-    </>
+      {invalid.length > 0 && <Reasons title="Verified, and not valid" reasons={invalid} />}
+    </div>
   )
 }
 
-function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
+function Reasons({
+  title,
+  note,
+  reasons,
+  onShow,
+}: {
+  title: string
+  note?: string
+  reasons: readonly ReasonCount[]
+  /** Shows the payments themselves. */
+  onShow?: () => void
+}) {
   const most = Math.max(...reasons.map(({ count }) => count))
   const rest = reasons.slice(SHOWN).reduce((sum, { count }) => sum + count, 0)
   return (
-    <ul className="space-y-3">
-      {reasons.slice(0, SHOWN).map(({ kind, reason, count }) => (
-        <li key={`${kind} ${reason}`}>
-          <div className="flex items-baseline justify-between gap-3 text-sm">
-            <span title={reason} className="min-w-0 break-words">
-              {failureText(reason)}{' '}
-              <span className="text-xs text-faint">
-                {kind === 'verify' ? all.failures.verify : all.failures.settle}
+    <section>
+      <div className="mb-3 flex items-center justify-between gap-3">
+        <h3 className="text-sm font-semibold">{title}</h3>
+        {reasons.length > 0 && onShow !== undefined && (
+          <Button size="sm" variant="quiet" className="-mr-3" onClick={onShow}>
+            Show them
+          </Button>
+        )}
+      </div>
+      {note !== undefined && <p className="mb-3 text-xs text-muted">{note}</p>}
+      {reasons.length === 0 && <p className="text-sm text-muted">Nothing failed in this period.</p>}
+      <ul className="space-y-3">
+        {reasons.slice(0, SHOWN).map(({ reason, count }) => (
+          <li key={reason}>
+            <p className="flex items-baseline justify-between gap-3 text-sm">
+              <span title={reason} className="min-w-0 break-words">
+                {failureText(reason)}
               </span>
-            </span>
-            <span className="tabular text-muted">{exactCount(count)}</span>
-          </div>
-          <meter
-            className="sr-only"
-            min={0}
-            max={most}
-            value={count}
-            aria-label={all.failures.times(failureText(reason), count)}
-          />
-          <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
-            <rect width="100%" height="100%" rx="3" className="fill-sunken" />
-            <rect width={`${(count / most) * 100}%`} height="100%" rx="3" className="fill-bad" />
-          </svg>
-        </li>
-      ))}
-      {rest > 0 && <li className="text-xs text-muted">{all.failures.more(exactCount(rest))}</li>}
-    </ul>
+              <span className="tabular text-muted">{exactCount(count)}</span>
+            </p>
+            <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
+              <rect width="100%" height="100%" rx="3" className="fill-sunken" />
+              <rect width={`${(count / most) * 100}%`} height="100%" rx="3" className="fill-bad" />
+            </svg>
+          </li>
+        ))}
+        {rest > 0 && <li className="text-xs text-muted">and {exactCount(rest)} more</li>}
+      </ul>
+    </section>
   )
 }

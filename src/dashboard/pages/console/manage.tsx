@@ -9,20 +9,20 @@ import { Empty, Notice } from '../../components/card.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { lazyPage, NotFound, useTitle } from '../../components/page.js'
-import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { ListingEditor, LoadingPart } from './endpoints.js'
 import { SavedNote } from './saved.js'
-import { words as all } from './words.js'
-
-const words = all.manage
 
 /** Each part is loaded on demand, because the others are of no use to it. */
 const Activity = lazyPage(() => import('./activity.js'), 'Activity')
 const ListingSettings = lazyPage(() => import('./settings.js'), 'ListingSettings')
 
-const parts = Object.entries(words.parts)
+const parts = [
+  ['activity', 'Activity'],
+  ['endpoints', 'APIs'],
+  ['settings', 'Settings'],
+] as const
 
 /** Shows one listing to its owner. The address of the page names the part. */
 export function Manage({ id, part }: { id: string; part: string }) {
@@ -40,10 +40,11 @@ export function Manage({ id, part }: { id: string; part: string }) {
       missing={
         <Empty
           isPage
-          title={words.missing}
-          action={<ButtonLink href="/console">{all.overview.title}</ButtonLink>}
+          title="There is no such listing"
+          action={<ButtonLink href="/console">Your APIs</ButtonLink>}
         >
-          {words.missingNote}
+          It was deleted, or it never existed. The id of a deleted listing stays with its owner, who
+          can use it again.
         </Empty>
       }
     >
@@ -65,19 +66,16 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
           </h1>
           <p className="text-xs text-muted">
             <Link href="/console" className="hover:text-ink">
-              {all.overview.title}
+              Your APIs
             </Link>{' '}
             / <span className="font-mono break-all">{id}</span>
           </p>
         </div>
         <ButtonLink size="sm" href={`/merchants/${encodeURIComponent(id)}`}>
-          {words.publicPage}
+          Public page
         </ButtonLink>
       </header>
-      <nav
-        aria-label={words.navigation}
-        className="mb-8 flex gap-1 overflow-x-auto border-b border-line"
-      >
+      <nav aria-label="Listing" className="mb-8 flex gap-1 overflow-x-auto border-b border-line">
         {parts.map(([key, title]) => (
           <Link
             key={key}
@@ -91,12 +89,12 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
       </nav>
       <div className="space-y-6">
         {flags.hidden && (
-          <Notice tone="warn" title={words.hidden}>
+          <Notice tone="warn" title="The operator has hidden this listing">
             {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
         <SavedNote merchant={merchant} />
-        <OwnerNote {...merchant} />
+        <OwnerNote merchant={merchant} />
         <Suspense fallback={<LoadingPart />}>
           {part === 'activity' && <Activity merchant={merchant} />}
           {part === 'endpoints' && <ListingEditor merchant={merchant} />}
@@ -107,34 +105,38 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
   )
 }
 
-/** Says who may change the listing, unless the connected wallet may. */
-function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
+/** Says who may change the listing, unless the connected wallet may, or it is offered to that wallet. */
+function OwnerNote({ merchant }: { merchant: MerchantView }) {
+  const { owner, payTo, offer, flags, endpoints } = merchant
   const { address } = useConnection()
+  const payout = <Hex hex={payTo} kind="address" />
   if (flags.unclaimed) {
     return (
-      <Notice title={words.unclaimed}>
-        <Sentence
-          text={words.unclaimedNote}
-          parts={{ wallet: <Hex hex={payTo} kind="address" /> }}
-        />
+      <Notice title="Nobody owns this listing yet">
+        Arcus found it in a settled payment. To become the owner, save it with the wallet {payout},
+        which receives its payments.
       </Notice>
     )
   }
   if (owner === null) {
-    if (endpoints.some(({ state }) => state.hosted)) return <Notice title={words.ofOperator} />
     return (
-      <Notice title={words.ofOperator}>
-        <Sentence
-          text={words.ofOperatorNote}
-          parts={{ wallet: <Hex hex={payTo} kind="address" /> }}
-        />
+      <Notice title="The operator of this service wrote this listing">
+        {!endpoints.some(({ state }) => state.hosted) && (
+          <>To become the owner, save it with the wallet {payout}, which receives its payments.</>
+        )}
       </Notice>
     )
   }
-  if (address === undefined || sameAddress(address, owner)) return null
+  if ([owner, offer?.to].some((wallet) => sameAddress(address, wallet))) return null
+  const isPaid = sameAddress(address, payTo)
   return (
-    <Notice tone="warn" title={words.ofAnother}>
-      <Sentence text={words.ofAnotherNote} parts={{ wallet: <Hex hex={owner} kind="address" /> }} />
+    <Notice
+      {...(address !== undefined && !isPaid && { tone: 'warn' as const })}
+      title={
+        address === undefined ? 'Only its owner can change it' : 'Another wallet owns this listing'
+      }
+    >
+      Connect the wallet <Hex hex={owner} kind="address" /> to change anything.
     </Notice>
   )
 }

@@ -1,0 +1,100 @@
+import type { UseMutationResult } from '@tanstack/react-query'
+import type { ListingClient } from 'arcus-client/listing-client'
+import type { ComponentProps, ReactNode } from 'react'
+import { Controller, useForm } from 'react-hook-form'
+import { Button } from '../../components/button.js'
+import { TextField } from '../../components/field.js'
+import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
+
+/** A form of one line, whose text a wallet signs. Without spaces around it the text goes to `write`. */
+export function SignedLine({
+  write,
+  label,
+  action,
+  check,
+  initial = '',
+  isDanger = false,
+  done,
+  children,
+  ...input
+}: {
+  // biome-ignore lint/suspicious/noExplicitAny: the answer of the write is of no concern here
+  write: UseMutationResult<any, Error, any>
+  label: string
+  /** The name of the button. */
+  action: string
+  /** Returns what is wrong with the text; nothing if it may be signed. */
+  check: (text: string) => string | undefined
+  initial?: string
+  isDanger?: boolean
+  done?: string
+  /** Further buttons. */
+  children?: ReactNode
+  placeholder?: string
+  inputMode?: 'numeric'
+  maxLength?: number
+}) {
+  const { control, handleSubmit } = useForm({ defaultValues: { text: initial } })
+  return (
+    <form
+      onSubmit={handleSubmit(({ text }) => write.mutate(text.trim()))}
+      noValidate
+      className="space-y-3"
+    >
+      <Controller
+        control={control}
+        name="text"
+        rules={{ validate: (text) => check(text.trim()) ?? true }}
+        render={({ field, fieldState: { error } }) => (
+          <TextField
+            {...input}
+            {...field}
+            label={label}
+            error={error?.message}
+            isCode
+            beside={
+              <>
+                <Button
+                  type="submit"
+                  variant={isDanger ? 'danger' : 'secondary'}
+                  isBusy={write.isPending}
+                >
+                  {action}
+                </Button>
+                {children}
+              </>
+            }
+          />
+        )}
+      />
+      <WriteOutcome write={write} {...(done !== undefined && { done })} />
+    </form>
+  )
+}
+
+/** A button whose press a wallet signs. `done` is said in the one place of all pages. */
+export function SignedButton({
+  id,
+  act,
+  done,
+  children,
+  ...look
+}: {
+  /** Of the listing. */
+  id: string
+  act: (client: ListingClient) => Promise<{ id: string }>
+  done: string
+  children: ReactNode
+} & Pick<ComponentProps<typeof Button>, 'variant' | 'size'>) {
+  const write = useWrite(id, (client, _: null) => act(client), done)
+  return (
+    <>
+      <Button {...look} isBusy={write.isPending} onClick={() => write.mutate(null)}>
+        {children}
+      </Button>
+      <div className="w-full empty:hidden">
+        <WriteOutcome write={write} />
+      </div>
+    </>
+  )
+}

@@ -26,7 +26,7 @@ function seed(corpus: Corpus): void {
        @tags, @example, @inputSchema, '{"type":"json"}', '{}', 0, @accepts, @status, 0, @createdAt, @createdAt)`,
   )
   const insertUsage = database.prepare(
-    `INSERT INTO endpoint_usage (endpoint_id, version, figures, trend) VALUES (?, ?, ?, '{"since":0,"calls":[]}')`,
+    `INSERT INTO endpoint_usage (endpoint_id, version, figures) VALUES (?, ?, ?)`,
   )
   const insertAll = database.transaction((from: number, to: number) => {
     for (let endpoint = from; endpoint < to; endpoint++) {

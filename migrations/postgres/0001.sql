@@ -476,14 +476,12 @@ CREATE TABLE activity_payers (
   PRIMARY KEY (merchant_id, hour, endpoint_id, payer)
 );
 
--- Figures of the payments for each endpoint, as discovery publishes them, and paid calls by day for 30 days: JSON that is
--- refreshed from the sums. Readers follow the rising `version`. At `due_at` (Unix seconds) the figures change without a
--- payment, because hours pass.
+-- Figures of the payments for each endpoint, as discovery publishes them: JSON that is refreshed from the sums. Readers
+-- follow the rising `version`. At `due_at` (Unix seconds) the figures change without a payment, because hours pass.
 CREATE TABLE endpoint_usage (
   endpoint_id BIGINT PRIMARY KEY REFERENCES endpoints (id) ON DELETE CASCADE,
   version BIGINT NOT NULL UNIQUE,
   figures TEXT COLLATE "C" NOT NULL,
-  trend TEXT COLLATE "C" NOT NULL,
   due_at BIGINT
 );
 
@@ -494,7 +492,6 @@ CREATE TABLE merchant_usage (
   merchant_id TEXT COLLATE "C" PRIMARY KEY REFERENCES merchants (id) ON DELETE CASCADE,
   version BIGINT NOT NULL UNIQUE,
   figures TEXT COLLATE "C" NOT NULL,
-  trend TEXT COLLATE "C" NOT NULL,
   due_at BIGINT
 );
 

@@ -369,14 +369,12 @@ CREATE TABLE activity_payers (
   PRIMARY KEY (merchant_id, hour, endpoint_id, payer)
 ) STRICT, WITHOUT ROWID;
 
--- Figures of the payments for each endpoint, as discovery publishes them, and paid calls by day for 30 days: JSON that is
--- refreshed from the sums. Readers follow the rising `version`. At `due_at` (Unix seconds) the figures change without a
--- payment, because hours pass.
+-- Figures of the payments for each endpoint, as discovery publishes them: JSON that is refreshed from the sums. Readers
+-- follow the rising `version`. At `due_at` (Unix seconds) the figures change without a payment, because hours pass.
 CREATE TABLE endpoint_usage (
   endpoint_id INTEGER PRIMARY KEY REFERENCES endpoints (id) ON DELETE CASCADE,
   version INTEGER NOT NULL UNIQUE,
   figures TEXT NOT NULL,
-  trend TEXT NOT NULL,
   due_at INTEGER
 ) STRICT;
 
@@ -387,7 +385,6 @@ CREATE TABLE merchant_usage (
   merchant_id TEXT PRIMARY KEY REFERENCES merchants (id) ON DELETE CASCADE,
   version INTEGER NOT NULL UNIQUE,
   figures TEXT NOT NULL,
-  trend TEXT NOT NULL,
   due_at INTEGER
 ) STRICT;
 

@@ -179,14 +179,6 @@ const card = z
       .nullable(),
     lastUpdated: seconds,
     usage: usage.nullable(),
-    trend: z
-      .object({
-        calls: z.array(z.int()).nullable().describe('Paid calls; `null` where nobody paid.'),
-        uptime: z
-          .array(z.number().nullable())
-          .describe('Share of live probes, 0 to 1; `null` on a day without a probe.'),
-      })
-      .describe('By day (UTC) for 30 days, today last.'),
     merchant: z.object({
       id: z.string(),
       name: z.string(),

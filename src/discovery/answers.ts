@@ -42,7 +42,7 @@ export interface DiscoveryAnswers {
 
 interface DiscoveryAnswersOptions {
   catalog: CatalogReader
-  items: Pick<ListingReader, 'publishedById' | 'entriesById' | 'trendsOf' | 'changesAfter'>
+  items: Pick<ListingReader, 'publishedById' | 'entriesById' | 'changesAfter'>
   pace: Pace
   /** The longest wait of a question for the catalog to be read, milliseconds; 3 s unless given. */
   loadingPatienceMs?: number
@@ -58,7 +58,6 @@ const LOADING_PATIENCE_MS = 3_000
 const LOADING_POLL_MS = 25
 /** So many questions wait for the catalog to be read; others are refused at once. */
 const MAX_PATIENT = 100
-const NO_TREND = { calls: null, uptime: [] }
 /** An endpoint may be removed between the search and the read of its item. Then the search is repeated, up to so many times. */
 const MAX_TRIES = 3
 
@@ -121,10 +120,7 @@ export function createDiscoveryAnswers(
     const found = await pace.search(() => find(search, query))
     const { ids, total, next } = found
     const entries = (await store.entriesById(ids)).filter(({ merchant }) => isPublic(merchant))
-    const trends = await store.trendsOf(ids, Math.floor(Date.now() / 1_000))
-    const cards = JSON.stringify(
-      entries.map((entry) => toCard(entry, trends.get(entry.endpoint.id) ?? NO_TREND)),
-    )
+    const cards = JSON.stringify(entries.map(toCard))
     return {
       json: `{"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`,
       isWhole: entries.length === ids.length,

@@ -11,7 +11,6 @@ import type {
 } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo, unclaimedName } from '../store/ownership.js'
-import type { Trend } from '../store/trends.js'
 import { isBodyMethod, parametersIn } from '../x402/calls.js'
 import { isObject } from '../x402/json.js'
 
@@ -73,7 +72,7 @@ export function toItem({ endpoint, ...rest }: CatalogEntry): DiscoveryItem {
 }
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
-export function toCard({ endpoint, merchant, usage }: CatalogEntry, trend: Trend): EndpointCard {
+export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCard {
   const { id, url, method, toolName, title, description, tags, pricing } = endpoint
   const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
@@ -93,7 +92,6 @@ export function toCard({ endpoint, merchant, usage }: CatalogEntry, trend: Trend
     probe: probe === null ? null : summarizeProbe(probe),
     lastUpdated,
     usage: usage !== null && speaksForPayTo(merchant) ? JSON.parse(usage) : null,
-    trend: speaksForPayTo(merchant) ? trend : { ...trend, calls: null },
     merchant: {
       id: merchant.id,
       name: merchant.name,

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '../x402/calls.js'
 import type { RatingFigures } from './ratings.js'
-import type { Trend } from './trends.js'
 
 export type Pricing = 'fixed' | 'metered'
 /** `failing` after repeated failures: out of the default order, never out of the catalog. */
@@ -266,8 +265,6 @@ export interface ListingReader {
     network: string,
     payTo: Address,
   ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
-  /** Calls and uptime of endpoints by day. `now` is in Unix seconds. */
-  trendsOf(endpointIds: readonly number[], now: number): Promise<Map<number, Trend>>
   /** Figures that changed after this version of them, in order. */
   usageAfter(version: number, limit: number): Promise<UsageChange[]>
   /** The same of merchants as a whole. */

@@ -1,5 +1,4 @@
 import { get, run, type Sql } from './sql/sql.js'
-import type { CallsByDay } from './trends.js'
 
 /** Figures of the payments for one endpoint, or for a merchant as a whole, net of refunds and without payments of the merchant to itself. */
 export interface Usage {
@@ -32,7 +31,6 @@ export interface PaidPlace {
 interface RefreshedUsage {
   place: PaidPlace
   usage: Usage
-  trend: CallsByDay
   /** Unix seconds. */
   dueAt: number | null
 }
@@ -108,17 +106,16 @@ export function createUsageStore(sql: Sql) {
           [rows.length],
         )
         let version = (counted?.version ?? 0) - rows.length
-        for (const { place, usage, trend, dueAt } of rows) {
+        for (const { place, usage, dueAt } of rows) {
           const { table, key, id, owner } = rowOf(place)
           yield* run(
-            `INSERT INTO ${table} (${key}, version, figures, due_at, trend)
-             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS TEXT)
+            `INSERT INTO ${table} (${key}, version, figures, due_at)
+             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT)
              FROM ${owner} WHERE id = $1
              ON CONFLICT (${key}) DO UPDATE SET figures = excluded.figures, due_at = excluded.due_at,
-               trend = excluded.trend,
                version = CASE WHEN ${table}.figures = excluded.figures THEN ${table}.version
                  ELSE excluded.version END`,
-            [id, ++version, JSON.stringify(usage), dueAt, JSON.stringify(trend)],
+            [id, ++version, JSON.stringify(usage), dueAt],
           )
         }
       }, lazily)

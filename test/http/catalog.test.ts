@@ -128,8 +128,7 @@ describe('GET /api/merchants', () => {
       const usage = { calls: windows, payers: windows, topPayerShare, ...times }
       listings.database
         .prepare(
-          `INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures, trend)
-           VALUES (?, ?, ?, '{"since":0,"calls":[]}')`,
+          `INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures) VALUES (?, ?, ?)`,
         )
         .run(id, ++version, JSON.stringify(usage))
       return usage

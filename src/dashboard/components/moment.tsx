@@ -1,6 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { absoluteTime, dayAndTime, relativeTime } from '../format/moments.js'
-import { Sentence } from './sentence.js'
 
 const TICK_MS = 5_000
 
@@ -48,11 +47,6 @@ export function Moment({ at, isWhole = false }: { at: number | string; isWhole?:
       {isWhole ? other : shown}
     </time>
   )
-}
-
-/** Shows a text such as `checked {when}` with its time. */
-export function When({ text, at }: { text: `${string}{when}${string}`; at: number | string }) {
-  return <Sentence text={text} parts={{ when: <Moment at={at} /> }} />
 }
 
 /** Shows the day and the time in the zone of the reader, and the time in ISO 8601 on hover. */

@@ -3,8 +3,6 @@ import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { settingsQuery } from '../api/queries.js'
 import { pageOf, readSearch } from '../format/search-target.js'
-import { oneLine } from '../format/untrusted-text.js'
-import { Notice } from './card.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
 export type SearchSchema<Name extends string> = Record<
@@ -12,16 +10,13 @@ export type SearchSchema<Name extends string> = Record<
   readonly string[] | ((value: string) => boolean)
 >
 
-/** A parameter with a value that the page does not take, as `method=FOO`. */
-type OddParameter = string
-
 /**
  * Keeps the state of a page in its address, so that a link leads to the same. Values that the schema does not take are
  * left out. A change replaces the present entry of the history, and leaves parameters of others alone.
  */
 export function useSearchState<Name extends string>(schema: SearchSchema<Name>) {
   const [params, setParams] = useSearchParams()
-  const { values, odd } = useMemo(() => read(params, schema), [params, schema])
+  const values = useMemo(() => read(params, schema), [params, schema])
   const set = (next: Partial<Record<Name, string | undefined>>) =>
     setParams(
       (before) => {
@@ -35,37 +30,19 @@ export function useSearchState<Name extends string>(schema: SearchSchema<Name>) 
       },
       { replace: true },
     )
-  return { values, odd, set }
+  return { values, set }
 }
 
 function read<Name extends string>(params: URLSearchParams, schema: SearchSchema<Name>) {
   const values: Partial<Record<Name, string>> = {}
-  const odd: OddParameter[] = []
   for (const name of Object.keys(schema) as Name[]) {
     const value = params.get(name)
     if (!value) continue
     const rule: SearchSchema<Name>[Name] = schema[name]
     const isTaken = typeof rule === 'function' ? rule(value) : rule.includes(value)
     if (isTaken) values[name] = value
-    else odd.push(`${name}=${value}`)
   }
-  return { values, odd }
-}
-
-/** Says which parameters of the address are left out, because the page does not know their values. */
-export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
-  if (odd.length === 0) return null
-  return (
-    <div className="mb-4">
-      <Notice tone="warn" title="Part of this address is not understood, and is left out">
-        {odd.map((parameter) => (
-          <p key={parameter}>
-            <bdi className="font-mono text-xs">{oneLine(parameter, 80)}</bdi>
-          </p>
-        ))}
-      </Notice>
-    </div>
-  )
+  return values
 }
 
 /** Returns the page that a typed text leads to. */

@@ -1,9 +1,8 @@
-import type { ActivityStore, ActivitySum } from '../../store/activity.js'
+import type { ActivityStore } from '../../store/activity.js'
 import { createPolling } from '../../store/polling.js'
-import { type CallsByDay, TREND_DAYS } from '../../store/trends.js'
 import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
 import { spanOf } from './period.js'
-import { percentiles, sales, toSeries } from './summary.js'
+import { percentiles, sales } from './summary.js'
 
 interface UsageRefreshOptions {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
@@ -61,8 +60,8 @@ export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOp
   async function save(places: readonly PaidPlace[]): Promise<void> {
     const rows: Parameters<UsageStore['save']>[0][number][] = []
     for (const place of places) {
-      const read = await readUsage(place, await store.find(place))
-      if (read !== undefined) rows.push({ place, ...read, dueAt: dueAfter(read.usage, now()) })
+      const usage = await readUsage(place, await store.find(place))
+      if (usage !== undefined) rows.push({ place, usage, dueAt: dueAfter(usage, now()) })
     }
     if (rows.length > 0) await store.save(rows)
   }
@@ -71,7 +70,7 @@ export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOp
   async function readUsage(
     { merchantId, endpointId: id, first, last }: PaidPlace,
     before: Usage | undefined,
-  ): Promise<{ usage: Usage; trend: CallsByDay } | undefined> {
+  ): Promise<Usage | undefined> {
     const firstPaid = Math.min(...present(first, before?.firstPaid))
     const lastPaid = Math.max(...present(last, before?.lastPaid))
     if (!Number.isFinite(lastPaid)) return undefined
@@ -79,13 +78,11 @@ export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOp
     const calls: Record<string, number> = {}
     const payers: Record<string, number> = {}
     let topPayerShare: number | null = null
-    let trend: CallsByDay = { since: 0, calls: [] }
     for (const window of usageWindows) {
       const { span, since } = spanOf(window, now())
       const scope = { merchantId, endpointId, span, since }
       const sums = (await activity.sums(scope)).filter(({ isSelf }) => !isSelf)
       calls[window] = sales(sums)
-      if (window === '30d') trend = callsByDay(sums, since)
       const totals = await activity.payers(scope)
       payers[window] = totals.unique
       topPayerShare =
@@ -94,7 +91,7 @@ export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOp
     const { span, since } = spanOf('30d', now())
     const steps = await activity.latencies({ merchantId, endpointId, span, since }, 'settle')
     const { p50Ms, p95Ms } = percentiles(steps)
-    const usage: Usage = {
+    return {
       calls: calls as Usage['calls'],
       payers: payers as Usage['payers'],
       topPayerShare,
@@ -103,7 +100,6 @@ export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOp
       firstPaid,
       lastPaid,
     }
-    return { usage, trend }
   }
 
   const polling = createPolling({
@@ -127,13 +123,6 @@ function merged(paid: PaidPlace, before: PaidPlace | undefined): PaidPlace {
 
 function present(...values: (number | null | undefined)[]): number[] {
   return values.filter((value) => value != null)
-}
-
-/** Counts the paid calls of each day, without those that were refunded in full. */
-function callsByDay(sums: readonly ActivitySum[], since: number): CallsByDay {
-  const calls = Array.from({ length: TREND_DAYS }, () => 0)
-  for (const { at, settled } of toSeries(sums)) calls[(at - since) / DAY_SECONDS] = settled
-  return { since, calls }
 }
 
 /** Returns the moment at which the figures change without a payment: a window of hours or of days moves on. */

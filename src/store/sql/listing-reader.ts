@@ -11,7 +11,6 @@ import type {
   UsageChange,
 } from '../listings.js'
 import { meanOf, type RatingSums, toFigures } from '../ratings.js'
-import { readTrends } from '../trends.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -129,7 +128,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
          WHERE version > $1 ORDER BY version LIMIT $2`,
         [version, limit],
       ),
-    trendsOf: (endpointIds, now) => readTrends(sql, endpointIds, now),
     usageAfter: (version, limit) =>
       sql.all<UsageChange>(
         `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage

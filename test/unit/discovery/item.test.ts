@@ -99,7 +99,7 @@ describe('a discovery item', () => {
     expect(toItem(entry).metadata).toMatchObject(euros)
     expect(toItem(entry).metadata).not.toHaveProperty('priceUsd')
     const accepts = [aQuote({ amount: '1' }), aQuote({ asset: euros.asset, amount: '60000' })]
-    const card = toCard(anEntry({ ...entry.endpoint, accepts }), { calls: null, uptime: [] })
+    const card = toCard(anEntry({ ...entry.endpoint, accepts }))
     expect(card).toMatchObject({ ...euros, livePrice: '60000', livePriceUsd: null })
     expect(card).not.toHaveProperty('priceUsd')
   })
@@ -109,9 +109,8 @@ describe('a discovery item', () => {
     const extra = { name: 'GatewayWalletBatched', version: '1', verifyingContract }
     const accepts = [aQuote({ amount: '90000', extra }), aQuote({ amount: '10000' })]
     expect(toItem(anEntry({ accepts })).accepts).toEqual(accepts)
-    const trend = { calls: null, uptime: [] }
-    expect(toCard(anEntry({ accepts }), trend).livePrice).toBe('10000')
-    expect(toCard(anEntry({ accepts: accepts.slice(0, 1) }), trend).livePrice).toBe('90000')
+    expect(toCard(anEntry({ accepts })).livePrice).toBe('10000')
+    expect(toCard(anEntry({ accepts: accepts.slice(0, 1) })).livePrice).toBe('90000')
   })
 
   it('says how to call a POST endpoint with its body', () => {

@@ -71,7 +71,6 @@ export async function fillStores(stores: Stores): Promise<void> {
     places.map((it) => ({
       place: { ...it, first: 1, last: 1 },
       usage,
-      trend: { since: 0, calls: [1] },
       dueAt: 2_000,
     })),
   )

@@ -99,39 +99,6 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       expect(await wholeOf()).toMatchObject({ calls: { '24h': 0, '7d': 3 } })
     })
 
-    it('counts calls by day, today last, also when the figures are of yesterday', async () => {
-      const seconds = Math.floor(noon / 1_000)
-      const trendOf = async (id: number, at = seconds) =>
-        (await stores.listings.trendsOf([first, second], at)).get(id)
-      await append(
-        paid({ endpointId: first, at: noon - 3 * day }),
-        paid({ endpointId: first, at: noon - 3 * day, payer: buyer(2) }),
-        paid({ endpointId: first, isSelf: true }),
-        paid({ endpointId: first, payer: buyer(3) }),
-      )
-      await refresh()
-      expect((await trendOf(first))?.calls?.slice(-5)).toEqual([0, 2, 0, 0, 1])
-      expect((await trendOf(first, seconds + 86_400))?.calls?.slice(-5)).toEqual([2, 0, 0, 1, 0])
-      expect((await trendOf(first, seconds + 40 * 86_400))?.calls).toBeNull()
-      const { calls, uptime } = (await trendOf(second)) ?? {}
-      expect([calls, uptime?.length, uptime?.every((share) => share === null)]).toEqual([
-        ...[null, 30, true],
-      ])
-    })
-
-    it('tells on which days an endpoint was up', async () => {
-      const seconds = Math.floor(noon / 1_000)
-      for (const [i, verdict] of ['live', 'live', 'unreachable', 'live'].entries()) {
-        const [entry] = await stores.listings.entriesById([first])
-        if (entry === undefined) throw new Error('no endpoint')
-        const told = { verdict, message: '', warnings: [], seen: {}, ms: 5 }
-        const probe = { ...told, checkedAt: seconds + i }
-        await stores.listings.saveProbe(first, { ...entry.endpoint, probe }, seconds)
-      }
-      const trends = await stores.listings.trendsOf([first], seconds + 86_400)
-      expect(trends.get(first)?.uptime.slice(-3)).toEqual([null, 0.75, null])
-    })
-
     it('counts payments in another money, whose amounts it cannot compare', async () => {
       const euros = { endpointId: first, isOtherMoney: true, amount: 1n } as const
       await append(paid(euros), paid({ ...euros, payer: buyer(2) }), paid(euros))

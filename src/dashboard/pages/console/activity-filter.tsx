@@ -60,7 +60,7 @@ export function useFilter(endpoints: readonly EndpointName[]) {
     }),
     [endpoints],
   )
-  const { values, odd, set } = useSearchState(schema)
+  const { values, set } = useSearchState(schema)
   const range = ranges.find(([key]) => key === values.range)?.[0] ?? '24h'
   const show = shows.find(([key]) => key === values.show) ?? shows[0]
   const filter: ActivityFilter = {
@@ -69,7 +69,7 @@ export function useFilter(endpoints: readonly EndpointName[]) {
   }
   const table: TableFilter = { ...filter, ...show[2] }
   return {
-    ...{ range, filter, odd, table, show: show[0] },
+    ...{ range, filter, table, show: show[0] },
     view: views.find(([key]) => key === values.view)?.[0] ?? '',
     chart: measures.find(([key]) => key === values.chart)?.[0] ?? '',
     /** Where each page begins that was turned to, after the first one. */

@@ -9,7 +9,6 @@ import { Card, Empty, Section } from '../../components/card.js'
 import { Segmented } from '../../components/field.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { OddParameters } from '../../components/search-state.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
   counted,
@@ -88,7 +87,6 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
 
   return (
     <Section title="Activity" aside={<FilterBar endpoints={endpoints} chosen={chosen} />}>
-      <OddParameters odd={chosen.odd} />
       <Alerts merchant={merchant} newest={newest.data?.items ?? []} />
       {/* A warning above the figures would move them, so they wait for what may cause one. */}
       <Loaded

@@ -177,13 +177,13 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       await settled(page)
       const loaded = await shiftsOf(page)
       // The account in the header belongs to every page.
-      expect(loaded.sum, loaded.what.join()).toBeLessThan(0.001)
+      expect(loaded.sum, loaded.what.join()).toBeLessThan(0.01)
       await page.goto('/console/weather-house/settings')
       await page.getByLabel('URL to call').waitFor()
       await page.getByText('All signed messages as JSON').waitFor()
       await settled(page)
       const settings = await shiftsOf(page)
-      expect(settings.sum, settings.what.join()).toBeLessThan(0.001)
+      expect(settings.sum, settings.what.join()).toBeLessThan(0.01)
     }
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await close()

@@ -57,10 +57,10 @@ describe.skipIf(skipped !== undefined)('the page of payments', () => {
     await page.goto('/payments')
     await page.getByText('Live', { exact: true }).waitFor()
     const feed = page.getByRole('list', { name: 'Latest payments' })
-    const calls = async () => {
-      const shown = page.locator('dl > div').filter({ hasText: 'Payments, 30 days' })
-      return Number((await shown.getAttribute('title'))?.replaceAll(',', ''))
-    }
+    const shown = page.locator('dl > div').filter({ hasText: 'Payments, 30 days' })
+    await shown.getByRole('button').click()
+    const calls = async () =>
+      Number((await shown.getByRole('status').textContent())?.replaceAll(',', ''))
     await expect.poll(calls).toBeGreaterThan(0)
     const before = await calls()
     const secret = `${world.strangers.url}/secret/path`

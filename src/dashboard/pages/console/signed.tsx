@@ -1,7 +1,6 @@
 import type { UseMutationResult } from '@tanstack/react-query'
 import type { ListingClient } from 'arcus-client/listing-client'
-import type { ComponentProps, ReactNode } from 'react'
-import { Controller, useForm } from 'react-hook-form'
+import { type ComponentProps, type FormEvent, type ReactNode, useState } from 'react'
 import { Button } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
@@ -34,38 +33,36 @@ export function SignedLine({
   inputMode?: 'numeric'
   maxLength?: number
 }) {
-  const { control, handleSubmit } = useForm({ defaultValues: { text: initial } })
+  const [text, setText] = useState(initial)
+  const [problem, setProblem] = useState<string>()
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const found = check(text.trim())
+    setProblem(found)
+    if (found === undefined) write.mutate(text.trim())
+    else event.currentTarget.querySelector('input')?.focus()
+  }
   return (
-    <form
-      onSubmit={handleSubmit(({ text }) => write.mutate(text.trim()))}
-      noValidate
-      className="space-y-3"
-    >
-      <Controller
-        control={control}
-        name="text"
-        rules={{ validate: (text) => check(text.trim()) ?? true }}
-        render={({ field, fieldState: { error } }) => (
-          <TextField
-            {...input}
-            {...field}
-            label={label}
-            error={error?.message}
-            isCode
-            beside={
-              <>
-                <Button
-                  type="submit"
-                  variant={isDanger ? 'danger' : 'secondary'}
-                  isBusy={write.isPending}
-                >
-                  {action}
-                </Button>
-                {children}
-              </>
-            }
-          />
-        )}
+    <form onSubmit={submit} noValidate className="space-y-3">
+      <TextField
+        {...input}
+        value={text}
+        onChange={setText}
+        label={label}
+        error={problem}
+        isCode
+        beside={
+          <>
+            <Button
+              type="submit"
+              variant={isDanger ? 'danger' : 'secondary'}
+              isBusy={write.isPending}
+            >
+              {action}
+            </Button>
+            {children}
+          </>
+        }
       />
       <WriteOutcome write={write} {...(done !== undefined && { done })} />
     </form>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import type { HookSettings } from 'arcus-client/listing-client'
-import { Controller, useForm } from 'react-hook-form'
+import { type FormEvent, useState } from 'react'
 import type { HookCallView, HooksAnswer, HookView } from '../../../api/events.js'
 import { sendJson } from '../../api/http.js'
 import { hooksQuery } from '../../api/queries.js'
@@ -76,42 +76,40 @@ function Hooks({ id }: { id: string }) {
 
 /** Adds a webhook. The service checks the URL before the wallet is asked for anything. */
 function NewHook({ id }: { id: string }) {
-  const { control, register, handleSubmit, setError, formState, reset } = useForm({
-    defaultValues: { url: '', types: ['payment.settled'] as Types },
-  })
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState<Types>(['payment.settled'])
   const add = useWrite(id, (client, hook: HookSettings) => client.setHook(id, hook))
-  const submit = handleSubmit(async (wanted) => {
-    const url = wanted.url.trim()
-    try {
+  const url = typed.trim()
+  const checking = useMutation({
+    mutationFn: async () => {
+      if (url === '') throw new Error('Give the URL to call.')
       await sendJson('POST', pathOf(id, 'check'), { url })
-    } catch (error) {
-      const message =
-        error instanceof ArcusError ? error.message.replace(/^url /, 'This URL ') : String(error)
-      return setError('url', { message }, { shouldFocus: true })
-    }
-    add.mutate({ ...wanted, url, id: null, since: null }, { onSuccess: () => reset() })
+    },
+    onSuccess: () =>
+      add.mutate({ url, types: chosen, id: null, since: null }, { onSuccess: () => setTyped('') }),
   })
-  const { errors, isSubmitting } = formState
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const field = event.currentTarget.querySelector('input')
+    if (chosen.length > 0) checking.mutate(undefined, { onError: () => field?.focus() })
+  }
+  const { error } = checking
+  const problem =
+    error instanceof ArcusError ? error.message.replace(/^url /, 'This URL ') : error?.message
   const secret = add.data?.secret ?? null
   return (
     <Card className="px-5 py-4">
       <h3 className="mb-3 font-semibold">Add a webhook</h3>
       <form onSubmit={submit} noValidate className="space-y-3">
-        <Controller
-          control={control}
-          name="url"
-          rules={{ required: 'Give the URL to call.' }}
-          render={({ field, fieldState: { error } }) => (
-            <TextField
-              {...field}
-              label="URL to call"
-              error={error?.message}
-              placeholder="https://"
-              inputMode="url"
-              isCode
-              maxLength={1000}
-            />
-          )}
+        <TextField
+          value={typed}
+          onChange={setTyped}
+          label="URL to call"
+          error={problem}
+          placeholder="https://"
+          inputMode="url"
+          isCode
+          maxLength={1000}
         />
         <fieldset className="grid gap-2 text-sm sm:grid-cols-2">
           <legend className="mb-2 font-medium">Events</legend>
@@ -119,19 +117,23 @@ function NewHook({ id }: { id: string }) {
             <label key={type} className="flex items-center gap-2">
               <input
                 type="checkbox"
-                value={type}
-                {...register('types', { validate: (all) => all.length > 0 || 'Choose an event.' })}
+                checked={chosen.includes(type)}
+                onChange={({ target }) =>
+                  setChosen(
+                    types.filter((it) => (it === type ? target.checked : chosen.includes(it))),
+                  )
+                }
               />
               {typeNames[type]}
             </label>
           ))}
         </fieldset>
-        {errors.types !== undefined && (
+        {chosen.length === 0 && (
           <p role="alert" className="text-xs text-bad">
-            {errors.types.message}
+            Choose an event.
           </p>
         )}
-        <Button type="submit" isBusy={isSubmitting || add.isPending}>
+        <Button type="submit" isBusy={checking.isPending || add.isPending}>
           Sign and add
         </Button>
         {secret === null ? (

@@ -237,30 +237,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
-  it('counts payments in the title while the tab is hidden, and says so once', async () => {
-    const { page, close } = await openActivity()
-    const title = await page.title()
-    const hide = (hidden: boolean) =>
-      page.evaluate((isHidden) => {
-        Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
-        document.dispatchEvent(new Event('visibilitychange'))
-      }, hidden)
-    await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
-    await hide(true)
-    expect((await world.pay(url)).body.success).toBe(true)
-    await page.waitForFunction(() => document.title.startsWith('(1) '))
-    await hide(false)
-    await page.getByText('1 payment arrived while you were away.').waitFor()
-    expect(await page.title()).toBe(title)
-    // While the tab is seen, the table says it.
-    expect((await world.pay(url)).body.success).toBe(true)
-    const rows = page.getByRole('region', { name: 'Payments', exact: true }).getByRole('row')
-    await rows.nth(8).waitFor()
-    expect(await page.title()).toBe(title)
-    expect(await page.getByText('while you were away').count()).toBe(1)
-    await close()
-  })
-
   it('tells of payments that fail one after another, and of an endpoint that begins to', async () => {
     await world.list('failing-house', {})
     const failed = anActivity({

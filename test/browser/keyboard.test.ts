@@ -106,6 +106,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await page.goto('/console')
     const button = page.getByRole('button', { name: 'Connect wallet' })
     await press(page, button)
+    await page.getByRole('dialog').waitFor()
     for (let presses = 0; presses < 6; presses++) {
       await page.keyboard.press('Tab')
       const where = await page.evaluate(() => {

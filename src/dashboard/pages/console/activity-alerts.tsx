@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { ActivityRow, ActivityTable } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import {
@@ -11,7 +11,6 @@ import {
 } from '../../api/queries.js'
 import { ButtonLink } from '../../components/button.js'
 import { Notice } from '../../components/card.js'
-import { say } from '../../components/toast.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { counted } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
@@ -96,7 +95,7 @@ function failingReason(rows: readonly ActivityRow[]): string | undefined {
 
 /**
  * Follows the newest rows of a merchant: puts them into the tables that are shown, and has the figures read again at most
- * every ten seconds. While the tab is hidden its title counts payments.
+ * every ten seconds.
  */
 export function useNewestActivity(id: string) {
   const client = useQueryClient()
@@ -111,7 +110,6 @@ export function useNewestActivity(id: string) {
     if (seen.current !== undefined && newest > seen.current) readSumsSoon()
     seen.current = newest
   }, [rows, client, id, readSumsSoon])
-  useArrivals(query.data)
   return query
 }
 
@@ -142,55 +140,4 @@ function useSumsRead(client: QueryClient, id: string): () => void {
   })
   useEffect(() => () => clearTimeout(timing.current.timer), [])
   return readSoon.current
-}
-
-/** Counts payments in the title while the tab is hidden, and says so once when the owner comes back. */
-function useArrivals(table: ActivityTable | undefined): void {
-  const seen = useRef<number | undefined>(undefined)
-  const isHidden = useIsHidden()
-  useEffect(() => {
-    if (table === undefined) return
-    const { items: rows, next } = table
-    const newest = rows[0]?.id ?? 0
-    const before = seen.current
-    const count = before === undefined ? 0 : arrivedAfter(before, rows)
-    if (isHidden && before !== undefined) return setTitleCount(count)
-    // Where every row that was read is new, there may be more.
-    const isMore = next !== null && next > (before ?? 0)
-    if (titleCount() !== '' && count > 0) say(sentence(count, isMore))
-    setTitleCount(0)
-    seen.current = newest
-  }, [table, isHidden])
-  useEffect(() => () => setTitleCount(0), [])
-}
-
-function arrivedAfter(id: number, rows: readonly ActivityRow[]): number {
-  return rows.filter((row) => row.id > id && row.state === 'settled' && !row.isSelf).length
-}
-
-function sentence(count: number, isMore: boolean): string {
-  const text = counted(count, {
-    one: '# payment arrived while you were away.',
-    other: '# payments arrived while you were away.',
-  })
-  return isMore ? `At least ${text}` : text
-}
-
-const titleMark = /^\(\d+\) /
-
-const titleCount = () => titleMark.exec(document.title)?.[0] ?? ''
-
-function setTitleCount(count: number): void {
-  const title = document.title.replace(titleMark, '')
-  document.title = count === 0 ? title : `(${count}) ${title}`
-}
-
-function useIsHidden(): boolean {
-  const [isHidden, setIsHidden] = useState(document.hidden)
-  useEffect(() => {
-    const look = () => setIsHidden(document.hidden)
-    document.addEventListener('visibilitychange', look)
-    return () => document.removeEventListener('visibilitychange', look)
-  }, [])
-  return isHidden
 }

@@ -377,6 +377,6 @@ describe('a payer who burns the nonce in front of our transaction', () => {
         params,
       )
       expect(receipt?.status).toBe('0x0')
-    }, 30_000)
-  })
+    }, 60_000)
+  }, 90_000)
 })

@@ -1,10 +1,12 @@
+import { Suspense } from 'react'
 import { Route, Switch } from 'wouter'
-import { NotFound } from '../../components/page.js'
+import { lazyPage, NotFound } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'
 import { WalletProvider } from '../../wallet/wallet-provider.js'
-import { Sell } from './endpoints.js'
+import { LoadingPart, Sell } from './endpoints.js'
 import { Manage } from './manage.js'
-import { Overview } from './overview.js'
+
+const Overview = lazyPage(() => import('./overview.js'), 'Overview')
 
 /** The pages of owners: the only ones that need a wallet. */
 export function ConsolePages() {
@@ -13,7 +15,9 @@ export function ConsolePages() {
       <AccountBar />
       <Switch>
         <Route path="/console">
-          <Overview />
+          <Suspense fallback={<LoadingPart />}>
+            <Overview />
+          </Suspense>
         </Route>
         <Route path="/console/new">
           <Sell />

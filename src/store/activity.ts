@@ -142,7 +142,7 @@ export interface ActivityStore {
 /** A settle that took longer than this is counted here. */
 const SLOWEST_MS = 3_600_000
 
-/** Returns the step in which a latency is counted: its two leading digits, with which people are told it. */
+/** Returns the step in which a latency is counted: rounded to two digits, as the console shows it. */
 export function latencyStep(ms: number): number {
   const whole = Math.min(Math.max(Math.round(ms), 1), SLOWEST_MS)
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(whole)) - 1)

@@ -140,7 +140,7 @@ export function createHookStore(sql: Sql) {
       return (await sql.all<HookRow>(text, [merchantId])).map(toHook)
     },
     /**
-     * Makes or changes a webhook and lets its deliveries begin anew. A new one hears of what comes from now on. `since` sets
+     * Makes or changes a webhook and lets its deliveries begin anew. A new one receives what comes from now on. `since` sets
      * the event after which it goes on instead. One that is new, parked, or gets another URL is not confirmed.
      */
     set: (write: HookWrite, hook: NewHook, bounds: HookBounds) =>

@@ -336,7 +336,7 @@ export interface ListingStore extends ListingReader {
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
     endpoint: DescribedEndpoint & EndpointHealth,
     now: number,
-    /** The number of an unclaimed endpoint that was probed in vain, and gives way. */
+    /** The number of an unclaimed endpoint that was probed without result, and gives way. */
     evicted?: number,
   ): Promise<UnclaimedResult>
   /** Sets what only the operator may set; `false` when there is no such merchant. */

@@ -44,7 +44,7 @@ export function livePriceOf(
   return asked === undefined || (status !== 'live' && asked === price) ? null : asked
 }
 
-/** Returns the live price as answers show it beside the listed one. */
+/** Returns the live price as answers show it next to the listed one. */
 export function tellLivePrice(
   endpoint: Priced,
   merchant: Pick<Merchant, 'network'>,

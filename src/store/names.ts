@@ -29,7 +29,7 @@ const isLatin = /\p{Script=Latin}/u
 const isForeign =
   /(?=\p{L})[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
 
-/** Signs beside a name that are no letters of it. */
+/** Signs next to a name that are no letters of it. */
 const marksOfTrade = /[\u2122\u2120\u00ae\u00a9]/g
 const boundaries = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
 
@@ -107,7 +107,7 @@ export function findTick(text: string): string | undefined {
   return tick.exec(text)?.[0]
 }
 
-/** Tells whether one word of a name has letters of alphabets that are not written together. */
+/** Returns whether one word of a name has letters of alphabets that are not written together. */
 export function mixesAlphabets(name: string): boolean {
   return name.split(/\s+/u).some((word) => isLatin.test(word) && isForeign.test(word))
 }

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import type { Activity } from './activity.js'
 import type { SqlReader } from './sql/sql.js'
 
-/** A payment that settled, as it is told to everybody. */
+/** A payment that settled, as everybody may see it. */
 export type SettledPayment = Pick<
   Activity,
   'id' | 'at' | 'network' | 'merchantId' | 'asset' | 'amount'

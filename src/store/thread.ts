@@ -88,7 +88,7 @@ export function superviseThread<Question, Message>(
   }
 }
 
-/** Returns the script beside a module: `.ts` when run from the sources, else `.js`. */
+/** Returns the script next to a module: `.ts` when run from the sources, else `.js`. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)
 }

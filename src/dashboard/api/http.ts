@@ -31,7 +31,7 @@ export const boundedFetch: typeof fetch = (input, init) =>
     return new Response(body === '' ? null : body, answer)
   })
 
-/** Gives a request a time limit beside the signal of its caller. */
+/** Gives a request a time limit in addition to the signal of its caller. */
 async function within<Answer>(
   ms: number,
   given: AbortSignal | undefined,

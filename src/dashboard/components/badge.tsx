@@ -86,7 +86,7 @@ const publicWarnings: Partial<Record<string, string>> = {
   confusable_name: 'Look-alike name',
 }
 
-/** Tells whether a warning is about who stands behind the listing. */
+/** Returns whether a warning is about who stands behind the listing. */
 export function isPublicWarning(code: string): boolean {
   return publicWarnings[code] !== undefined
 }

@@ -14,7 +14,7 @@ interface BarsProps {
   label: string
   bars: readonly Bar[]
   tones: readonly (keyof typeof fills)[]
-  /** Writes a value beside its line. */
+  /** Writes a value next to its line. */
   formatValue: (value: number) => string
   /** Called with the bar under the pointer; `null` when there is none. */
   onShow?: (index: number | null) => void

@@ -9,7 +9,7 @@ export function Card({ className = '', children }: { className?: string; childre
   )
 }
 
-/** A part of a page under a heading, with a note below the heading and controls beside it. The heading can take the focus. */
+/** A part of a page under a heading, with a note below the heading and controls next to it. The heading can take the focus. */
 export function Section({
   title,
   note,

@@ -53,7 +53,7 @@ export function Price({ price, pricing, ...token }: CallPrice) {
   )
 }
 
-/** Shows the price of the live 402, which buyers pay. A different listed price stands beside it, struck through. */
+/** Shows the price of the live 402, which buyers pay. A different listed price stands next to it, struck through. */
 export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: string | null }) {
   const { price } = listed
   if (livePrice === null || livePrice === price) return <Price {...listed} />
@@ -109,7 +109,7 @@ export function busiestPayer(share: number): string {
   return `The busiest buyer made ${percent(share)} of the payments`
 }
 
-/** A row of a list of facts: its name, and its value beside it. */
+/** A row of a list of facts: its name, and its value next to it. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">

@@ -25,7 +25,7 @@ function useNow(): number {
 /** A figure that is read again and again is old after so long without an answer. */
 const OLD_MS = 20_000
 
-/** Tells whether a live figure that was read at `at` (Unix milliseconds) is too old to be believed. */
+/** Returns whether a live figure that was read at `at` (Unix milliseconds) is too old to be believed. */
 export function useIsOld(at: number): boolean {
   return useNow() - at > OLD_MS
 }

@@ -143,7 +143,7 @@ function Footer() {
 /** The place in the header that a page may fill, `null` until it is drawn. */
 const HeaderSlot = createContext<HTMLElement | null>(null)
 
-/** Puts content of a page beside the navigation. */
+/** Puts content of a page next to the navigation. */
 export function InHeader({ children }: { children: ReactNode }) {
   const slot = useContext(HeaderSlot)
   return slot === null ? null : createPortal(children, slot)

@@ -17,7 +17,7 @@ export function DataTable<Row>({
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string | number
-  /** Follows the link of a row that is pressed beside it. */
+  /** Follows the link of a row that is pressed next to it. */
   onOpen?: (row: Row) => void
 }) {
   return (

@@ -40,7 +40,7 @@ export function pageOf(target: SearchTarget, listed: string | undefined): string
   }
 }
 
-/** Tells whether words have the form of a seller's id. One without a hyphen is a word, which the search finds anyway. */
+/** Returns whether words have the form of a seller's id. One without a hyphen is a word, which the search finds anyway. */
 export function mayBeMerchantId(words: string): boolean {
   return words.includes('-') && /^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/.test(words)
 }

@@ -20,14 +20,14 @@ const warnings: Record<string, string> = {
   price_drift:
     'The endpoint asks for another price than the listing shows, and buyers pay what it asks for. Save the listing with that price, or correct the endpoint.',
   amount_zero:
-    'The endpoint asks for an amount of zero, which is not settled. Ask for 1 atomic unit or more.',
+    'The API asks for an amount of zero, which is not settled. Ask for 1 atomic unit or more.',
   schema_missing:
-    'Neither the endpoint nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
+    'Neither the API nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
   wrong_domain:
     'The 402 answer describes the token wrongly, so the signatures of buyers do not work. Its “extra” needs the name “USDC” or “EURC” on Arc, and the version “2”.',
   scheme_not_settled:
-    'The endpoint asks for a kind of payment that is not settled here. Offer the scheme “exact” as well.',
-  foreign_pay_to: 'The endpoint also asks to pay somebody else. That way to pay is not published.',
+    'The API asks for a kind of payment that is not settled here. Offer the scheme “exact” as well.',
+  foreign_pay_to: 'The API also asks to pay somebody else. That way to pay is not published.',
   other_rail:
     'One of its ways to pay goes through another system, such as Circle Gateway, and is not settled here. It is shown, and nobody is led to it.',
   header_missing:
@@ -35,7 +35,7 @@ const warnings: Record<string, string> = {
   header_url_safe:
     'The PAYMENT-REQUIRED header is in URL-safe base64. Some clients read standard base64 only.',
   requirements_unusable:
-    'Some of the ways to pay that the endpoint names do not work on this network.',
+    'Some of the ways to pay that the API names do not work on this network.',
 }
 
 /** The same warnings for somebody who may pay. Those that are of no use to them are absent. */

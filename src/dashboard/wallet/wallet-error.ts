@@ -4,7 +4,7 @@ const REJECTED = 4001
 const UNAUTHORISED = 4100
 const BUSY = -32002
 
-/** Tells whether the person refused in the wallet, or closed it. */
+/** Returns whether the person refused in the wallet, or closed it. */
 export function isRejection(error: unknown): boolean {
   return chainOf(error).some(
     ({ code, name }) =>

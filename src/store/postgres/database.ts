@@ -287,7 +287,7 @@ function isConflict(error: unknown): boolean {
  * still, or is not the one that takes writes.
  */
 const UNAVAILABLE = /^(08...|53...|57P..|57014|55P03|25P0[34]|58...|25006|XX000)$/
-/** The server answers, and says that it waited in vain: for a lock, or for the end of the statement. */
+/** The server answers, and says that it waited without result: for a lock, or for the end of the statement. */
 const WAITED = /^(55P03|57014)$/
 
 /**

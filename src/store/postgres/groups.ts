@@ -8,11 +8,11 @@ interface Member<Item, Result> {
 
 /**
  * One group is under way at a time: with more of them each is smaller, and costs a statement and a wait for the disk all the
- * same. A second one begins beside a group that keeps others waiting for so long, milliseconds.
+ * same. A second one begins next to a group that keeps others waiting for so long, milliseconds.
  */
 const SLOW_MS = 100
 const MAX_UNDER_WAY = 2
-/** Members of a group: a statement stays short beside the time that it is given. */
+/** Members of a group: a statement takes little of the time that it is given. */
 const MAX_MEMBERS = 200
 
 /**

@@ -30,7 +30,7 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** Runs in a transaction that no other process migrates beside. */
+/** Runs in a transaction during which no other process migrates. */
 async function inTurn<Result>(client: pg.Client, work: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN')
   try {

@@ -293,7 +293,7 @@ async function reopen(
   return row && toJob(row)
 }
 
-/** The number of columns that an outcome has beside its state. */
+/** The number of columns that an outcome has apart from its state. */
 const OUTCOME_VALUES = 7
 
 /** Returns the columns of an outcome after its state, in the order of the statements. */

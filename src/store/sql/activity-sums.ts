@@ -2,7 +2,7 @@ import { latencyStep, type NewActivity } from '../activity.js'
 import { type Insertion, insertAll, type Steps } from './sql.js'
 
 export const HOUR_SECONDS = 3_600
-/** The merchant that stands for everybody's sums, beside those of each merchant. */
+/** The merchant that stands for everybody's sums, in addition to those of each merchant. */
 export const EVERYBODY = ''
 /** The endpoint that stands for answers about no single endpoint. */
 const NO_ENDPOINT = 0

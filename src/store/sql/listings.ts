@@ -135,7 +135,7 @@ function* applyWrite(
   } else if (!publishesTheSame(before, after)) {
     yield* moveLastUpdated(id, now)
   }
-  // Only a listing by the key that is paid claims: that of anybody else stands beside what was found.
+  // Only a listing by the key that is paid claims: that of anybody else stands next to what was found.
   if (after.deleted_at === null && payToProofOf(toMerchant(after)) !== null) {
     yield* dropUnclaimed(after, now)
   }
@@ -290,7 +290,7 @@ function* saveUnclaimed(
   return { state: known === undefined ? 'added' : 'renewed', endpointId }
 }
 
-/** Removes an unclaimed endpoint that was probed in vain, unless it was claimed or answered meanwhile. */
+/** Removes an unclaimed endpoint that was probed without result, unless it was claimed or answered meanwhile. */
 function* evict(endpointId: number, now: number): Steps<void> {
   const row = yield* findEndpoint(endpointId)
   if (row === undefined || row.status === 'live' || row.probe === null) return

@@ -38,7 +38,7 @@ export function createNameMarks({ among }: Pick<Sql, 'among'>): NameMarks {
     return found?.id
   }
 
-  /** Tells whether a merchant of another owner has a name with this look within it already: then it is a common word. */
+  /** Returns whether a merchant of another owner has a name with this look within it already: then it is a common word. */
   function* isCommon({ id, owner }: MerchantRow, look: string): Steps<boolean> {
     const others = yield* all<{ name: string }>(
       `SELECT name FROM merchants WHERE name_look LIKE '%' || $1 || '%' AND id <> $2

@@ -7,7 +7,7 @@ export interface CheckpointsOptions {
   commit: Pick<GroupCommit, 'hold'>
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
   onFault: (error: unknown) => void
-  /** The script beside this module by default. For tests. */
+  /** The script next to this module by default. For tests. */
   script?: URL
 }
 

@@ -29,7 +29,7 @@ export function openDatabase(path: string): Database {
   return database
 }
 
-/** Makes the file, if there is none, for its owner alone: it holds signatures and sessions. The log beside it follows. */
+/** Makes the file, if there is none, for its owner alone: it holds signatures and sessions. The log next to it follows. */
 function makePrivate(path: string): void {
   if (existsSync(path)) return
   try {

@@ -184,7 +184,7 @@ export function createGroupCommit(
 /** Syncs the log by `fdatasync` on another thread, as `synchronous=FULL` would on the calling one. */
 function openDisk(database: Database): Disk {
   if (database.memory) return { sync: async () => {}, close() {} }
-  // SQLite keeps the log beside the file itself, even if the path is a link to it.
+  // SQLite keeps the log next to the file itself, even if the path is a link to it.
   const log = openSync(`${realpathSync(database.name)}-wal`, 'r')
   return {
     sync: () =>
@@ -196,7 +196,7 @@ function openDisk(database: Database): Disk {
 }
 
 /**
- * Runs `attempt` until no other process keeps it from writing. It waits beside the event loop, because a wait inside SQLite
+ * Runs `attempt` until no other process keeps it from writing. It waits outside the event loop, because a wait inside SQLite
  * would hold up every payment. Rejects with `StoreUnavailableError` when the file stays locked, else with the error of
  * `attempt`.
  */

@@ -16,8 +16,8 @@ const MAX_LINKS = 40
 
 /**
  * Reserves a database file for one service: two would drop each other's delivery leases and have a budget each. The lock is
- * SQLite's own on an empty file beside the database. The system releases it when the process ends in any way; process ids
- * play no part. Commands that work on the database beside the service do not take it. Returns a function that releases it.
+ * SQLite's own on an empty file next to the database. The system releases it when the process ends in any way; process ids
+ * play no part. Commands that work on the database while the service runs do not take it. Returns a function that releases it.
  * Throws `DatabaseInUseError`.
  */
 export function lockForService(path: string): () => void {

@@ -12,7 +12,7 @@ export const measures = [
 
 type Measure = (typeof measures)[number][0]
 
-/** More bars than this cannot be told apart. */
+/** More bars than this cannot be distinguished. */
 const MAX_BUCKETS = 366
 
 /** Shows a range by hour or day, as bars of payments or of revenue. */

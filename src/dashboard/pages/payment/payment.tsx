@@ -16,7 +16,7 @@ import { duration, exactCount } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
 import { OwnAttestation } from './attestation.js'
 
-/** Shows the payment of a payer and nonce; the query tells several of them apart. */
+/** Shows the payment of a payer and nonce; the query distinguishes several of them. */
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
   const { network, payer, nonce } = place
   const query = useSearch()
@@ -42,8 +42,8 @@ function FoundPayments({ path }: { path: string }) {
         query.error?.message
       ) : (
         <>
-          Arcus has not settled this payment. Another facilitator may have settled it: an explorer
-          of the chain can tell.
+          Arcus has not settled this payment. It was refused before anything was sent, or another
+          facilitator settled it, which an explorer of the chain shows.
           <OtherNetworks path={path} />
         </>
       )}

@@ -37,7 +37,7 @@ export function StatusPage() {
   )
 }
 
-/** Tells whether the chain of a network can be read. While it cannot, nothing is known about its wallets. */
+/** Returns whether the chain of a network can be read. While it cannot, nothing is known about its wallets. */
 function isReadable({ network, block }: NetworkStatus, { checks }: ServiceStatus): boolean {
   return block !== null && checks.every(({ name, ok }) => ok || name !== `chain ${network}`)
 }

@@ -39,7 +39,7 @@ export function notesOf(
   return notes
 }
 
-/** Tells whether the price in the form is another than that of the 402. */
+/** Returns whether the price in the form is another than that of the 402. */
 export function differsInPrice({ price, asset }: EndpointValues, found: Found | null): boolean {
   if (found === null) return false
   const typed = usdToAtomic(price)

@@ -7,7 +7,7 @@ export interface Quote extends Validation {
   method: CallMethod
 }
 
-/** Tells whether the API answers with a 402 that can be listed. */
+/** Returns whether the API answers with a 402 that can be listed. */
 export function isLive(quote: Quote): quote is Quote & LiveValidation {
   return quote.listing !== null
 }

@@ -65,7 +65,7 @@ export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = fals
   const { refetch, data, dataUpdatedAt, errorUpdatedAt } = query
   const isTold = settlement?.success === true
   useEffect(() => {
-    // A look-up from before the answer may know less than the answer tells.
+    // A look-up from before the answer may know less than the answer.
     if (isTold && repliedAt > 0) void refetch()
   }, [isTold, repliedAt, refetch])
   const payment = data?.payments[0]
@@ -88,7 +88,7 @@ export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = fals
 }
 
 /**
- * Tells whether the journal has every end that a payment can have. The service says what time it is: by a visitor's clock
+ * Returns whether the journal has every end that a payment can have. The service says what time it is: by a visitor's clock
  * that is fast, a payment could still be taken when the page calls it over.
  */
 async function hasEnded({ validBefore }: SignedPayment, signal: AbortSignal): Promise<boolean> {

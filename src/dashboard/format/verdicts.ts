@@ -34,8 +34,7 @@ const warnings: Record<string, string> = {
     'The 402 answer says how to pay in its body only. Send that in the PAYMENT-REQUIRED header too.',
   header_url_safe:
     'The PAYMENT-REQUIRED header is in URL-safe base64. Some clients read standard base64 only.',
-  requirements_unusable:
-    'Some of the ways to pay that the API names do not work on this network.',
+  requirements_unusable: 'Some of the ways to pay that the API names do not work on this network.',
 }
 
 /** The same warnings for somebody who may pay. Those that are of no use to them are absent. */

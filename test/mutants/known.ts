@@ -72,4 +72,16 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'src/store/sqlite/deliveries.ts dropLeases: commit.write -> commit.writeUnsynced',
     'Equal: each start drops them.',
   ],
+  [
+    'src/store/sqlite/settlement-journal.ts prepareSettlementStatements: is_open = 1 -> (is_open = 1 OR TRUE) #2',
+    'Equal: what is closed is closed again.',
+  ],
+  [
+    'packages/client/src/pay.ts payOnce: await first.response.body?.cancel() -> void first.response.body?.cancel()',
+    'The connection of the first answer is free a little later.',
+  ],
+  [
+    'packages/client/src/pay.ts payOnce: isOurs -> false #2',
+    'Only which of two sentences is shown.',
+  ],
 ]

@@ -1,4 +1,7 @@
+import { keccak256, stringToHex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, expect, it } from 'vitest'
+import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { pause } from '../faults/support/behaviours.js'
 import { aSignedPayment, type SignedPayment } from '../faults/support/payments.js'
 import { submitAsStranger } from '../faults/support/stranger.js'
@@ -20,6 +23,14 @@ const CLAIMED_WITHIN_MS = 2_000
 /** Between two attacks. */
 const ATTACK_MS = 2_000
 
+/** Of ten payments the one that a stranger brings on chain first, which burns our gas. */
+const OVERTAKEN = 3
+/** Its buyer, whose payments take turns once they have burnt their budget. They must not hold up those of others. */
+const overtakenBuyer = privateKeyToAccount(
+  keccak256(stringToHex('a buyer whom strangers overtake')),
+)
+const OVERTAKEN_USDC = 1_000_000_000n
+
 let stage: Stage
 
 afterEach(() => stage?.close())
@@ -29,6 +40,7 @@ it(
   async () => {
     stage = await startStage(REPLICAS)
     await fundAttackers(stage.chainUrl)
+    await mintUsdc(stage.chainUrl, overtakenBuyer.address, OVERTAKEN_USDC)
     const endsAt = Date.now() + MINUTES * 60_000
     const payments: SignedPayment[] = []
     const under: Promise<void>[] = []
@@ -36,9 +48,13 @@ it(
       for (const startedAt = Date.now(); Date.now() < endsAt; ) {
         const due = ((Date.now() - startedAt) / 1_000) * PAYMENTS_A_SECOND
         while (payments.length < due) {
-          const payment = await aSignedPayment({ validSeconds: 3_600 })
+          const isOvertaken = payments.length % 10 === OVERTAKEN
+          const payment = await aSignedPayment({
+            validSeconds: 3_600,
+            ...(isOvertaken && { signer: overtakenBuyer }),
+          })
           payments.push(payment)
-          under.push(pay(payment, payments.length))
+          under.push(pay(payment, payments.length - 1))
         }
         await pause(20)
       }
@@ -49,7 +65,7 @@ it(
       const { client } = stage
       if (i % 10 === 1) await client.settleAndHangUp(payment, SOONER_THAN_ANY_ANSWER_MS)
       if (i % 10 === 2) void client.settle(payment)
-      if (i % 10 === 3) await beOvertaken(payment)
+      if (i % 10 === OVERTAKEN) await beOvertaken(payment)
       await client.settleUntilTold([payment], PATIENCE_MS)
     }
 

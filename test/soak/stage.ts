@@ -16,6 +16,8 @@ export interface Stage extends AuditedWorld {
 
 /** Lets attackers set webhooks at receivers of their own on this machine. */
 const webhooks = { PROBE_ALLOW_PRIVATE_HOSTS: 'true', WEBHOOK_KEY: 'ab'.repeat(32) }
+/** A buyer whom strangers overtake hundreds of times would be refused for the gas that they burn, and here all must settle. */
+const settings = { ...webhooks, FAILED_GAS_BUDGET_USD: '5' }
 /** Seconds by which the clocks of replicas are off, where libfaketime is installed. */
 const CLOCKS_OFF = [0, 7, -7]
 
@@ -25,7 +27,7 @@ export function startStage(replicas: number): Promise<Stage> {
 }
 
 async function startOne(): Promise<Stage> {
-  const world = await startWorld({ relayers: 2, env: webhooks })
+  const world = await startWorld({ relayers: 2, env: settings })
   const troubles = [chainTroubles(world), serviceTroubles(world)]
   return { ...world, url: () => world.service().url, troubles }
 }
@@ -50,7 +52,7 @@ async function startSeveral(replicas: number): Promise<Stage> {
         DONT_FAKE_MONOTONIC: '1',
       }
       return {
-        ...webhooks,
+        ...settings,
         DATABASE_URL: url.href,
         ...(library !== undefined && off !== 0 && clock),
       }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Address, type Hex, toHex } from 'viem'
+import { type Address, type Hex, type LocalAccount, toHex } from 'viem'
 import { relayerMulticallOf } from '../../../src/chain/relayer-multicall.js'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { deployRelayerMulticall, devnetContracts } from '../../../src/devnet/fixtures.js'
@@ -44,9 +44,16 @@ const domain = { name, version: '2', chainId: 5042, verifyingContract: asset } a
 
 /** A payment of a cent that is good for ten minutes. */
 export async function aSignedPayment(
-  changes: { validSeconds?: number; validAfterSeconds?: number; maxTimeoutSeconds?: number } = {},
+  changes: {
+    validSeconds?: number
+    validAfterSeconds?: number
+    maxTimeoutSeconds?: number
+    signer?: LocalAccount
+  } = {},
 ): Promise<SignedPayment> {
   const { validSeconds = VALID_SECONDS, validAfterSeconds, maxTimeoutSeconds = 60 } = changes
+  const { signer = devnetPayer.account } = changes
+  const payer = signer.address
   if (permit2Scheme !== undefined) return aPaymentByPermit2({ validSeconds })
   const seconds = Math.floor(Date.now() / 1000)
   const authorization: Authorization = {
@@ -57,7 +64,7 @@ export async function aSignedPayment(
     validBefore: BigInt(seconds + validSeconds),
     nonce: toHex(randomBytes(32)),
   }
-  const signature = await devnetPayer.account.signTypedData({
+  const signature = await signer.signTypedData({
     domain,
     types,
     primaryType: 'TransferWithAuthorization',

@@ -70,7 +70,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           value={filters.sort ?? ''}
           options={sortOptions(filters)}
           onChange={(value) => set('sort', value)}
-          className={pill(filters.sort !== undefined)}
+          className={`max-sm:w-36 ${pill(filters.sort !== undefined)}`}
         />
         <Select
           variant="pill"

@@ -70,7 +70,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           value={filters.sort ?? ''}
           options={sortOptions(filters)}
           onChange={(value) => set('sort', value)}
-          className={`max-sm:w-36 ${pill(filters.sort !== undefined)}`}
+          className={pill(filters.sort !== undefined)}
         />
         <Select
           variant="pill"
@@ -83,7 +83,6 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         <button
           type="button"
           aria-pressed={isLive}
-          title="Only APIs that asked for payment as listed at the last check"
           onClick={() => set('verified', isLive ? undefined : 'true')}
           className={pill(isLive)}
         >

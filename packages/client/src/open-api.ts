@@ -12,7 +12,7 @@ export interface OpenApiOptions {
 }
 
 export interface OpenApiListing {
-  /** What `save` takes. The service checks it. */
+  /** The argument of `save`. The service checks it. */
   listing: Listing
   /** Operations that are not in it, such as `TRACE /things`, with the reason. */
   skipped: { what: string; why: string }[]

@@ -209,7 +209,7 @@ export interface TableFilter extends ActivityFilter {
 /** New payments show within this time. */
 const NEWEST_MS = 5_000
 const NEWEST_ROWS = 50
-/** What no new payment announces, such as the beginning of another hour, shows within this time. */
+/** The figures are read again this often, because an hour may begin without a new payment. */
 const ACTIVITY_MS = 60_000
 
 /** Reads a part of the activity. What is shown stays while another filter is read. */

@@ -21,7 +21,7 @@ const utcDay = new Intl.DateTimeFormat(undefined, {
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   for (const [unit, size] of units) {
-    // What lies ahead is rounded, so that seven days do not read six a second later.
+    // A time ahead is rounded, so that seven days do not read six a second later.
     const count = seconds > 0 ? Math.round(seconds / size) : Math.trunc(seconds / size)
     if (Math.abs(seconds) >= size) return relative.format(count, unit)
   }

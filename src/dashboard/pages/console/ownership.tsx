@@ -9,12 +9,12 @@ import { sameAddress } from '../../format/untrusted-text.js'
 import { useWrite } from '../../wallet/signed-write.js'
 import { SignedButton, SignedLine } from './signed.js'
 
-/** What the connected wallet may do with a listing. */
+/** The rights of the connected wallet over a listing. */
 export interface Role {
   isOwner: boolean
-  /** Whether it is the payout address. */
+  /** True if the wallet is the payout address. */
   isPaid: boolean
-  /** Whether the listing is offered to it. */
+  /** True if the listing is offered to the wallet. */
   isOffered: boolean
 }
 

@@ -42,7 +42,7 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
 
 type Entry = HistoryAnswer['entries'][number]
 
-/** What each action did, and what it did if its body is `null`. */
+/** The past tense of each action, and of the same action with a `null` body. */
 const changes: Partial<Record<Entry['action'], [string, string?]>> = {
   'listing.create': ['Listed'],
   'listing.update': ['Changed'],

@@ -98,7 +98,7 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
         <CheckResult check={check} listed={listed} />
         {notesOf(values, found, payTo).map(
           ({ level, text }) =>
-            // What is minor waits until somebody looks.
+            // Minor findings stay closed until somebody opens them.
             (isOpen || level !== 'info') && (
               <Note key={text} level={level}>
                 {text}

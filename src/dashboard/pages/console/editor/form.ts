@@ -75,7 +75,7 @@ export const formValues = z.object({
 
 export type FormValues = z.infer<typeof formValues>
 
-/** What is signed. */
+/** The id and the listing that the wallet signs. */
 export interface Ready {
   id: string
   listing: Listing

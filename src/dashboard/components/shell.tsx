@@ -117,8 +117,7 @@ function Footer() {
     <footer className="border-t border-line">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
         <p className="max-w-prose">
-          Anybody can sell an API here. Arcus settles payments from buyer to seller and holds no
-          money. It does not vouch for the APIs.
+          Arcus holds no money and does not vouch for the APIs.
         </p>
         <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
           <Link href="/how-it-works" className={link}>

@@ -116,9 +116,7 @@ function Footer() {
   return (
     <footer className="border-t border-line">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
-        <p className="max-w-prose">
-          Arcus holds no money and does not vouch for the APIs.
-        </p>
+        <p className="max-w-prose">Arcus holds no money and does not vouch for the APIs.</p>
         <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
           <Link href="/how-it-works" className={link}>
             How it works

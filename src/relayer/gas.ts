@@ -254,6 +254,7 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
         const base = own.length > 0 ? Number(TRANSACTION_BASE) : 0
         const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas + base)
         if (atRisk > 0 && atRisk >= roomOf(entry.payer)) return false
+        entry.hasTurn = turns.areTaken()
         return turns.isTurnOf(entry, taken, load.jobs + own.length, underWay.newcomers)
       }
     },
@@ -286,8 +287,10 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
       const coded = entries.flatMap((entry) => entry.coded)
       for (const name of coded) add(name, worst, limits.perAccount, true)
       if (coded.length > 0) add(WASTED.coded, worst, limits.wasted, true)
-      // Plain accounts are asked for their sum until it is spent, and take turns from then on.
-      else if (!isReplacement && !turns.areTaken()) add(WASTED.plain, 0n, limits.wasted, false)
+      // Plain accounts are asked for their sum until it is spent, and take turns from then on. What had left the queue
+      // just before the turns began is asked as well.
+      else if (!isReplacement && !entries.every(({ hasTurn }) => hasTurn))
+        add(WASTED.plain, 0n, limits.wasted, false)
       const given = BigInt(entries.filter(isSubsidised).length)
       if (given > 0n && limits.subsidised !== undefined) {
         add(SUBSIDISED, (worst * given) / BigInt(entries.length), limits.subsidised, true)

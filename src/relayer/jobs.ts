@@ -97,6 +97,8 @@ export interface TrackedJob extends JobProfile {
   burntGas: bigint
   /** The gas that it burns if it fails in the transaction that was last signed for it, while its accounts have no code. */
   riskedGas?: number
+  /** Whether it last left the queue in its turn, while plain payers take turns. */
+  hasTurn?: boolean
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */

@@ -53,7 +53,7 @@ it('settles on after the operator has used a nonce of the wallet', async () => {
   await settleAll(3)
   for (let i = 0; i < 2; i++) {
     const { to } = await moveMoney(await nonceOnChain())
-    expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY)
+    await vi.waitFor(async () => expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY))
     await settleAll(3)
   }
 })
@@ -69,7 +69,7 @@ it('settles on when the operator’s transaction takes the nonce of one that is 
   const { to } = await moveMoney(await nonceOnChain())
   await call(world.chainUrl, 'evm_mine', [])
   await call(world.chainUrl, 'evm_setAutomine', [true])
-  expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY)
+  await vi.waitFor(async () => expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY))
   const { body } = await settling
   expect(body.success).toBe(true)
   const receipt = await call<{ status: Hex }>(world.chainUrl, 'eth_getTransactionReceipt', [
@@ -84,7 +84,7 @@ it('settles on when the operator’s transaction waits at a nonce that Arcus com
   const { hash, to } = await moveMoney((await nonceOnChain()) + 1)
   await settleAll(1)
   await vi.waitUntil(() => call(world.chainUrl, 'eth_getTransactionReceipt', [hash]))
-  expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY)
+  await vi.waitFor(async () => expect(await nativeBalance(world.chainUrl, to)).toBe(MONEY))
   await settleAll(3)
 })
 

@@ -252,8 +252,13 @@ describe('once plain accounts have burnt their sum', () => {
 
   it('the sum is not asked any more, until the day is over', () => {
     const { gate, mayShare, world, pays } = aSlowGate()
-    const names = () => gate.bearersOf([pays(plain)], 7n, fees).map(({ name }) => name)
+    const late = pays(plain)
+    const names = () => gate.bearersOf([late], 7n, fees).map(({ name }) => name)
+    // It left the queue before the turns began, or in its turn.
+    expect(names()).toEqual([plain, WASTED.plain])
+    late.hasTurn = true
     expect(names()).toEqual([plain])
+    late.hasTurn = false
     world.now = DAY_MS
     expect([names(), mayShare(plain)]).toEqual([[plain, WASTED.plain], 200])
   })

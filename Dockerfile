@@ -12,6 +12,7 @@ WORKDIR /arcus
 COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
 COPY packages/merchant/package.json packages/merchant/
+COPY packages/protocol/package.json packages/protocol/
 RUN npm ci
 COPY . .
 RUN npm run build

@@ -6,7 +6,7 @@ import { precompress } from './scripts/precompress.js'
 
 /** The console, as `npm run build` makes it and the service serves it. */
 export default defineConfig({
-  root: 'src/dashboard',
+  root: 'src/console',
   // The packages of this repository are built in from their sources.
   resolve: {
     tsconfigPaths: true,

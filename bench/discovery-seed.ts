@@ -1,4 +1,4 @@
-import { openDatabase } from '../src/store/sqlite/database.js'
+import { openDatabase } from '../src/sql/sqlite/database.js'
 import { type Corpus, createCorpus } from './discovery-corpus.js'
 
 /** Fills a new database with a made-up catalog: `tsx bench/discovery-seed.ts FILE ENDPOINTS`. */

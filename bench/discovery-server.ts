@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { composeDiscovery } from '../src/app/directory.js'
+import { createListingStore } from '../src/directory/store/sql/listings.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
-import { createListingStore } from '../src/store/sql/listings.js'
-import { openDatabase } from '../src/store/sqlite/database.js'
-import { createGroupCommit } from '../src/store/sqlite/group-commit.js'
-import { createSql } from '../src/store/sqlite/sql.js'
+import { openDatabase } from '../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
+import { createSql } from '../src/sql/sqlite/sql.js'
 import { watchTurns } from './loop-turns.js'
 
 /**

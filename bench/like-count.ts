@@ -1,4 +1,4 @@
-import { openDatabase } from '../src/store/sqlite/database.js'
+import { openDatabase } from '../src/sql/sqlite/database.js'
 
 /** How many rows of a catalog hold a word of plain letters, counted by looking at each of them. */
 export function countMatches(file: string, word: string): number {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import {
+  computeDomainSeparator,
+  createAuthorizationDigest,
+} from '@arcus/protocol/x402/authorization-digest'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import secp256k1 from 'secp256k1'
 import { bytesToHex, type Hex, hexToBytes } from 'viem'
 import { devnetMerchant, devnetPayer } from '../src/devnet/accounts.js'
 import { devnetContracts } from '../src/devnet/fixtures.js'
-import {
-  computeDomainSeparator,
-  createAuthorizationDigest,
-} from '../src/x402/authorization-digest.js'
-import { createKeccak256 } from '../src/x402/keccak.js'
 
 /** A request body with the nonce of its authorization, by which the chain knows it. */
 export interface SignedPayment {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
+import { createPermit2Digest } from '@arcus/protocol/x402/permit2-digest'
 import secp256k1 from 'secp256k1'
 import {
   type Address,
@@ -11,8 +13,6 @@ import {
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../src/devnet/accounts.js'
 import { deployRelayerMulticall, devnetContracts, readArtifact } from '../src/devnet/fixtures.js'
 import { call } from '../src/devnet/rpc.js'
-import { createKeccak256 } from '../src/x402/keccak.js'
-import { createPermit2Digest } from '../src/x402/permit2-digest.js'
 import { compare, type Figure, line, median, short } from './figures.js'
 import { drive, type Load } from './load.js'
 import type { SignedPayment } from './payments.js'

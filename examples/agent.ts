@@ -13,10 +13,10 @@
  * gas. The default is the payer of the devnet.
  */
 import { parseArgs } from 'node:util'
+import { createArcusClient, type EndpointName } from '@arcus/client'
+import { ArcusError } from '@arcus/client/calls'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { createArcusClient, type EndpointName } from 'arcus-client'
-import { ArcusError } from 'arcus-client/calls'
 import { type Hex, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 

@@ -14,9 +14,9 @@
  * started with PROBE_ALLOW_PRIVATE_HOSTS=true.
  */
 import { parseArgs } from 'node:util'
-import { createArcusClient } from 'arcus-client'
-import { ArcusError } from 'arcus-client/calls'
-import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import { createArcusClient } from '@arcus/client'
+import { ArcusError } from '@arcus/client/calls'
+import type { Listing, ListingEndpoint } from '@arcus/protocol/listing/listing'
 import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 

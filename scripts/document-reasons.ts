@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { reasons, reasonsNotProduced } from '../src/x402/reasons.js'
+import { reasons, reasonsNotProduced } from '@arcus/protocol/x402/reasons'
 
 /** Writes docs/reasons.md from the table that answers; with `--check` it only reports whether that is needed. */
 const target = new URL('../docs/reasons.md', import.meta.url)
@@ -13,7 +13,7 @@ const sources = {
 const text = `# Codes
 
 \`invalidReason\` of \`/verify\` and \`errorReason\` of \`/settle\`. A payment that fails a check is a 200.
-Written by \`npm run reasons\` from \`src/x402/reasons.ts\`.
+Written by \`npm run reasons\` from \`packages/protocol/src/x402/reasons.ts\`.
 
 | Code | Status | When | Source |
 |---|---|---|---|

@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { compose } from './app/compose.js'
+import { readSettings } from './app/config/config.js'
+import { startWarnings } from './app/doctor/settings-checks.js'
 import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
 import { createLogger } from './app/logger.js'
 import { persist } from './async/persist.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { readSettings } from './config/config.js'
-import { startWarnings } from './doctor/settings-checks.js'
 import { type Front, openFront } from './http/front.js'
-import { StoreUnavailableError } from './store/errors.js'
+import { StoreUnavailableError } from './sql/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000

@@ -1,11 +1,15 @@
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads'
-import { createDiscoveryAnswers } from '../discovery/answers.js'
-import type { ThreadData, ThreadMessage, ThreadQuestion } from '../discovery/answers-thread.js'
-import { createCatalogReader } from '../discovery/catalog-reader.js'
-import { createPace, createUrgency } from '../discovery/pace.js'
-import { StoreUnavailableError } from '../store/errors.js'
-import { openListingReader } from '../store/open-stores.js'
-import { lowerThreadPriority } from '../store/thread.js'
+import { createDiscoveryAnswers } from '../directory/discovery/answers.js'
+import type {
+  ThreadData,
+  ThreadMessage,
+  ThreadQuestion,
+} from '../directory/discovery/answers-thread.js'
+import { createCatalogReader } from '../directory/discovery/catalog-reader.js'
+import { createPace, createUrgency } from '../directory/discovery/pace.js'
+import { StoreUnavailableError } from '../sql/errors.js'
+import { lowerThreadPriority } from '../sql/thread.js'
+import { openListingReader } from './stores/open-stores.js'
 
 /** The thread of `createThreadedAnswers`. It reads the database over a connection of its own. */
 const { source: from, urgency } = workerData as ThreadData

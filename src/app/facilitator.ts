@@ -1,35 +1,38 @@
+import type { SupportedAnswer } from '@arcus/protocol/answers/payments'
+import { FACILITATOR_ATTESTATION } from '@arcus/protocol/x402/attestation'
+import { BATCH_SETTLEMENT, isBatchBody } from '@arcus/protocol/x402/batch-request'
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import { PAYMENT_IDENTIFIER } from '@arcus/protocol/x402/payment-identifier'
+import { GAS_SPONSORING } from '@arcus/protocol/x402/request-schemas'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
-import type { SupportedAnswer } from '../api/payments.js'
-import type { Config } from '../config/config.js'
-import type { Attestor } from '../facilitator/attestor.js'
-import { createBatchSettler } from '../facilitator/batch/settler.js'
-import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
-import { createDeliveries } from '../facilitator/deliveries.js'
-import { createPaymentCheck } from '../facilitator/payment-check.js'
-import { createPaymentDigest } from '../facilitator/payment-method.js'
-import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
+import type { SignerRecovery } from '../chain/signer-recovery.js'
+import { createPaymentFinder, type PaymentFinder } from '../facilitator/lookup/payments.js'
+import type { Relayer } from '../facilitator/relayer/relayer.js'
 import {
   describeAssets,
   type FacilitatorRoutesOptions,
   type SupportedKind,
 } from '../facilitator/routes.js'
+import { createBatchSettler } from '../facilitator/schemes/batch/settler.js'
+import {
+  createBatchVerifier,
+  createVerifiedDepositCheck,
+} from '../facilitator/schemes/batch/verifier.js'
+import { createPaymentDigest } from '../facilitator/schemes/payment-method.js'
+import type { Attestor } from '../facilitator/settle/attestor.js'
+import { createDeliveries } from '../facilitator/settle/deliveries.js'
 import {
   createVerifiedCheck,
   createVerifiedPayments,
   type TakeVerified,
-} from '../facilitator/settle-pace.js'
-import { createSettler, type Settle } from '../facilitator/settler.js'
-import { createVerifier, type Verify } from '../facilitator/verifier.js'
-import type { Relayer } from '../relayer/relayer.js'
-import type { Stores } from '../store/stores.js'
-import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
-import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
-import type { Keccak256 } from '../x402/keccak.js'
-import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
-import { GAS_SPONSORING } from '../x402/request-schemas.js'
-import type { SignerRecovery } from '../x402/signer-recovery.js'
+} from '../facilitator/settle/settle-pace.js'
+import { createSettler, type Settle } from '../facilitator/settle/settler.js'
+import { createPaymentCheck } from '../facilitator/verify/payment-check.js'
+import { createVerifier, type Verify } from '../facilitator/verify/verifier.js'
+import type { Config } from './config/config.js'
 import type { ComposedNetwork } from './network.js'
+import type { Stores } from './stores/stores.js'
 
 /** Verify, settle and the look-up of payments, over all networks. */
 export interface ComposedFacilitator {

@@ -1,7 +1,7 @@
-import { LEAST_GAS, LOW_RUNWAY_DAYS } from '../doctor/chain-checks.js'
-import { knownRunway } from '../metrics/gas-money.js'
-import type { EventStore } from '../store/events.js'
-import { formatNative } from '../x402/amounts.js'
+import { formatNative } from '@arcus/protocol/x402/amounts'
+import type { EventStore } from '../directory/store/events.js'
+import { LEAST_GAS, LOW_RUNWAY_DAYS } from './doctor/chain-checks.js'
+import { knownRunway } from './metrics/gas-money.js'
 import type { ComposedNetwork } from './network.js'
 
 interface GasWatchOptions {

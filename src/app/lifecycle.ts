@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import { inTime } from '../async/in-time.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
-import { ConfigError } from '../config/env.js'
-import { MigrationError, StoreUnavailableError } from '../store/errors.js'
-import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
+import { MigrationError, StoreUnavailableError } from '../sql/errors.js'
+import { DatabaseInUseError } from '../sql/sqlite/service-lock.js'
+import { ConfigError } from './config/env.js'
 
 /** Interval at which idle connections are closed during the drain; they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50

@@ -1,5 +1,5 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
-import type { LogLevel } from '../config/config.js'
+import type { LogLevel } from './config/config.js'
 
 /** Members that are never logged, up to three levels deep in a line. */
 const secretMembers = [

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
-import type { Config } from '../config/config.js'
-import { createLeaseKeeper, type LeaseKeeper } from '../relayer/leases.js'
-import { type DiskWatch, watchDisk } from '../store/disk-watch.js'
-import { openStores } from '../store/open-stores.js'
-import { lockForService } from '../store/sqlite/service-lock.js'
-import type { Stores } from '../store/stores.js'
+import { createLeaseKeeper, type LeaseKeeper } from '../facilitator/relayer/leases.js'
+import { lockForService } from '../sql/sqlite/service-lock.js'
+import type { Config } from './config/config.js'
 import type { Teardown } from './lifecycle.js'
+import { type DiskWatch, watchDisk } from './stores/disk-watch.js'
+import { openStores } from './stores/open-stores.js'
+import type { Stores } from './stores/stores.js'
 
 /** The stores, and the rights of this process over them. */
 export interface ComposedStores {

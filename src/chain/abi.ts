@@ -1,5 +1,5 @@
+import type { Authorization } from '@arcus/protocol/x402/authorization-digest'
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
-import type { Authorization } from '../x402/authorization-digest.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
 /** The first four bytes of the calls encoded by hand; `test/unit/chain/abi.test.ts` compares them with viem's. */

@@ -1,5 +1,5 @@
+import { channelContracts } from '@arcus/protocol/x402/address'
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { channelContracts } from '../x402/address.js'
 import { addressTopic, toQuantity } from './abi.js'
 import { type BlockRange, readLogs } from './receipts.js'
 import type { Rpc } from './rpc.js'

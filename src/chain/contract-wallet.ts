@@ -1,3 +1,4 @@
+import { isErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import {
   type Address,
   encodeDeployData,
@@ -5,7 +6,6 @@ import {
   type Hex,
   universalSignatureValidatorAbi,
 } from 'viem'
-import { isErc6492Signature } from '../x402/signature-forms.js'
 import { encodeIsValidSignature, selectors, toQuantity } from './abi.js'
 import type { Rpc } from './rpc.js'
 import { asUnasked, isRevert, revertText } from './rpc-errors.js'

@@ -1,5 +1,5 @@
+import { channelContracts, permit2Contracts } from '@arcus/protocol/x402/address'
 import { type Address, concatHex, getContractAddress, type Hex, keccak256 } from 'viem'
-import { channelContracts, permit2Contracts } from '../x402/address.js'
 import { addressWord } from './abi.js'
 
 /** Puts code at an address that depends on code and salt alone. Arc has it in its genesis. */

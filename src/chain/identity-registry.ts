@@ -1,3 +1,4 @@
+import { zeroAddress } from '@arcus/protocol/x402/address'
 import {
   type Address,
   decodeFunctionResult,
@@ -6,7 +7,6 @@ import {
   parseAbi,
   toEventSelector,
 } from 'viem'
-import { zeroAddress } from '../x402/address.js'
 import { addressOf } from './abi.js'
 import { type BlockRange, readLogs } from './receipts.js'
 import type { Rpc, RpcCall, RpcResult } from './rpc.js'

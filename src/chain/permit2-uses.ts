@@ -1,5 +1,5 @@
+import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Hex } from 'viem'
-import { permit2Contracts } from '../x402/address.js'
 import {
   addressOf,
   addressTopic,

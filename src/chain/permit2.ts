@@ -1,6 +1,6 @@
+import { permit2Contracts } from '@arcus/protocol/x402/address'
+import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { type Address, type Hex, keccak256, toFunctionSelector } from 'viem'
-import { permit2Contracts } from '../x402/address.js'
-import type { Payment, TokenPermit } from '../x402/payment.js'
 import { addressWord, bytesWords, selectors, topics, wordOf } from './abi.js'
 import { type ExpectedTransfer, isExpectedTransfer } from './authorization-uses.js'
 import type { Log } from './receipts.js'

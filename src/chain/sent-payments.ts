@@ -1,6 +1,6 @@
+import { permit2Contracts } from '@arcus/protocol/x402/address'
+import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
-import { permit2Contracts } from '../x402/address.js'
-import type { Payment, TokenPermit } from '../x402/payment.js'
 import { type Call, callsOf, selectors, topics, wordOf } from './abi.js'
 import { findOwnTransfer } from './authorization-uses.js'
 import { readBlocks } from './blocks.js'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { ConfigError } from '../config/env.js'
-import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
+import { ConfigError } from '../app/config/env.js'
+import { CopyError, MigrationError, StoreUnavailableError } from '../sql/errors.js'
 import { CommandError, loadEnvFile, print, printError, UsageError } from './command-line.js'
 import { verbs } from './verbs.js'
 

@@ -1,5 +1,5 @@
-import { backUp } from '../store/copy/snapshot.js'
 import { defineCommand } from './command-line.js'
+import { backUp } from './copy/snapshot.js'
 import { printSnapshot, readDatabase, readSnapshot } from './operator-command.js'
 
 const help = `arcus backup FILE [--from sqlite:PATH]

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { readConfig } from '../config/config.js'
-import { readCanaryKeys } from '../config/secrets.js'
+import { readConfig } from '../app/config/config.js'
+import { readCanaryKeys } from '../app/config/secrets.js'
 import { type CanaryMetrics, createCanaryMetrics } from './canary/canary-metrics.js'
 import { type Canary, openCanary } from './canary/canary-payment.js'
 import {

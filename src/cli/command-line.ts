@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { parseUrl } from '../x402/parse-url.js'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 
 /** A command line that cannot be understood, in one sentence. */
 export class UsageError extends Error {

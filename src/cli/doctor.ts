@@ -1,8 +1,8 @@
-import { readSettings } from '../config/config.js'
-import { ConfigError } from '../config/env.js'
-import { examine } from '../doctor/examine.js'
-import { type Finding, fail, writeReport } from '../doctor/finding.js'
-import { inspectDatabase } from '../store/open-stores.js'
+import { readSettings } from '../app/config/config.js'
+import { ConfigError } from '../app/config/env.js'
+import { examine } from '../app/doctor/examine.js'
+import { type Finding, fail, writeReport } from '../app/doctor/finding.js'
+import { inspectDatabase } from '../app/stores/open-stores.js'
 import { defineCommand, print } from './command-line.js'
 
 const help = `arcus doctor [--json]

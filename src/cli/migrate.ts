@@ -1,5 +1,5 @@
-import { copyToPostgres } from '../store/copy/copy-to-postgres.js'
 import { defineCommand, print, UsageError } from './command-line.js'
+import { copyToPostgres } from './copy/copy-to-postgres.js'
 import { DEFAULT_DATABASE, readDatabase } from './operator-command.js'
 
 const help = `arcus migrate --from sqlite:PATH --to postgres://USER:PASSWORD@HOST:PORT/NAME

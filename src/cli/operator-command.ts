@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
-import { type DatabaseUrl, parseDatabaseUrl } from '../config/setting-types.js'
-import type { Snapshot } from '../store/copy/snapshot.js'
+import { type DatabaseUrl, parseDatabaseUrl } from '../app/config/setting-types.js'
 import { print, UsageError } from './command-line.js'
+import type { Snapshot } from './copy/snapshot.js'
 
 /** Returns the name under which the audit trail keeps what a command does: `ARCUS_OPERATOR`, or user and machine. */
 export function operatorName(): string {

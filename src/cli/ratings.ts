@@ -1,5 +1,5 @@
-import { cleanText } from 'arcus-client/text'
-import type { KeptRating } from '../store/ratings.js'
+import { cleanText } from '@arcus/protocol/listing/text'
+import type { KeptRating } from '../directory/store/ratings.js'
 import { CommandError } from './command-line.js'
 import { parseReason } from './merchants/commands.js'
 import { getMerchant, type OperatorStores, record } from './merchants/operator-stores.js'

@@ -1,23 +1,23 @@
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import type { Address } from 'viem'
+import { type NetworkConfig, readSettings } from '../app/config/config.js'
+import type { Secrets } from '../app/config/secrets.js'
+import { openStores } from '../app/stores/open-stores.js'
+import type { Stores } from '../app/stores/stores.js'
 import { findFirstBlockSince, readCommonHead } from '../chain/blocks.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { readToken, TokenMismatchError } from '../chain/token.js'
-import { type NetworkConfig, readSettings } from '../config/config.js'
-import type { Secrets } from '../config/secrets.js'
-import { readExactDetails } from '../facilitator/exact-job.js'
-import { createPaymentDigest } from '../facilitator/payment-method.js'
+import { SignerError } from '../facilitator/relayer/signer.js'
+import { openSigners } from '../facilitator/relayer/signers.js'
+import { readExactDetails } from '../facilitator/schemes/exact-job.js'
+import { createPaymentDigest } from '../facilitator/schemes/payment-method.js'
 import {
   type ComparedPayment,
   createReconciliation,
   type RowState,
   STEP_BLOCKS,
-} from '../facilitator/reconciliation.js'
-import { SignerError } from '../relayer/signer.js'
-import { openSigners } from '../relayer/signers.js'
-import { openStores } from '../store/open-stores.js'
-import type { Stores } from '../store/stores.js'
-import { createKeccak256 } from '../x402/keccak.js'
+} from '../facilitator/settle/reconciliation.js'
 import {
   type Arguments,
   CommandError,

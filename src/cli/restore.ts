@@ -1,6 +1,6 @@
-import { restore } from '../store/copy/snapshot.js'
-import { markRestored } from '../store/postgres/deliveries.js'
+import { markRestored } from '../facilitator/journal/postgres/deliveries.js'
 import { defineCommand, print } from './command-line.js'
+import { restore } from './copy/snapshot.js'
 import { operatorName, printSnapshot, readDatabase, readSnapshot } from './operator-command.js'
 
 const help = `arcus restore FILE [--to sqlite:PATH]

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
 import type { Hex } from 'viem'
-import { scriptBeside } from '../store/thread.js'
+import { scriptBeside } from '../sql/thread.js'
 import {
   devnetBuyback,
   devnetHost,
@@ -55,7 +55,7 @@ export type Stack = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The code of the console, and the pages that it shows. */
-const dashboardSources = ['src/dashboard', 'docs/quickstarts'].map((path) => join(root, path))
+const dashboardSources = ['src/console', 'docs/quickstarts'].map((path) => join(root, path))
 const dashboardPage = join(root, 'dist', 'dashboard', 'index.html')
 
 // Gas for some 40,000 settlements each at 20 gwei.

@@ -1,7 +1,7 @@
+import type { AnsweredPayment, PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import type { AnsweredPayment, PaymentAnswer } from '../x402/payment.js'
-import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
-import type { Delivery } from './deliveries.js'
+import type { Delivery } from './settle/deliveries.js'
 
 /** The VerifyResponse of x402 v2. */
 export interface VerifyAnswer {

@@ -1,3 +1,5 @@
+import type { SupportedAnswer } from '@arcus/protocol/answers/payments'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FacilitatorClient } from '@x402/core/server'
 import {
   SettleError,
@@ -6,11 +8,9 @@ import {
   VerifyError,
   type VerifyResponse,
 } from '@x402/core/types'
-import type { SupportedAnswer } from '../api/payments.js'
-import type { PaymentAnswer } from '../x402/payment.js'
 import { reportSettle, reportVerify } from './answers.js'
-import type { Settle } from './settler.js'
-import type { Verify } from './verifier.js'
+import type { Settle } from './settle/settler.js'
+import type { Verify } from './verify/verifier.js'
 
 export interface LocalClientOptions {
   verify: Verify

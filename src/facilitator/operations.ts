@@ -1,6 +1,6 @@
+import { describeCodes, httpCodes } from '@arcus/protocol/answers/errors'
+import { codesOf } from '@arcus/protocol/answers/payments'
 import { z } from 'zod'
-import { describeCodes, httpCodes } from '../api/errors.js'
-import { codesOf } from '../api/payments.js'
 import { cached, type Operation } from '../http/operation.js'
 
 /*

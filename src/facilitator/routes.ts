@@ -1,15 +1,15 @@
+import type { SupportedAnswer, TakenAsset } from '@arcus/protocol/answers/payments'
+import type { FacilitatorAnswer } from '@arcus/protocol/answers/service'
+import { type BazaarStatus, encodeExtensionResponses } from '@arcus/protocol/x402/bazaar'
+import { readNonce, readPayer } from '@arcus/protocol/x402/parse-request'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import type { SupportedAnswer, TakenAsset } from '../api/payments.js'
-import type { FacilitatorAnswer } from '../api/service.js'
 import { TOKEN_DECIMALS } from '../chain/token.js'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { callerOf, type RateLimiter } from '../http/rate-limit.js'
-import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
-import { readNonce, readPayer } from '../x402/parse-request.js'
-import type { PaymentAnswer } from '../x402/payment.js'
 import {
   type Answered,
   reportSettle,
@@ -17,18 +17,23 @@ import {
   type SettleResult,
   type VerifyAnswer,
 } from './answers.js'
-import type { Terms } from './checks.js'
-import type { Delivery } from './deliveries.js'
+import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './lookup/payments.js'
 import {
   settleOperation,
   supportedOperation,
   verifyOperation,
   wellKnownOperation,
 } from './operations.js'
-import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './payments.js'
-import { createSettlePace, type Leave, type SettlePace, type TakeVerified } from './settle-pace.js'
-import type { Settle, SettleRequest } from './settler.js'
-import type { Verify } from './verifier.js'
+import type { Delivery } from './settle/deliveries.js'
+import {
+  createSettlePace,
+  type Leave,
+  type SettlePace,
+  type TakeVerified,
+} from './settle/settle-pace.js'
+import type { Settle, SettleRequest } from './settle/settler.js'
+import type { Terms } from './verify/checks.js'
+import type { Verify } from './verify/verifier.js'
 
 export interface FacilitatorRoutesOptions {
   /** Returns what is settled now. */

@@ -1,7 +1,7 @@
 import type { RoutePrice } from '@arcus/merchant'
+import { formatNative, formatUnits } from '@arcus/protocol/x402/amounts'
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
-import { formatNative, formatUnits } from '../x402/amounts.js'
-import type { Stablecoin } from '../x402/currencies.js'
 
 /** Every hosted path begins with this. */
 export const HOSTED_PREFIX = '/hosted/'

@@ -1,6 +1,6 @@
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { EndpointHealth, ListedEndpoint, ListingStore } from '../store/listings.js'
-import type { Stablecoin } from '../x402/currencies.js'
+import type { EndpointHealth, ListedEndpoint, ListingStore } from '../directory/store/listings.js'
 import { hostedEndpoints } from './endpoints.js'
 
 /** The merchant id of hosted endpoints, which is reserved. */

@@ -1,6 +1,6 @@
 import type { Refund, RefundLedger } from '@arcus/merchant/refunds'
 import type { Channel, ChannelStorage } from '@x402/evm/batch-settlement/server'
-import type { HostedRecords } from '../store/hosted-records.js'
+import type { HostedRecords } from './store.js'
 
 const CHANNEL = 'channel'
 

@@ -1,9 +1,9 @@
+import { type ErrorAnswer, httpCodes, type RouteFamily } from '@arcus/protocol/answers/errors'
+import { MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
+import { readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import { type ErrorAnswer, httpCodes, type RouteFamily } from '../api/errors.js'
-import { MAX_JSON_DEPTH } from '../x402/json.js'
-import { readNetwork, readPayer } from '../x402/parse-request.js'
-import { reasons } from '../x402/reasons.js'
 import './operation.js'
 
 interface RequestFaultOptions {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { ReadinessAnswer } from '@arcus/protocol/answers/service'
 import type { FastifyInstance } from 'fastify'
-import type { ReadinessAnswer } from '../api/service.js'
 import { unavailableAnswer } from './errors.js'
 import { securityHeaders } from './headers.js'
 

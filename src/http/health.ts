@@ -1,5 +1,5 @@
+import type { ReadinessAnswer } from '@arcus/protocol/answers/service'
 import type { FastifyInstance } from 'fastify'
-import type { ReadinessAnswer } from '../api/service.js'
 import { inTime } from '../async/in-time.js'
 import { shareReads } from './cached-reply.js'
 import { formOfForwarded } from './forwarded.js'

@@ -1,14 +1,14 @@
-import { z } from 'zod'
 import {
   type DescribedCode,
   describeCodes,
   errorSchema,
   httpCodes,
   type RouteFamily,
-} from '../api/errors.js'
-import { type RouteForms, routes as routeForms } from '../api/routes.js'
-import { sessionCookies } from '../api/session-cookies.js'
-import { reasons } from '../x402/reasons.js'
+} from '@arcus/protocol/answers/errors'
+import { type RouteForms, routes as routeForms } from '@arcus/protocol/answers/routes'
+import { sessionCookies } from '@arcus/protocol/answers/session-cookies'
+import { reasons } from '@arcus/protocol/x402/reasons'
+import { z } from 'zod'
 import { type Example, type Operation, type RouteLimit, type Tag, tags } from './operation.js'
 import { version } from './version.js'
 

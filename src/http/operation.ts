@@ -1,6 +1,6 @@
+import type { DescribedCode, RouteFamily } from '@arcus/protocol/answers/errors'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { z } from 'zod'
-import type { DescribedCode, RouteFamily } from '../api/errors.js'
 
 /** The groups in which the documentation shows operations, in this order. */
 export const tags = {

@@ -1,5 +1,5 @@
+import { NAME } from '@arcus/protocol/answers/parameters'
 import type { z } from 'zod'
-import { NAME } from '../api/parameters.js'
 import { httpFault, type RequestFault } from './errors.js'
 
 /** The query of a URL as Fastify parses it: a parameter that is there twice is a list. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import {
   type ConnectionError,
   type FastifyBaseLogger,
@@ -10,7 +11,6 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { isDeeperThan, MAX_JSON_DEPTH } from '../x402/json.js'
 import { deepBodyFault } from './errors.js'
 import { FORWARDED_FOR, readForwarded } from './forwarded.js'
 import { securityHeaders } from './headers.js'

@@ -1,4 +1,4 @@
-import { rate } from 'arcus-client/rating'
+import { rate } from '@arcus/client/rating'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'

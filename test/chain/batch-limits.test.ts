@@ -1,7 +1,7 @@
+import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, type BatchBody } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 

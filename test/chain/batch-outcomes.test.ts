@@ -1,8 +1,8 @@
+import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, asset, type BatchBody, type Channel } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 

@@ -1,3 +1,4 @@
+import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbiParameters } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -8,7 +9,6 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import {
   ERC3009_DEPOSIT_COLLECTOR_ADDRESS,
   x402ExactPermit2ProxyAddress,
@@ -35,8 +36,7 @@ import {
   readArtifact,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { createLocalSigner, type Signer } from '../../src/relayer/signer.js'
-import { createKeccak256 } from '../../src/x402/keccak.js'
+import { createLocalSigner, type Signer } from '../../src/facilitator/relayer/signer.js'
 import { anAccount } from '../support/a-channel.js'
 import { arcus } from '../support/scripts.js'
 

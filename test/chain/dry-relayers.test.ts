@@ -1,7 +1,7 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
 import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld } from '../support/arcus.js'

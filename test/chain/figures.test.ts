@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createListingClient } from '@arcus/client/listing-client'
 import { createRefunds } from '@arcus/merchant/refunds'
-import { createListingClient } from 'arcus-client/listing-client'
 import type { Address, Hex } from 'viem'
 import {
   generatePrivateKey,

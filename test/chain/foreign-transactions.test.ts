@@ -1,3 +1,4 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
@@ -8,7 +9,6 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { swallowed } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
 import { anAccount } from '../support/a-channel.js'

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
 import Sqlite from 'better-sqlite3'
 import type { Address } from 'viem'
 import { createSiweMessage } from 'viem/siwe'

@@ -1,9 +1,9 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { startBlockProducer } from '../../src/devnet/anvil.js'
 import { mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 

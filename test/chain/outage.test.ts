@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 

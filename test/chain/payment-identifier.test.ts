@@ -1,3 +1,4 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import {
   appendPaymentIdentifierToExtensions,
   declarePaymentIdentifierExtension,
@@ -6,7 +7,6 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount } from '../support/a-channel.js'
 import { aPermit2Payment, charging } from '../support/a-permit2-payment.js'
 import {

@@ -1,3 +1,4 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import {
   encodeFunctionData,
   type Hex,
@@ -11,8 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { permit2Gas } from '../../src/facilitator/permit2-job.js'
-import { reasons } from '../../src/x402/reasons.js'
+import { permit2Gas } from '../../src/facilitator/schemes/permit2-job.js'
 import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,

@@ -1,10 +1,10 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import Sqlite from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { reasons } from '../../src/x402/reasons.js'
 import {
   aSignedPayment,
   nowSeconds,

@@ -1,3 +1,4 @@
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createReadinessChecks, type ReadyNetwork } from '../../src/app/readiness.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
@@ -6,8 +7,7 @@ import { readToken, watchToken } from '../../src/chain/token.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import type { SettlementJournal } from '../../src/store/settlement-journal.js'
-import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
+import type { SettlementJournal } from '../../src/facilitator/journal/settlement-journal.js'
 import { startChain } from '../support/arcus.js'
 
 let anvil: Anvil

@@ -1,6 +1,6 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { aClaimOf, anAccount } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { DOLLAR, type GasWorld, startGasWorld } from '../support/gas-world.js'

@@ -1,5 +1,5 @@
-import { type Answer, type Call, createCall, type Input } from 'arcus-client/calls'
-import type { Listing } from 'arcus-client/listing'
+import { type Answer, type Call, createCall, type Input } from '@arcus/client/calls'
+import type { Listing } from '@arcus/protocol/listing/listing'
 import type { Address, Hex } from 'viem'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 

@@ -1,4 +1,4 @@
-import { canonicalJson, hashBody } from 'arcus-client/listing-write'
+import { canonicalJson, hashBody } from '@arcus/protocol/listing/listing-write'
 import { keccak256, stringToBytes } from 'viem'
 import { describe, expect, it } from 'vitest'
 

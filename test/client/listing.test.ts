@@ -1,4 +1,4 @@
-import { listingLimits as limits, listingBody } from 'arcus-client/listing'
+import { listingLimits as limits, listingBody } from '@arcus/protocol/listing/listing'
 import { describe, expect, it } from 'vitest'
 import { parseBody, WriteFault } from '../../src/directory/listings/faults.js'
 import { aListing, anEndpoint } from '../support/a-directory.js'

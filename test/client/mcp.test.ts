@@ -1,4 +1,4 @@
-import { McpError, type McpRequest, openConversation } from 'arcus-client/mcp'
+import { McpError, type McpRequest, openConversation } from '@arcus/protocol/x402/mcp'
 import { describe, expect, it } from 'vitest'
 
 const greeting = { result: { protocolVersion: '2025-06-18' } }

@@ -1,5 +1,5 @@
-import { listingBody } from 'arcus-client/listing'
-import { listingFromOpenApi, OpenApiError } from 'arcus-client/open-api'
+import { listingFromOpenApi, OpenApiError } from '@arcus/client/open-api'
+import { listingBody } from '@arcus/protocol/listing/listing'
 import { describe, expect, it } from 'vitest'
 
 const options = { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', price: '10000' } as const

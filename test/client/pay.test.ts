@@ -1,14 +1,14 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createArcusClient } from '@arcus/client'
+import { ArcusError } from '@arcus/client/calls'
+import type { Paid, PayOptions } from '@arcus/client/pay'
 import { x402 } from '@arcus/merchant'
 import {
   decodePaymentSignatureHeader,
   encodePaymentRequiredHeader,
   encodePaymentResponseHeader,
 } from '@x402/core/http'
-import { createArcusClient } from 'arcus-client'
-import { ArcusError } from 'arcus-client/calls'
-import type { Paid, PayOptions } from 'arcus-client/pay'
 import fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'

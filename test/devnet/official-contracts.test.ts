@@ -27,7 +27,7 @@ import {
 } from '../../src/chain/batch-settlement.js'
 import { startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
-import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/batch/jobs.js'
+import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/schemes/batch/jobs.js'
 import { aChannel } from '../support/a-channel.js'
 
 // What the stand-ins share with the contracts of x402, as the official package names it. Their rules are those of

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { checkPublicAddress } from '../../src/doctor/examine.js'
+import { checkPublicAddress } from '../../src/app/doctor/examine.js'
 import { anEdgesServer } from '../http/edges-server.js'
 
 const open: (() => unknown)[] = []

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { checkDatabase } from '../../src/doctor/settings-checks.js'
-import type { ServerFacts } from '../../src/store/stores.js'
+import { checkDatabase } from '../../src/app/doctor/settings-checks.js'
+import type { ServerFacts } from '../../src/app/stores/stores.js'
 
 const database = { kind: 'postgres', url: 'postgres://a@b/c', poolSize: 10 } as const
 const good: ServerFacts = {

@@ -1,3 +1,4 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import Sqlite from 'better-sqlite3'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,7 +11,6 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
 import { dropped, pause } from './support/behaviours.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'

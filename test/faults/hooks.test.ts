@@ -1,4 +1,4 @@
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
 import { afterEach, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { createMetrics } from '../../src/app/metrics/metrics.js'
 import { createCanaryMetrics } from '../../src/cli/canary/canary-metrics.js'
-import { createMetrics } from '../../src/metrics/metrics.js'
 import { root } from './source-files.js'
 
 interface Rule {

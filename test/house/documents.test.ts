@@ -57,15 +57,15 @@ describe.each(['ARCHITECTURE.md', 'README.md'])('%s', (document) => {
 
 it('finds the paths in a text', () => {
   const text =
-    'See [the rule](ARCHITECTURE.md#rule), [x](https://a.example/b), `src/app.ts:12`, `relayer/lane.ts`, `application/json`,' +
-    ' `/verify`, `@x402/fetch`, `eip155:5042`, `src/{a,b}.ts`, `npm run dev`, `package.json`.\n```sh\nnode examples/buy.mjs ./src/x402/\n```\n'
+    'See [the rule](ARCHITECTURE.md#rule), [x](https://a.example/b), `src/app/app.ts:12`, `facilitator/relayer/lane.ts`, `application/json`,' +
+    ' `/verify`, `@x402/fetch`, `eip155:5042`, `src/{a,b}.ts`, `npm run dev`, `package.json`.\n```sh\nnode examples/buy.mjs ./src/chain/\n```\n'
   expect(namedPaths(text)).toEqual([
     'ARCHITECTURE.md',
-    'src/app.ts',
-    'relayer/lane.ts',
+    'src/app/app.ts',
+    'facilitator/relayer/lane.ts',
     'package.json',
     'examples/buy.mjs',
-    'src/x402/',
+    'src/chain/',
   ])
 })
 

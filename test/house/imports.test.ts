@@ -1,56 +1,44 @@
-import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSources } from './source-files.js'
 
 const sources = readSources()
 
-const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
-const belowFeatures = [
-  'async',
-  'x402',
-  'api',
-  'chain',
-  'store',
-  'relayer',
-  'http',
-  'config',
+const protocol = 'packages/protocol'
+/** The small rooms that both halves stand on. */
+const ground = [protocol, 'async', 'sql', 'chain', 'http']
+/** The operator's own merchant uses the package that every merchant installs, and lists itself as any operator does. */
+const hosted = [...ground, 'packages/merchant', 'directory']
+const app = [
+  ...ground,
+  'facilitator',
+  'directory',
+  'hosted',
+  'packages/merchant',
   'packages/client',
 ]
-/** Counts what features do, around them; only the composition knows it. */
-const metrics = [...belowFeatures, ...features]
-/** Follows payments through the rooms below; only the composition knows it. */
-const tracing = ['relayer', 'http']
-/** Looks at how things stand, before a start and for readiness. */
-const doctor = [...metrics, 'metrics']
-const appRooms = [...doctor, 'tracing', 'doctor', 'packages/merchant', 'app.ts', 'app']
+const main = [...app, 'app']
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
-  x402: [],
+  /** What both sides of the wire agree on. */
+  [protocol]: [],
+  'packages/client': [protocol],
+  'packages/merchant': [protocol],
   /** Waits, retries and groups, whatever they are about. */
   async: [],
-  config: ['x402'],
-  chain: ['x402', 'async'],
-  store: ['x402', 'async', 'api'],
-  /** The forms of all requests and answers. The field rules of a listing are the client's. */
-  api: ['x402', 'packages/client'],
-  http: ['x402', 'async', 'api', 'config'],
-  relayer: ['x402', 'async', 'chain', 'store'],
-  ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
-  // The operator's own merchant uses the package that every merchant installs.
-  hosted: [...belowFeatures, 'packages/merchant'],
-  /** Runs in a browser. Of the service it imports the types of answers, and pure protocol code. */
-  dashboard: ['packages/client', 'api', 'x402'],
-  metrics,
-  tracing,
-  doctor,
-  'packages/client': ['x402', 'api'],
-  'packages/merchant': ['x402'],
-  'app.ts': appRooms,
-  app: appRooms,
-  'main.ts': appRooms,
-  devnet: belowFeatures,
-  cli: [...appRooms, 'main.ts', 'devnet'],
+  sql: [protocol, 'async'],
+  chain: [protocol, 'async'],
+  http: [protocol, 'async'],
+  /** The two halves never know each other. What crosses is handed over by the process that holds both. */
+  facilitator: ground,
+  directory: ground,
+  /** Runs in a browser. */
+  console: [protocol, 'packages/client'],
+  hosted,
+  app,
+  'main.ts': main,
+  devnet: [...ground, 'packages/client'],
+  cli: [...main, 'main.ts', 'devnet'],
 }
 
 /** `path -> target` of every import that the test finds fault with. */
@@ -75,7 +63,7 @@ describe('the arrows between the rooms', () => {
     expect(strangers.map(({ path }) => path)).toEqual([])
   })
 
-  it('run one way: x402, chain and store, relayer, features, app, main and cli', () => {
+  it('run one way: the protocol, the ground, the two halves, the process, main and cli', () => {
     const wrongWay = faults(
       ({ room: own }, _, room) =>
         room !== undefined && room !== own && !(mayImport[own] ?? []).includes(room),
@@ -85,20 +73,21 @@ describe('the arrows between the rooms', () => {
 
   it('lead from the console and the client to the types of answers, and to no value', () => {
     const values = sources
-      .filter(({ room }) => room === 'dashboard' || room === 'packages/client')
+      .filter(({ room }) => room === 'console' || room === 'packages/client')
       .flatMap(({ path, text }) =>
-        [...text.matchAll(/^(import|export) (?!type )[^']*'([^']+)'/gm)]
-          .map(([, , target = '']) => posix.join(posix.dirname(path), target))
-          .filter((target) => target.startsWith('src/api/'))
-          .map((target) => `${path} -> ${target}`),
+        [
+          ...text.matchAll(/^(import|export) (?!type )[^']*'(@arcus\/protocol\/answers\/[^']+)'/gm),
+        ].map(([, , target = '']) => `${path} -> ${target}`),
       )
     expect(values).toEqual([])
   })
 
   it('stay within src and the packages, and reach a package by its name', () => {
     const outside = faults(({ room: own }, target, room) => {
-      if (room === undefined || target.startsWith('src/')) return false
-      return room !== own && !/^(@arcus\/|arcus-client)/.test(target)
+      if (room === undefined || room === own) return false
+      return own.startsWith('packages/')
+        ? !target.startsWith('@arcus/')
+        : !/^(src\/|@arcus\/)/.test(target)
     })
     expect(outside).toEqual([])
   })
@@ -109,15 +98,13 @@ describe('the arrows between the rooms', () => {
   })
 })
 
-describe('x402, which strangers run in their own servers', () => {
-  const files = sources.filter(({ room }) => room === 'x402')
+describe('the protocol, which strangers run in their own servers and browsers', () => {
+  const files = sources.filter(({ room }) => room === protocol)
 
   it('touches no file, network, process or clock through Node', () => {
-    // `node:module` loads the native packages, nothing else.
-    const harmless = ['node:module']
     const used = files.flatMap(({ path, imports }) =>
       imports
-        .filter(({ target }) => target.startsWith('node:') && !harmless.includes(target))
+        .filter(({ target }) => target.startsWith('node:'))
         .map(({ target }) => `${path} -> ${target}`),
     )
     expect(used).toEqual([])
@@ -134,10 +121,10 @@ describe('x402, which strangers run in their own servers', () => {
 
 describe('what only one room does', () => {
   it.each([
-    ['better-sqlite3', ['store']],
-    ['undici', ['chain', 'directory', 'tracing']],
+    ['better-sqlite3', ['sql', 'app', 'cli']],
+    ['undici', ['chain', 'directory', 'app']],
     ['pino', ['http', 'main.ts', 'app']],
-    ['@modelcontextprotocol/sdk', ['mcp']],
+    ['@modelcontextprotocol/sdk', ['directory']],
   ])('is %s in %j', (name, rooms) => {
     const users = faults(
       ({ room }, target) =>
@@ -148,8 +135,9 @@ describe('what only one room does', () => {
 
   it('is sending transactions in the relayer', () => {
     const senders = sources.filter(
-      ({ room, text }) =>
-        !['relayer', 'devnet', 'cli'].includes(room) &&
+      ({ path, room, text }) =>
+        !path.startsWith('src/facilitator/relayer/') &&
+        !['devnet', 'cli'].includes(room) &&
         /eth_sendRawTransaction|sendRawTransaction/.test(withoutComments(text)),
     )
     expect(senders.map(({ path }) => path)).toEqual([])

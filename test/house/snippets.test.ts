@@ -34,7 +34,7 @@ it('every buyer’s client that is shown has a limit for each payment', () => {
   const clients = buyerCode().filter(([, text]) => /x402Client\b/.test(text))
   const paths = clients.map(([path]) => path)
   expect(paths).toEqual(expect.arrayContaining(['README.md', 'docs/batch-settlement.md']))
-  expect(paths).toContain('src/dashboard/pages/merchant/snippets.ts')
+  expect(paths).toContain('src/console/pages/merchant/snippets.ts')
   const faults = clients.flatMap(([path, text]) => {
     const allowed = [...text.matchAll(/allowedAssets:\s*\[([\s\S]*?)\]/g)]
     const made = text.match(/x402Client\.fromConfig\(|new x402Client\(/g)?.length ?? 0
@@ -58,8 +58,9 @@ it('every snippet of the documents compiles by itself, in a strict project', () 
     skipLibCheck: true,
     noEmit: true,
     paths: {
-      'arcus-client': [join(root, 'packages/client/src/client.ts')],
-      'arcus-client/*': [join(root, 'packages/client/src/*.ts')],
+      '@arcus/protocol/*': [join(root, 'packages/protocol/src/*.ts')],
+      '@arcus/client': [join(root, 'packages/client/src/client.ts')],
+      '@arcus/client/*': [join(root, 'packages/client/src/*.ts')],
       '@arcus/merchant': [join(root, 'packages/merchant/src/x402.ts')],
       '@arcus/merchant/*': [join(root, 'packages/merchant/src/*.ts')],
     },

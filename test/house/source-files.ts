@@ -43,7 +43,7 @@ function readSource(path: string): SourceFile {
 }
 
 function readImport(path: string, target: string): Import {
-  const [, name] = /^(?:@arcus\/|arcus-)([\w-]+)/.exec(target) ?? []
+  const [, name] = /^@arcus\/([\w-]+)/.exec(target) ?? []
   if (name !== undefined) return { target, room: `packages/${name}` }
   if (!target.startsWith('.')) return { target, room: undefined }
   const absolute = normalize(join(root, dirname(path), target))

@@ -8,10 +8,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exportRoutes } from '../../src/directory/exports/routes.js'
 import { createCatalog } from '../../src/directory/listings/catalog.js'
 import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
+import type { Identity } from '../../src/directory/store/listings.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
 import { createServer } from '../../src/http/server.js'
-import type { Identity } from '../../src/store/listings.js'
 import { enter } from '../unit/cli/operator-stores.js'
 import {
   anEndpoint,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ListingStore } from '../../src/store/listings.js'
+import type { ListingStore } from '../../src/directory/store/listings.js'
 import { save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 

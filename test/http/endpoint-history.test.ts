@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { historyRoutes } from '../../src/directory/probe/endpoint-history.js'
+import { createEndpointHistory } from '../../src/directory/store/endpoint-history.js'
+import type { EndpointStatus } from '../../src/directory/store/listings.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
-import { createEndpointHistory } from '../../src/store/endpoint-history.js'
-import type { EndpointStatus } from '../../src/store/listings.js'
 import { aCatalog, save } from '../unit/discovery/a-catalog.js'
 
 const day = 86_400

@@ -1,5 +1,5 @@
-import { ArcusError } from 'arcus-client/calls'
-import { createListingClient } from 'arcus-client/listing-client'
+import { ArcusError } from '@arcus/client/calls'
+import { createListingClient } from '@arcus/client/listing-client'
 import { createWalletClient, custom } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {

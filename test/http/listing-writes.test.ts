@@ -6,7 +6,7 @@ import {
   listingTypedData,
   listingWriteTypes,
   toListingWrite,
-} from 'arcus-client/listing-write'
+} from '@arcus/protocol/listing/listing-write'
 import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'

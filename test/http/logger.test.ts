@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createLogger, serializeError } from '../../src/app/logger.js'
-import { StoreUnavailableError } from '../../src/store/errors.js'
+import { StoreUnavailableError } from '../../src/sql/errors.js'
 
 function aLogger() {
   const lines: string[] = []

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openConsole } from '../../src/app/console.js'
 import type { PublicTotalsReader } from '../../src/directory/activity/summary.js'
 import { type Catalog, createCatalog } from '../../src/directory/listings/catalog.js'
 import { pageRoutes } from '../../src/directory/listings/pages.js'
-import { openConsole } from '../../src/http/console.js'
-import { NO_EVIDENCE } from '../../src/store/evidence.js'
+import { NO_EVIDENCE } from '../../src/directory/store/evidence.js'
 import {
   aListing,
   anAccount,

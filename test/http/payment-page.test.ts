@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { expect, it } from 'vitest'
-import { type PaymentFinder, paymentRoutes } from '../../src/facilitator/payments.js'
+import { type PaymentFinder, paymentRoutes } from '../../src/facilitator/lookup/payments.js'
 import type { AnswerPage } from '../../src/http/not-found.js'
 
 const place = `/payments/eip155:5042/0x${'1'.repeat(40)}/0x${'2'.repeat(64)}`

@@ -1,9 +1,13 @@
-import { type RatingJson, ratingTypedData } from 'arcus-client/rating-message'
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import { type RatingJson, ratingTypedData } from '@arcus/protocol/listing/rating-message'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import fastify, { type FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PaymentStatus } from '../../src/api/payments.js'
+import { openSqliteStores } from '../../src/app/stores/sqlite/stores.js'
+import type { Stores } from '../../src/app/stores/stores.js'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
+import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
 import {
   createSignatureCheck,
   createWriteCheck,
@@ -13,12 +17,8 @@ import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
 import { createFeedbackMaker } from '../../src/directory/ratings/feedback.js'
 import { createRatings, type FindPayment } from '../../src/directory/ratings/ratings.js'
 import { ratingRoutes } from '../../src/directory/ratings/routes.js'
+import type { Pricing } from '../../src/directory/store/listings.js'
 import { installErrorHandling } from '../../src/http/errors.js'
-import type { Pricing } from '../../src/store/listings.js'
-import { openSqliteStores } from '../../src/store/sqlite/stores.js'
-import type { Stores } from '../../src/store/stores.js'
-import { createKeccak256 } from '../../src/x402/keccak.js'
-import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 import {
   anAccount,
   aSignedWrite,

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { waits } from '../../src/dashboard/pages/merchant/try/payment.js'
+import { waits } from '../../src/console/pages/merchant/try/payment.js'
 import { type CallBudgetOptions, createCallBudget } from '../../src/directory/probe/call-limits.js'
 import type { GuardedFetch, GuardedRequest } from '../../src/directory/probe/guarded-fetch.js'
 import {
@@ -9,7 +9,7 @@ import {
   tryRoutes,
   tryTimes,
 } from '../../src/directory/probe/try-routes.js'
-import type { Endpoint, Merchant } from '../../src/store/listings.js'
+import type { Endpoint, Merchant } from '../../src/directory/store/listings.js'
 import { ask } from '../unit/directory/probe/a-402.js'
 import { aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'
 import { aLocalFetch, aTarget } from '../unit/directory/probe/a-target.js'

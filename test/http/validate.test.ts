@@ -8,7 +8,7 @@ import {
 import { probeRoutes } from '../../src/directory/probe/probe-routes.js'
 import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
 import { createValidator, validateRoutes } from '../../src/directory/probe/validate-routes.js'
-import type { EndpointHealth } from '../../src/store/listings.js'
+import type { EndpointHealth } from '../../src/directory/store/listings.js'
 import {
   aGatewayRequirement,
   aRequirement,

@@ -1,7 +1,7 @@
+import { parseBazaar } from '@arcus/protocol/x402/bazaar'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { parseBazaar } from '../../src/x402/bazaar.js'
 import { aPayload, aShop, buy, readRequired } from './a-shop.js'
 
 const priced = { config: { x402: '$0.01' } } as const

@@ -24,9 +24,9 @@ async function loadedFiles(): Promise<string[]> {
 it('the plugin loads the protocol and the official packages, and nothing of the service', async () => {
   const files = await loadedFiles()
   const ours = files.flatMap(
-    (url) => /\/(packages\/[\w-]+\/src|src\/[\w-]+)\/[\w-]+\.ts$/.exec(url)?.[1] ?? [],
+    (url) => /\/(packages\/[\w-]+\/src(?:\/[\w-]+)?|src\/[\w-]+)\/[\w-]+\.ts$/.exec(url)?.[1] ?? [],
   )
-  expect(new Set(ours)).toEqual(new Set(['packages/merchant/src', 'src/x402']))
+  expect(new Set(ours)).toEqual(new Set(['packages/merchant/src', 'packages/protocol/src/x402']))
   const packages = files.flatMap(
     (url) =>
       /\/node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1] ?? [],
@@ -46,7 +46,9 @@ function importedPackages(folder: string): string[] {
   const packages = new Set<string>()
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     for (const { target, room } of sources.get(path)?.imports ?? []) {
-      const source = target.replace(/\.js$/, '.ts')
+      const source = target
+        .replace(/\.js$/, '.ts')
+        .replace(/^@arcus\/protocol\/(.*)/, 'packages/protocol/src/$1.ts')
       if (room === undefined) {
         packages.add(target.replace(/^((?:@[\w-]+\/)?[\w-]+)\/.*/, '$1'))
       } else if (!seen.has(source)) {

@@ -4,76 +4,76 @@
  */
 export const known: readonly (readonly [name: string, reason: string])[] = [
   [
-    'src/relayer/lane.ts resume: slots.isTaken(relayerNonce) -> false',
+    'src/facilitator/relayer/lane.ts resume: slots.isTaken(relayerNonce) -> false',
     'Equal: the slot of one nonce is made of all its attempts, and takes its own place.',
   ],
   [
-    'src/relayer/lane.ts resume: signer.tryEarly() -> {}',
+    'src/facilitator/relayer/lane.ts resume: signer.tryEarly() -> {}',
     'A signer that failed is tried a little later. test/faults/signers.test.ts',
   ],
   [
-    'src/relayer/lane.ts replace: isCarried -> false',
+    'src/facilitator/relayer/lane.ts replace: isCarried -> false',
     'A wallet with code gets the headroom of a plain payment. test/chain/wasted-gas.test.ts',
   ],
   [
-    'src/relayer/gas.ts roomOf: left <= 0n -> false',
+    'src/facilitator/relayer/gas.ts roomOf: left <= 0n -> false',
     'A payment past its budget waits where it should be refused. test/chain/plain-waste.test.ts',
   ],
   [
-    'src/relayer/gas.ts mayGo: taken.filter(({ payer }) => payer === entry.payer) -> taken',
+    'src/facilitator/relayer/gas.ts mayGo: taken.filter(({ payer }) => payer === entry.payer) -> taken',
     'Payments of others make one wait for the next transaction. test/chain/fairness.test.ts',
   ],
-  ['src/relayer/gas.ts mayGo: atRisk > 0 -> true', 'Equal: there is always some room.'],
+  ['src/facilitator/relayer/gas.ts mayGo: atRisk > 0 -> true', 'Equal: there is always some room.'],
   [
-    'src/relayer/preparation.ts simulateAlone: result.gas < cap -> true',
+    'src/facilitator/relayer/preparation.ts simulateAlone: result.gas < cap -> true',
     'Gas above the cap is refused one step later. test/chain/worthless-gas.test.ts',
   ],
   [
-    'src/facilitator/payment-check.ts createPaymentCheck: isRejection(terms) -> false',
+    'src/facilitator/verify/payment-check.ts createPaymentCheck: isRejection(terms) -> false',
     'A network that is not served. test/chain/verify-codes.test.ts',
   ],
   [
-    'src/facilitator/payment-check.ts createPaymentCheck: isClockReason(refusal) -> true',
+    'src/facilitator/verify/payment-check.ts createPaymentCheck: isClockReason(refusal) -> true',
     'Equal: any other reason also stands without the clock.',
   ],
   [
-    'src/facilitator/payment-check.ts createPaymentCheck: isRejection(token) -> false',
+    'src/facilitator/verify/payment-check.ts createPaymentCheck: isRejection(token) -> false',
     'Equal: the terms name every token that is not served before.',
   ],
   [
-    'src/facilitator/payment-check.ts createPaymentCheck: !facts.isNonceUsed -> true',
+    'src/facilitator/verify/payment-check.ts createPaymentCheck: !facts.isNonceUsed -> true',
     'A payment that is asked about late. test/chain/foreign-transactions.test.ts',
   ],
   [
-    'src/facilitator/payment-check.ts createPaymentCheck: isSame -> false',
+    'src/facilitator/verify/payment-check.ts createPaymentCheck: isSame -> false',
     'Only which of two true reasons is named.',
   ],
   [
-    'src/facilitator/payment-check.ts checkSignature: isWrapped -> false',
+    'src/facilitator/verify/payment-check.ts checkSignature: isWrapped -> false',
     'A signature by ERC-6492. test/chain/verify-codes.test.ts',
   ],
   [
-    "src/facilitator/payment-check.ts simulate: rejection?.reason === 'validAfter' -> false",
+    "src/facilitator/verify/payment-check.ts simulate: rejection?.reason === 'validAfter' -> false",
     'No test has a node that simulates in the past.',
   ],
   [
-    'src/facilitator/deliveries.ts isHeld: performance.now() - heldSince < FRESH_MS -> false',
+    'src/facilitator/settle/deliveries.ts isHeld: performance.now() - heldSince < FRESH_MS -> false',
     'Equal but for a question to the store more.',
   ],
   [
-    'src/store/sqlite/group-commit.ts syncCommitted: schedule() -> {}',
+    'src/sql/sqlite/group-commit.ts syncCommitted: schedule() -> {}',
     'Equal: the loop above it leaves nothing that waits.',
   ],
   [
-    'src/store/sqlite/deliveries.ts createDeliveryStore: delivered_at IS NULL -> (delivered_at IS NULL OR TRUE) #2',
+    'src/facilitator/journal/sqlite/deliveries.ts createDeliveryStore: delivered_at IS NULL -> (delivered_at IS NULL OR TRUE) #2',
     'Equal: a delivered row has no token.',
   ],
   [
-    'src/store/sqlite/deliveries.ts dropLeases: commit.write -> commit.writeUnsynced',
+    'src/facilitator/journal/sqlite/deliveries.ts dropLeases: commit.write -> commit.writeUnsynced',
     'Equal: each start drops them.',
   ],
   [
-    'src/store/sqlite/settlement-journal.ts prepareSettlementStatements: is_open = 1 -> (is_open = 1 OR TRUE) #2',
+    'src/facilitator/journal/sqlite/settlement-journal.ts prepareSettlementStatements: is_open = 1 -> (is_open = 1 OR TRUE) #2',
     'Equal: what is closed is closed again.',
   ],
   [

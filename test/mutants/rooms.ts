@@ -22,59 +22,61 @@ export const rooms: readonly Room[] = [
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
   money(['test/unit/relayer/outcomes.test.ts'], {
-    'src/relayer/outcomes.ts': 'readSlotResult createGasShares',
+    'src/facilitator/relayer/outcomes.ts': 'readSlotResult createGasShares',
   }),
   money(['test/unit/relayer/spending.test.ts'], {
-    'src/relayer/outcomes.ts': 'findCoded findSpending',
+    'src/facilitator/relayer/outcomes.ts': 'findCoded findSpending',
   }),
   money(['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'], {
-    'src/relayer/lane.ts':
+    'src/facilitator/relayer/lane.ts':
       'alignNonce mayWork offer openAt replace requireEpoch resume sendNow sign',
   }),
   money(['test/unit/relayer/gas.test.ts'], {
-    'src/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
+    'src/facilitator/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
   }),
   money(['test/unit/relayer/gas-budgets.test.ts'], {
-    'src/relayer/gas.ts':
+    'src/facilitator/relayer/gas.ts':
       'areTaken bearersOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
   }),
   money(['test/unit/relayer/lease-keeper.test.ts'], {
-    'src/relayer/leases.ts': 'held renew takeFree',
+    'src/facilitator/relayer/leases.ts': 'held renew takeFree',
   }),
   money(['test/unit/relayer/examiner.test.ts'], {
-    'src/relayer/examiner.ts': 'failedBy isFree MAX_RESENDS MAX_WALLET_RESENDS',
-    'src/relayer/outcomes.ts': 'refuse',
+    'src/facilitator/relayer/examiner.ts': 'failedBy isFree MAX_RESENDS MAX_WALLET_RESENDS',
+    'src/facilitator/relayer/outcomes.ts': 'refuse',
   }),
   money(['test/unit/relayer/preparation.test.ts'], {
-    'src/relayer/preparation.ts': 'checkGain dropHopeless keepPlain simulateAlone',
+    'src/facilitator/relayer/preparation.ts': 'checkGain dropHopeless keepPlain simulateAlone',
   }),
-  money(['test/unit/relayer/queue.test.ts'], { 'src/relayer/queue.ts': 'take' }),
-  money(['test/unit/relayer/signer.test.ts'], { 'src/relayer/signer.ts': '' }),
+  money(['test/unit/relayer/queue.test.ts'], { 'src/facilitator/relayer/queue.ts': 'take' }),
+  money(['test/unit/relayer/signer.test.ts'], { 'src/facilitator/relayer/signer.ts': '' }),
   money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
-    'src/facilitator/checks.ts': '',
+    'src/facilitator/verify/checks.ts': '',
   }),
   money(['test/unit/facilitator/payment-check.test.ts'], {
-    'src/facilitator/payment-check.ts': '',
+    'src/facilitator/verify/payment-check.ts': '',
   }),
   money(['test/unit/facilitator/exact-kind.test.ts'], {
-    'src/facilitator/exact-job.ts': 'blockBefore examine isSinceClaim usedBy',
+    'src/facilitator/schemes/exact-job.ts': 'blockBefore examine isSinceClaim usedBy',
   }),
   money(['test/unit/facilitator/settler.test.ts'], {
-    'src/facilitator/settler.ts': 'answer checkKey refresh settle',
+    'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
   }),
-  money(['test/unit/facilitator/deliveries.test.ts'], { 'src/facilitator/deliveries.ts': '' }),
-  money(['test/unit/facilitator/gas-guard.test.ts'], { 'src/facilitator/gas-guard.ts': '' }),
+  money(['test/unit/facilitator/deliveries.test.ts'], {
+    'src/facilitator/settle/deliveries.ts': '',
+  }),
+  money(['test/unit/facilitator/gas-guard.test.ts'], { 'src/facilitator/verify/gas-guard.ts': '' }),
   money(['test/chain/permit2.test.ts'], {
-    'src/facilitator/permit2-checks.ts': 'amount facilitator spender',
-    'src/facilitator/permit2-job.ts': 'checkAllowance',
+    'src/facilitator/schemes/permit2-checks.ts': 'amount facilitator spender',
+    'src/facilitator/schemes/permit2-job.ts': 'checkAllowance',
   }),
   money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
-    'src/store/sqlite/group-commit.ts': 'syncCommitted',
-    'src/store/sqlite/deliveries.ts': '',
-    'src/store/sqlite/settlement-journal.ts':
+    'src/sql/sqlite/group-commit.ts': 'syncCommitted',
+    'src/facilitator/journal/sqlite/deliveries.ts': '',
+    'src/facilitator/journal/sqlite/settlement-journal.ts':
       'decide isOnChain prepareSettlementStatements recordAttempt recordFound reopen resolve write',
-    'src/store/budgets.ts': 'requireBudget',
-    'src/store/rebuilt-jobs.ts': 'mending',
+    'src/facilitator/journal/budgets.ts': 'requireBudget',
+    'src/facilitator/journal/rebuilt-jobs.ts': 'mending',
   }),
   money(['test/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',

@@ -10,42 +10,42 @@ export interface Written {
 
 export const written: readonly Written[] = [
   {
-    file: 'src/facilitator/settler.ts',
+    file: 'src/facilitator/settle/settler.ts',
     promise: 'ids of the extension are each payer’s own',
     find: 'identifierKey(payment.network, payment.authorization.from, id)',
     replace: 'identifierKey(payment.network, payment.asset, id)',
     tests: ['test/chain/payment-identifier.test.ts'],
   },
   {
-    file: 'src/facilitator/settler.ts',
+    file: 'src/facilitator/settle/settler.ts',
     promise: 'an Idempotency-Key has sixteen characters at least',
     find: '{16,128}$/.test(key)',
     replace: '{1,128}$/.test(key)',
     tests: ['test/unit/facilitator/settler.test.ts'],
   },
   {
-    file: 'src/relayer/leases.ts',
+    file: 'src/facilitator/relayer/leases.ts',
     promise: 'a lease counts from when the store was asked',
     find: 'askedAt + store.durationMs - SAFETY_MS',
     replace: 'performance.now() + store.durationMs - SAFETY_MS',
     tests: ['test/unit/relayer/lease-keeper.test.ts'],
   },
   {
-    file: 'src/store/rebuilt-jobs.ts',
+    file: 'src/facilitator/journal/rebuilt-jobs.ts',
     promise: 'a repaired payment counts as answered',
     find: 'COALESCE(delivered_at, $11)',
     replace: 'COALESCE(delivered_at, $11 * NULL)',
     tests: ['test/unit/store/sqlite.test.ts'],
   },
   {
-    file: 'src/x402/attestation-digest.ts',
+    file: 'packages/protocol/src/x402/attestation-digest.ts',
     promise: 'an attestation names the account that was credited',
     find: 'hashText(payload.payee)',
     replace: 'hashText(payload.payer)',
     tests: ['test/property/attestation-digest.test.ts'],
   },
   {
-    file: 'src/x402/refund.ts',
+    file: 'packages/protocol/src/x402/refund.ts',
     promise: 'the nonce of a refund follows from the payment',
     find: 'network, asset, payer, paymentNonce]',
     replace: 'network, asset, payer, String(Math.random())]',

@@ -1,4 +1,4 @@
-import { hashBody, listingTypedData, toListingWrite } from 'arcus-client/listing-write'
+import { hashBody, listingTypedData, toListingWrite } from '@arcus/protocol/listing/listing-write'
 import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'

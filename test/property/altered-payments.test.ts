@@ -1,11 +1,14 @@
+import type { Payment } from '@arcus/protocol/x402/payment'
 import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
-import { type CheckPayment, createPaymentCheck } from '../../src/facilitator/payment-check.js'
-import { createPaymentDigest } from '../../src/facilitator/payment-method.js'
-import { openSqliteStores } from '../../src/store/sqlite/stores.js'
-import type { Payment } from '../../src/x402/payment.js'
-import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+import { openSqliteStores } from '../../src/app/stores/sqlite/stores.js'
+import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
+import { createPaymentDigest } from '../../src/facilitator/schemes/payment-method.js'
+import {
+  type CheckPayment,
+  createPaymentCheck,
+} from '../../src/facilitator/verify/payment-check.js'
 import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
 import { aPayment, network, nowSeconds, signPayment } from '../unit/x402/a-payment.js'
 

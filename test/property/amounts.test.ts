@@ -1,7 +1,7 @@
+import { formatUnits, parseUint256 } from '@arcus/protocol/x402/amounts'
 import fc from 'fast-check'
 import { formatUnits as viemFormatUnits } from 'viem'
 import { expect, it } from 'vitest'
-import { formatUnits, parseUint256 } from '../../src/x402/amounts.js'
 
 const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 

@@ -1,9 +1,9 @@
+import type { AttestationPayload } from '@arcus/protocol/x402/attestation'
+import { createAttestationDigest } from '@arcus/protocol/x402/attestation-digest'
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import fc from 'fast-check'
 import { type Address, getAddress, type Hex, hashTypedData } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
-import type { AttestationPayload } from '../../src/x402/attestation.js'
-import { createAttestationDigest } from '../../src/x402/attestation-digest.js'
-import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
 import { draftTypes as types } from '../support/an-attestation.js'
 
 const hex = (length: number) =>

@@ -1,14 +1,14 @@
-import fc from 'fast-check'
-import { type Address, getAddress, type Hex, hashDomain, hashTypedData } from 'viem'
-import { beforeAll, expect, it } from 'vitest'
 import {
   type Authorization,
   computeDomainSeparator,
   createAuthorizationDigest,
   type Eip712Domain,
-} from '../../src/x402/authorization-digest.js'
-import { authorizationTypes as types } from '../../src/x402/authorization-types.js'
-import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
+} from '@arcus/protocol/x402/authorization-digest'
+import { authorizationTypes as types } from '@arcus/protocol/x402/authorization-types'
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import fc from 'fast-check'
+import { type Address, getAddress, type Hex, hashDomain, hashTypedData } from 'viem'
+import { beforeAll, expect, it } from 'vitest'
 
 const domainTypes = {
   EIP712Domain: [

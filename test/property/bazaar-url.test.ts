@@ -1,7 +1,7 @@
+import { canonicalUrl, isRouteTemplate } from '@arcus/protocol/x402/bazaar'
 import { isValidRouteTemplate } from '@x402/extensions/bazaar'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { canonicalUrl, isRouteTemplate } from '../../src/x402/bazaar.js'
 
 const runs = { numRuns: 500 }
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { CatalogFilter } from '../../src/discovery/filters.js'
-import { fold } from '../../src/discovery/fold.js'
+import type { CatalogFilter } from '../../src/directory/discovery/filters.js'
+import { fold } from '../../src/directory/discovery/fold.js'
 import {
   type CatalogSearch,
   createCatalogSearch,
   type RankedPlace,
-} from '../../src/discovery/search.js'
-import type { CatalogEntry, ListingStore } from '../../src/store/listings.js'
-import { speaksForPayTo } from '../../src/store/ownership.js'
+} from '../../src/directory/discovery/search.js'
+import type { CatalogEntry, ListingStore } from '../../src/directory/store/listings.js'
+import { speaksForPayTo } from '../../src/directory/store/ownership.js'
 import {
   aCatalog,
   anEndpoint,

@@ -1,4 +1,4 @@
-import { cleanText, findHidden, findUnwelcome, stripHidden } from 'arcus-client/text'
+import { cleanText, findHidden, findUnwelcome, stripHidden } from '@arcus/protocol/listing/text'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 

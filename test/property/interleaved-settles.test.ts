@@ -1,6 +1,6 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
-import { reasons } from '../../src/x402/reasons.js'
 import { aBody, aPayment, signPayment } from '../unit/x402/a-payment.js'
 import { aSettlingService, type World } from './a-settling-service.js'
 

@@ -1,10 +1,10 @@
+import { permit2Contracts } from '@arcus/protocol/x402/address'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
+import { createPermit2Digest } from '@arcus/protocol/x402/permit2-digest'
 import { permit2WitnessTypes, uptoPermit2WitnessTypes } from '@x402/evm'
 import fc from 'fast-check'
 import { type Address, type Hex, hashTypedData } from 'viem'
 import { expect, it } from 'vitest'
-import { permit2Contracts } from '../../src/x402/address.js'
-import { createKeccak256 } from '../../src/x402/keccak.js'
-import { createPermit2Digest } from '../../src/x402/permit2-digest.js'
 
 const bytes = (length: number) =>
   fc

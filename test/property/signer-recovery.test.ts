@@ -1,3 +1,12 @@
+import {
+  type Authorization,
+  type AuthorizationDigest,
+  computeDomainSeparator,
+  createAuthorizationDigest,
+  type Eip712Domain,
+} from '@arcus/protocol/x402/authorization-digest'
+import { authorizationTypes as types } from '@arcus/protocol/x402/authorization-types'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import fc from 'fast-check'
 import {
   type Address,
@@ -11,19 +20,10 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { beforeAll, expect, it } from 'vitest'
 import {
-  type Authorization,
-  type AuthorizationDigest,
-  computeDomainSeparator,
-  createAuthorizationDigest,
-  type Eip712Domain,
-} from '../../src/x402/authorization-digest.js'
-import { authorizationTypes as types } from '../../src/x402/authorization-types.js'
-import { createKeccak256 } from '../../src/x402/keccak.js'
-import {
   loadSignerRecovery,
   type SignerRecovery,
   signerRecoveryImplementations,
-} from '../../src/x402/signer-recovery.js'
+} from '../../src/chain/signer-recovery.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const UINT256_MAX = 2n ** 256n - 1n

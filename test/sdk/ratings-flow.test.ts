@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
+import * as arcusClient from '@arcus/client'
+import { createListingClient } from '@arcus/client/listing-client'
+import * as rating from '@arcus/client/rating'
 import { x402 } from '@arcus/merchant'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import * as arcusClient from 'arcus-client'
-import { createListingClient } from 'arcus-client/listing-client'
-import * as rating from 'arcus-client/rating'
 import fastify, { type FastifyInstance } from 'fastify'
 import ts from 'typescript'
 import {
@@ -97,8 +97,8 @@ async function runExample(): Promise<string> {
     compilerOptions: { target: ts.ScriptTarget.ES2022 },
   })
   const modules = {
-    'arcus-client': arcusClient,
-    'arcus-client/rating': rating,
+    '@arcus/client': arcusClient,
+    '@arcus/client/rating': rating,
     'viem/accounts': accounts,
   }
   const said: string[] = []

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createListingClient } from 'arcus-client/listing-client'
+import { createListingClient } from '@arcus/client/listing-client'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { encodeFunctionData } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import {
@@ -11,7 +12,6 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { reasons } from '../../src/x402/reasons.js'
 import { pause } from '../faults/support/behaviours.js'
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'

@@ -1,15 +1,18 @@
-import { type Listing, type ListingEndpoint, listingBody } from 'arcus-client/listing'
+import { type Listing, type ListingEndpoint, listingBody } from '@arcus/protocol/listing/listing'
 import {
   hashBody,
   type ListingAction,
   type ListingWriteJson,
   listingTypedData,
   toListingWrite,
-} from 'arcus-client/listing-write'
+} from '@arcus/protocol/listing/listing-write'
+import { circleTokens } from '@arcus/protocol/x402/currencies'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import type { FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { createLogger } from '../../src/app/logger.js'
+import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
 import { parseBody } from '../../src/directory/listings/faults.js'
 import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
 import { writeRoutes } from '../../src/directory/listings/routes.js'
@@ -26,16 +29,13 @@ import {
 } from '../../src/directory/listings/write-limits.js'
 import { createWrites } from '../../src/directory/listings/writes.js'
 import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
+import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
+import { createListingStore } from '../../src/directory/store/sql/listings.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
-import type { ListedEndpoint, ListingStore } from '../../src/store/listings.js'
-import { createListingStore } from '../../src/store/sql/listings.js'
-import { openDatabase } from '../../src/store/sqlite/database.js'
-import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
-import { createSql } from '../../src/store/sqlite/sql.js'
-import { circleTokens } from '../../src/x402/currencies.js'
-import { createKeccak256 } from '../../src/x402/keccak.js'
-import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+import { openDatabase } from '../../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../src/sql/sqlite/sql.js'
 
 export const directoryUrl = 'https://directory.example'
 export const network = 'eip155:5042'

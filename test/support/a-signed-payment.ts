@@ -1,7 +1,7 @@
+import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
 import { type Address, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { authorizationTypes } from '../../src/x402/authorization-types.js'
 
 export interface PaymentWish {
   from?: Address

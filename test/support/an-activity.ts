@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { NewActivity } from '../../src/store/activity.js'
+import type { NewActivity } from '../../src/directory/store/activity.js'
 
 export const activityPayTo: Address = '0x3333333333333333333333333333333333333333'
 

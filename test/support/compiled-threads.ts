@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 
-const source = fileURLToPath(new URL('../../src/store/thread.ts', import.meta.url))
+const source = fileURLToPath(new URL('../../src/sql/thread.ts', import.meta.url))
 const double = fileURLToPath(new URL('thread-from-compiled.ts', import.meta.url))
 
 /**

@@ -1,9 +1,9 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { scriptBeside as scriptBesideSource } from '../../src/store/thread.js'
+import { scriptBeside as scriptBesideSource } from '../../src/sql/thread.js'
 import { compiled } from './scripts.js'
 
 // biome-ignore lint/performance/noBarrelFile: it stands in for the whole module
-export * from '../../src/store/thread.js'
+export * from '../../src/sql/thread.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

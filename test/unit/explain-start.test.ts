@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { explainStart } from '../../src/app/lifecycle.js'
+import { openStores } from '../../src/app/stores/open-stores.js'
 import { TokenMismatchError } from '../../src/chain/token.js'
-import { openStores } from '../../src/store/open-stores.js'
-import { lockForService } from '../../src/store/sqlite/service-lock.js'
+import { lockForService } from '../../src/sql/sqlite/service-lock.js'
 
 const root = mkdtempSync(join(tmpdir(), 'arcus-explain-'))
 // The lock of a path is beside it: everything is within one folder.

@@ -1,5 +1,5 @@
+import type { Routes } from '@arcus/protocol/answers/routes'
 import type { z } from 'zod'
-import type { Routes } from '../../../src/api/routes.js'
 
 /** A request that the service refused, or that never got an answer. */
 export class ArcusError extends Error {

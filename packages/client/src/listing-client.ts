@@ -1,13 +1,13 @@
-import { type Address, bytesToHex, type Hex } from 'viem'
-import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
-import type { Listing } from './listing.js'
+import type { Listing } from '@arcus/protocol/listing/listing'
 import {
   hashBody,
   type ListingAction,
   type ListingTypedData,
   listingTypedData,
   toListingWriteJson,
-} from './listing-write.js'
+} from '@arcus/protocol/listing/listing-write'
+import { type Address, bytesToHex, type Hex } from 'viem'
+import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
 import type { KeptRating } from './rating.js'
 
 /** A viem account fits as it is; for a wallet client give `{ address: client.account.address, signTypedData: client.signTypedData }`. */

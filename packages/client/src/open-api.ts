@@ -1,6 +1,6 @@
+import { type Listing, type ListingEndpoint, listingLimits } from '@arcus/protocol/listing/listing'
+import { type CallMethod, isBodyMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
-import { type CallMethod, isBodyMethod, parametersIn } from '../../../src/x402/calls.js'
-import { type Listing, type ListingEndpoint, listingLimits } from './listing.js'
 
 export interface OpenApiOptions {
   /** The address that every endpoint asks its payment for. */

@@ -1,7 +1,7 @@
+import { circleTokens } from '@arcus/protocol/x402/currencies'
 import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { circleTokens } from '../../../src/x402/currencies.js'
 import { ArcusError } from './calls.js'
 import {
   createHttpSeller,

@@ -1,7 +1,7 @@
+import { type RatingJson, ratingTypedData } from '@arcus/protocol/listing/rating-message'
 import type { Address, Hex } from 'viem'
 import { type Answer, ArcusError, createCall } from './calls.js'
 import type { PaymentName } from './pay.js'
-import { type RatingJson, ratingTypedData } from './rating-message.js'
 
 /** A viem account of the payer fits as it is. */
 export interface RatingSigner {

@@ -1,11 +1,11 @@
+import { type bodyTypes, fillPath, isBodyMethod } from '@arcus/protocol/x402/calls'
+import { isObject } from '@arcus/protocol/x402/json'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import {
   decodePaymentRequiredHeader,
   decodePaymentResponseHeader,
   encodePaymentSignatureHeader,
 } from '@x402/core/http'
-import { type bodyTypes, fillPath, isBodyMethod } from '../../../src/x402/calls.js'
-import { isObject } from '../../../src/x402/json.js'
-import { parseUrl } from '../../../src/x402/parse-url.js'
 import { type Answer, ArcusError } from './calls.js'
 import { type PaymentRequired, readOffer, type Settlement } from './terms.js'
 

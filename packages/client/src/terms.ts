@@ -1,6 +1,6 @@
+import { isObject } from '@arcus/protocol/x402/json'
+import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import type { PaymentRequired, SettleResponse } from '@x402/core/types'
-import { isObject } from '../../../src/x402/json.js'
-import { otherRailOf, paidThrough } from '../../../src/x402/rails.js'
 import { ArcusError } from './calls.js'
 
 /*

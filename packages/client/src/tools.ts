@@ -1,12 +1,12 @@
-import { isObject, memberOf } from '../../../src/x402/json.js'
-import { ArcusError } from './calls.js'
+import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import {
   type McpConversation,
   McpError,
   type McpTransport,
   openConversation,
   requiredIn,
-} from './mcp.js'
+} from '@arcus/protocol/x402/mcp'
+import { ArcusError } from './calls.js'
 import {
   type Item,
   type PaymentPayload,
@@ -62,7 +62,7 @@ export function createToolSeller(
       const params = { name, arguments: call.arguments ?? {} }
       const paid = payment && { _meta: { 'x402/payment': payment } }
       try {
-        session ??= await openConversation(transport, 'arcus-client', call.headers)
+        session ??= await openConversation(transport, '@arcus/client', call.headers)
         const { result, error } = await session.request('tools/call', { ...params, ...paid })
         return readResult(result, error)
       } catch (error) {

@@ -1,3 +1,7 @@
+import { addressProblem, zeroAddress } from '@arcus/protocol/x402/address'
+import { channelConfigSchema, voucherFieldsSchema } from '@arcus/protocol/x402/batch-schemas'
+import type { Network } from '@arcus/protocol/x402/networks'
+import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
@@ -7,10 +11,6 @@ import {
   type ChannelStorage,
 } from '@x402/evm/batch-settlement/server'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
-import { addressProblem, zeroAddress } from '../../../src/x402/address.js'
-import { channelConfigSchema, voucherFieldsSchema } from '../../../src/x402/batch-schemas.js'
-import type { Network } from '../../../src/x402/networks.js'
-import { canonicalSignature } from '../../../src/x402/signature-forms.js'
 import { createFacilitatorClient } from './facilitator.js'
 import { stablecoinOf } from './price.js'
 

@@ -1,4 +1,4 @@
-import { isRouteTemplate } from '../../../src/x402/bazaar.js'
+import { isRouteTemplate } from '@arcus/protocol/x402/bazaar'
 import type { RoutePrice } from './options.js'
 
 type JsonObject = Record<string, unknown>

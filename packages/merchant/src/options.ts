@@ -1,6 +1,6 @@
+import type { Network } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
-import type { Network } from '../../../src/x402/networks.js'
 import type { Channels } from './channels.js'
 import type { Price } from './price.js'
 import type { Refunds } from './refunds.js'

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isDeeperThan, isObject, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import { decodePaymentSignatureHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { FastifyReply } from 'fastify'
-import { isDeeperThan, isObject, MAX_JSON_DEPTH } from '../../../src/x402/json.js'
 
 type PresentedPayment =
   | { kind: 'none' }

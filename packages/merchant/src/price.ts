@@ -1,6 +1,6 @@
-import { addressProblem } from '../../../src/x402/address.js'
-import { circleTokens, findToken, type Stablecoin } from '../../../src/x402/currencies.js'
-import type { Network } from '../../../src/x402/networks.js'
+import { addressProblem } from '@arcus/protocol/x402/address'
+import { circleTokens, findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
+import type { Network } from '@arcus/protocol/x402/networks'
 
 /**
  * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or

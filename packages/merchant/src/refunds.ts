@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { addressProblem } from '@arcus/protocol/x402/address'
+import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
+import { REFUND, refundText } from '@arcus/protocol/x402/refund'
 import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
-import { addressProblem } from '../../../src/x402/address.js'
-import { authorizationTypes } from '../../../src/x402/authorization-types.js'
-import { REFUND, refundText } from '../../../src/x402/refund.js'
 import { createFacilitatorClient } from './facilitator.js'
 
 export interface RefundsOptions {

@@ -1,3 +1,5 @@
+import { memberOf } from '@arcus/protocol/x402/json'
+import { networks } from '@arcus/protocol/x402/networks'
 import { type FacilitatorClient, x402ResourceServer } from '@x402/core/server'
 import {
   type PaymentPayload,
@@ -7,8 +9,6 @@ import {
   type VerifyResponse,
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
-import { memberOf } from '../../../src/x402/json.js'
-import { networks } from '../../../src/x402/networks.js'
 import type { Channels } from './channels.js'
 import { type Offer, paymentRequired, type Terms } from './terms.js'
 import { type UptoWallets, uptoScheme } from './upto.js'

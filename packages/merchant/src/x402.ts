@@ -1,6 +1,6 @@
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { parseUrl } from '../../../src/x402/parse-url.js'
 import { createFacilitatorClient } from './facilitator.js'
 import type { X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'

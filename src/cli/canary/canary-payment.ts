@@ -1,12 +1,12 @@
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import type { NetworkConfig } from '../../app/config/config.js'
+import type { MinAmount } from '../../app/config/setting-types.js'
 import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { readToken, type Token } from '../../chain/token.js'
-import type { NetworkConfig } from '../../config/config.js'
-import type { MinAmount } from '../../config/setting-types.js'
-import { createKeccak256 } from '../../x402/keccak.js'
 
 /** A cent of a dollar or a euro, 6-decimal units. */
 const CENT = 10_000n

@@ -1,7 +1,7 @@
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { Address } from 'viem'
-import type { ListingReader, Merchant } from '../../store/listings.js'
-import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
-import { parseUrl } from '../../x402/parse-url.js'
+import type { ListingReader, Merchant } from '../store/listings.js'
+import { type PayToProof, payToProofOf, speaksForPayTo } from '../store/ownership.js'
 
 /** The merchant and the endpoint that an answer is about. */
 export interface Attribution {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
-import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
-import { createPolling } from '../../store/polling.js'
-import type { PaymentAnswer } from '../../x402/payment.js'
-import { reasons } from '../../x402/reasons.js'
+import { createPolling } from '../../sql/polling.js'
 import type { FindPayment } from '../ratings/ratings.js'
+import type { ActivityState, ActivityStore, NewActivity } from '../store/activity.js'
 import {
   type Attribution,
   type Attributor,

@@ -1,6 +1,4 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
-import type { Address } from 'viem'
 import {
   type ActivityAnswer,
   type ActivityBreakdown,
@@ -8,19 +6,21 @@ import {
   exportQuery,
   summaryQuery,
   tableQuery,
-} from '../../api/activity.js'
-import { httpCodes } from '../../api/errors.js'
+} from '@arcus/protocol/answers/activity'
+import { httpCodes } from '@arcus/protocol/answers/errors'
+import { formatAtomic, formatNative } from '@arcus/protocol/x402/amounts'
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { Activity, ActivityFilter, ActivityStore } from '../../store/activity.js'
-import type { ListingReader, Merchant } from '../../store/listings.js'
-import { payToProofOf, speaksForPayTo } from '../../store/ownership.js'
-import { formatAtomic, formatNative } from '../../x402/amounts.js'
 import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
+import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.js'
+import type { ListingReader, Merchant } from '../store/listings.js'
+import { payToProofOf, speaksForPayTo } from '../store/ownership.js'
 import { periodOf } from './period.js'
 import { type NamedToken, type PublicTotalsReader, readActivity, readBreakdown } from './summary.js'
 

@@ -1,6 +1,8 @@
+import type { ActivityAnswer, ActivityBreakdown, Totals } from '@arcus/protocol/answers/activity'
+import { formatAtomic, formatUnits } from '@arcus/protocol/x402/amounts'
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import type { ActivityAnswer, ActivityBreakdown, Totals } from '../../api/activity.js'
 import { shareReads } from '../../http/cached-reply.js'
 import type {
   ActivityKind,
@@ -8,9 +10,7 @@ import type {
   ActivityStore,
   ActivitySum,
   PayerTotals,
-} from '../../store/activity.js'
-import { formatAtomic, formatUnits } from '../../x402/amounts.js'
-import type { Stablecoin } from '../../x402/currencies.js'
+} from '../store/activity.js'
 import { type ActivityRange, activityRanges, spanOf } from './period.js'
 
 type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>

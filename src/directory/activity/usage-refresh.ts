@@ -1,6 +1,6 @@
-import type { ActivityStore } from '../../store/activity.js'
-import { createPolling } from '../../store/polling.js'
-import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
+import { createPolling } from '../../sql/polling.js'
+import type { ActivityStore } from '../store/activity.js'
+import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../store/usage.js'
 import { spanOf } from './period.js'
 import { percentiles, sales } from './summary.js'
 

@@ -1,10 +1,10 @@
+import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
-import type { EventStore, NewEvent, QueuedNews } from '../../store/events.js'
-import type { ListingReader } from '../../store/listings.js'
-import { createPolling } from '../../store/polling.js'
-import type { PaidResource } from '../../x402/payment.js'
+import { createPolling } from '../../sql/polling.js'
 import type { Attributor } from '../activity/attribution.js'
 import { canonicalResource, readResource } from '../activity/attribution.js'
+import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'
+import type { ListingReader } from '../store/listings.js'
 
 /** A payment as its job in the journal states it; addresses are lower-case. */
 export interface JournalPayment extends PaidResource {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Hook } from '../../store/hooks.js'
+import type { Hook } from '../store/hooks.js'
 
 /**
  * Hooks that this process works for at once, in all, of one owner, and of one host. Those that failed last, are slow, or

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import type { Hook } from '../../store/hooks.js'
+import type { Hook } from '../store/hooks.js'
 
 export type HookSecrets = ReturnType<typeof createHookSecrets>
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { StoredEvent } from '../../store/events.js'
+import type { StoredEvent } from '../store/events.js'
 
 /** Returns an event as it is sent, by pull and by webhook. Its id comes from what happened, so that it outlives a restore. */
 export function toNotice({ id, key, type, at, data }: StoredEvent) {

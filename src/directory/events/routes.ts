@@ -1,17 +1,17 @@
-import type { FastifyInstance } from 'fastify'
 import {
   type EventsAnswer,
   eventsQuery,
   merchantEventTypes,
   publicEventTypes,
-} from '../../api/events.js'
+} from '@arcus/protocol/answers/events'
+import type { FastifyInstance } from 'fastify'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { EventStore } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
 import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
+import type { EventStore } from '../store/events.js'
 import { toNotice } from './notice.js'
 
 const eventsOperation: Operation = {

@@ -1,9 +1,9 @@
+import { zeroAddress } from '@arcus/protocol/x402/address'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { type Address, getAddress } from 'viem'
 import type { Agent } from '../../chain/identity-registry.js'
-import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
-import { zeroAddress } from '../../x402/address.js'
-import { parseUrl } from '../../x402/parse-url.js'
 import type { GuardedFetch } from '../probe/guarded-fetch.js'
+import type { Endpoint, Identity, Merchant } from '../store/listings.js'
 import {
   type AgentName,
   fetchRegistrationFile,

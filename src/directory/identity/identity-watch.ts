@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { AgentChanges } from '../../chain/identity-registry.js'
-import type { ListingStore, Merchant } from '../../store/listings.js'
-import { createPolling } from '../../store/polling.js'
+import { createPolling } from '../../sql/polling.js'
+import type { ListingStore, Merchant } from '../store/listings.js'
 import type { ReadIdentity } from './checks.js'
 import type { IdentityRegistry } from './registry.js'
 

@@ -1,5 +1,5 @@
-import { parseUint256 } from '../../x402/amounts.js'
-import { isObject } from '../../x402/json.js'
+import { parseUint256 } from '@arcus/protocol/x402/amounts'
+import { isObject } from '@arcus/protocol/x402/json'
 import type { GuardedFetch } from '../probe/guarded-fetch.js'
 
 /** An agent by its global name. */

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sort } from '@arcus/protocol/answers/fields'
+import type { CatalogEndpoint, CatalogMerchant } from '@arcus/protocol/answers/merchants'
+import { MAX_FIRST } from '@arcus/protocol/answers/merchants'
+import { currencyOf } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { Sort } from '../../api/fields.js'
-import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
-import { MAX_FIRST } from '../../api/merchants.js'
 import { singleFlight } from '../../async/single-flight.js'
 import {
   byPrice,
@@ -13,13 +14,12 @@ import {
   inOrderOf,
   NO_EVIDENCE,
   type Priced,
-} from '../../store/evidence.js'
-import { standingOf as publicStandingOf } from '../../store/listing-warnings.js'
-import type { Endpoint, JsonText, ListingReader, Merchant } from '../../store/listings.js'
-import { livePriceOf } from '../../store/live-price.js'
-import { isUnclaimed, speaksForPayTo } from '../../store/ownership.js'
-import type { Usage } from '../../store/usage.js'
-import { currencyOf } from '../../x402/currencies.js'
+} from '../store/evidence.js'
+import { standingOf as publicStandingOf } from '../store/listing-warnings.js'
+import type { Endpoint, JsonText, ListingReader, Merchant } from '../store/listings.js'
+import { livePriceOf } from '../store/live-price.js'
+import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
+import type { Usage } from '../store/usage.js'
 import { createPause } from './pause.js'
 import {
   catalogPrices,

@@ -1,12 +1,12 @@
-import { describeIssue, formatPath } from 'arcus-client/listing'
-import { asSentence } from 'arcus-client/text'
+import { codesByStatus, type DescribedCode } from '@arcus/protocol/answers/errors'
+import { describeIssue, formatPath } from '@arcus/protocol/listing/listing'
+import { asSentence } from '@arcus/protocol/listing/text'
 import { getAddress } from 'viem'
 import type { z } from 'zod'
-import { codesByStatus, type DescribedCode } from '../../api/errors.js'
 import { RequestFault, retryAfter } from '../../http/errors.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
-import type { Merchant } from '../../store/listings.js'
+import type { Merchant } from '../store/listings.js'
 
 /** Every reason to refuse a request about a listing. */
 export const writeCodes = codesByStatus({

@@ -1,9 +1,13 @@
+import type {
+  EndpointState,
+  MerchantEndpoint,
+  MerchantView,
+} from '@arcus/protocol/answers/listings'
 import { type Address, getAddress } from 'viem'
-import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
-import { publicWarnings } from '../../store/listing-warnings.js'
-import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { tellLivePrice, tellPrice } from '../../store/live-price.js'
-import { isUnclaimed, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
+import { publicWarnings } from '../store/listing-warnings.js'
+import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
+import { tellLivePrice, tellPrice } from '../store/live-price.js'
+import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
 import { WriteFault } from './faults.js'
 
 /** A warning about a field, such as `endpoints[0]`. */

@@ -1,10 +1,10 @@
-import type { Endpoint, Merchant } from '../../store/listings.js'
-import { livePriceOf, tellLivePrice, tellPrice } from '../../store/live-price.js'
-import { isUnclaimed } from '../../store/ownership.js'
-import { formatAtomic } from '../../x402/amounts.js'
-import { parametersIn } from '../../x402/calls.js'
-import { moneyOf } from '../../x402/currencies.js'
-import { isObject } from '../../x402/json.js'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { parametersIn } from '@arcus/protocol/x402/calls'
+import { moneyOf } from '@arcus/protocol/x402/currencies'
+import { isObject } from '@arcus/protocol/x402/json'
+import type { Endpoint, Merchant } from '../store/listings.js'
+import { livePriceOf, tellLivePrice, tellPrice } from '../store/live-price.js'
+import { isUnclaimed } from '../store/ownership.js'
 
 /** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
 export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {

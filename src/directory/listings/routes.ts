@@ -1,12 +1,12 @@
-import { listingLimits } from 'arcus-client/listing'
-import { type ListingAction, listingDomain } from 'arcus-client/listing-write'
+import { type HistoryAnswer, historyQuery } from '@arcus/protocol/answers/listings'
+import { listingLimits } from '@arcus/protocol/listing/listing'
+import { type ListingAction, listingDomain } from '@arcus/protocol/listing/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import { type HistoryAnswer, historyQuery } from '../../api/listings.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
+import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
 import {
   missingFault,
   present,

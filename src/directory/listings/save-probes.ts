@@ -1,9 +1,9 @@
+import { targetKey } from '@arcus/protocol/x402/calls'
+import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { createTokenBuckets } from '../../http/token-buckets.js'
-import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listings.js'
-import { targetKey } from '../../x402/calls.js'
-import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
+import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
 import { WriteFault } from './faults.js'
 
 /** An endpoint as it is saved, with what its probe found. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../x402/json.js'
+import { isObject } from '@arcus/protocol/x402/json'
 import { compilePattern } from './schema-pattern.js'
 import {
   CHARS_AT_ONCE,

@@ -1,4 +1,4 @@
-import { isObject, memberOf } from '../../x402/json.js'
+import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import type { Schema } from './schema-shape.js'
 
 /** The place of a value: the member or element, and the value that has it; `undefined` for the whole. */

@@ -1,5 +1,5 @@
-import { isObject } from '../../x402/json.js'
-import { schemasByName } from '../../x402/json-schema.js'
+import { isObject } from '@arcus/protocol/x402/json'
+import { schemasByName } from '@arcus/protocol/x402/json-schema'
 
 /** A schema, or a part of one: `true` accepts everything and `false` nothing. */
 export type Schema = boolean | Record<string, unknown>

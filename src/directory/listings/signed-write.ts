@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { listingLimits as limits } from 'arcus-client/listing'
+import { writeEnvelope } from '@arcus/protocol/answers/writes'
+import { listingLimits as limits } from '@arcus/protocol/listing/listing'
 import {
   canonicalJson,
   type ListingAction,
@@ -7,16 +8,15 @@ import {
   listingActions,
   listingTypedData,
   toListingWrite,
-} from 'arcus-client/listing-write'
-import { quote } from 'arcus-client/text'
+} from '@arcus/protocol/listing/listing-write'
+import { quote } from '@arcus/protocol/listing/text'
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import { networks } from '@arcus/protocol/x402/networks'
 import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
 import type { z } from 'zod'
-import { writeEnvelope } from '../../api/writes.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
-import type { Keccak256 } from '../../x402/keccak.js'
-import { networks } from '../../x402/networks.js'
-import type { SignerRecovery } from '../../x402/signer-recovery.js'
+import type { SignerRecovery } from '../../chain/signer-recovery.js'
+import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
 import { missingFault, parseBody, parseRequest, WriteFault } from './faults.js'
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */

@@ -1,14 +1,18 @@
-import { listingLimits } from 'arcus-client/listing'
+import type { SigningAnswer } from '@arcus/protocol/answers/listings'
+import { listingLimits } from '@arcus/protocol/listing/listing'
 import {
   LISTING_PRIMARY_TYPE,
   type ListingAction,
   listingDomain,
   listingWriteTypes,
-} from 'arcus-client/listing-write'
-import { RATING_PRIMARY_TYPE, ratingLimits, ratingTypes } from 'arcus-client/rating-message'
+} from '@arcus/protocol/listing/listing-write'
+import {
+  RATING_PRIMARY_TYPE,
+  ratingLimits,
+  ratingTypes,
+} from '@arcus/protocol/listing/rating-message'
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { SigningAnswer } from '../../api/listings.js'
-import type { Stablecoin } from '../../x402/currencies.js'
 
 const merchantPath = '/api/merchants/{id}'
 const listing =

@@ -1,20 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'arcus-client/listing'
-import { canonicalJson, type ListingAction } from 'arcus-client/listing-write'
-import { quote } from 'arcus-client/text'
+import { confirmationBody, emptyBody, linkBody, offerBody } from '@arcus/protocol/answers/writes'
+import {
+  type ListingBody,
+  listingBody,
+  listingLimits,
+  merchantIdKind,
+} from '@arcus/protocol/listing/listing'
+import { canonicalJson, type ListingAction } from '@arcus/protocol/listing/listing-write'
+import { quote } from '@arcus/protocol/listing/text'
+import { parametersIn } from '@arcus/protocol/x402/calls'
+import { type Stablecoin, tokenOfPrice } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import type { z } from 'zod'
-import { confirmationBody, emptyBody, linkBody, offerBody } from '../../api/writes.js'
 import type {
   Endpoint,
   ListedEndpoint,
   ListingChange,
   ListingStore,
   Merchant,
-} from '../../store/listings.js'
-import { findReserved } from '../../store/names.js'
-import { parametersIn } from '../../x402/calls.js'
-import { type Stablecoin, tokenOfPrice } from '../../x402/currencies.js'
+} from '../store/listings.js'
+import { findReserved } from '../store/names.js'
 import { listingFault, missingFault, WriteFault } from './faults.js'
 import type { SavedEndpoint } from './save-probes.js'
 import { checkSchema, type SchemaVerdict } from './schema-check.js'

@@ -1,20 +1,20 @@
+import { httpCodes } from '@arcus/protocol/answers/errors'
+import { type HealthAnswer, healthQuery, type PricesAnswer } from '@arcus/protocol/answers/history'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { currencyOf } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
-import { httpCodes } from '../../api/errors.js'
-import { type HealthAnswer, healthQuery, type PricesAnswer } from '../../api/history.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
+import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
 import {
   type EndpointHistory,
   HISTORY_SECONDS,
   type NotedPrice,
   type ProbeHour,
-} from '../../store/endpoint-history.js'
-import type { CatalogEntry, ListingReader } from '../../store/listings.js'
-import { formatAtomic } from '../../x402/amounts.js'
-import { currencyOf } from '../../x402/currencies.js'
-import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
+} from '../store/endpoint-history.js'
+import type { CatalogEntry, ListingReader } from '../store/listings.js'
 
 interface HistoryRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'entriesById'>

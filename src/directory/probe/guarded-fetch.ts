@@ -1,6 +1,6 @@
-import { cleanText } from 'arcus-client/text'
+import { cleanText } from '@arcus/protocol/listing/text'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { Client, type Dispatcher } from 'undici'
-import { parseUrl } from '../../x402/parse-url.js'
 import {
   BlockedTargetError,
   createGuardedConnector,

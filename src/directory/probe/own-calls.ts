@@ -1,5 +1,5 @@
-import { defined } from '../../x402/json.js'
-import { parseUrl } from '../../x402/parse-url.js'
+import { defined } from '@arcus/protocol/x402/json'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { contentTypeOf, type GuardedFetch, type GuardedRequest } from './guarded-fetch.js'
 
 /** Hands a call to this server as if it came over the network. */

@@ -1,8 +1,11 @@
-import { cleanText } from 'arcus-client/text'
-import { type Address, getAddress, isAddress } from 'viem'
-import { hasWrongChecksum } from '../../x402/address.js'
-import { parseUint256 } from '../../x402/amounts.js'
-import { isRouteTemplate, readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
+import { cleanText } from '@arcus/protocol/listing/text'
+import { hasWrongChecksum } from '@arcus/protocol/x402/address'
+import { parseUint256 } from '@arcus/protocol/x402/amounts'
+import {
+  isRouteTemplate,
+  readServiceMetadata,
+  type ServiceMetadata,
+} from '@arcus/protocol/x402/bazaar'
 import {
   type CallExample,
   type CallMethod,
@@ -10,10 +13,11 @@ import {
   isOneOf,
   parametersIn,
   parseJson,
-} from '../../x402/calls.js'
-import { defined, isObject, memberOf } from '../../x402/json.js'
-import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
-import { otherRailOf } from '../../x402/rails.js'
+} from '@arcus/protocol/x402/calls'
+import { defined, isObject, memberOf } from '@arcus/protocol/x402/json'
+import { findOutsideReference, schemaKeywords } from '@arcus/protocol/x402/json-schema'
+import { otherRailOf } from '@arcus/protocol/x402/rails'
+import { type Address, getAddress, isAddress } from 'viem'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */

@@ -1,11 +1,11 @@
+import { createPolling } from '../../sql/polling.js'
 import type {
   CatalogEntry,
   DescribedEndpoint,
   Endpoint,
   EndpointHealth,
   ListingStore,
-} from '../../store/listings.js'
-import { createPolling } from '../../store/polling.js'
+} from '../store/listings.js'
 import { type HostPace, hostKey } from './call-limits.js'
 import type { Probe, ProbeResult } from './probe.js'
 

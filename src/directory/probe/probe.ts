@@ -1,3 +1,12 @@
+import {
+  type CallMethod,
+  isBodyMethod,
+  placesIn,
+  toHttpCall,
+  uncalledMethods,
+} from '@arcus/protocol/x402/calls'
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
+import { defined } from '@arcus/protocol/x402/json'
 import { type Address, getAddress } from 'viem'
 import type {
   CatalogEntry,
@@ -5,16 +14,7 @@ import type {
   ListedEndpoint,
   ProbeRecord,
   QuotedRequirement,
-} from '../../store/listings.js'
-import {
-  type CallMethod,
-  isBodyMethod,
-  placesIn,
-  toHttpCall,
-  uncalledMethods,
-} from '../../x402/calls.js'
-import type { Stablecoin } from '../../x402/currencies.js'
-import { defined } from '../../x402/json.js'
+} from '../store/listings.js'
 import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 import type { QuotedPayment, QuotedTerms } from './payment-required.js'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import ipaddr from 'ipaddr.js'
-import { parseUrl } from '../../x402/parse-url.js'
 
 /** Longest URL that is called, example parameters included. */
 export const MAX_URL_CHARS = 8_192

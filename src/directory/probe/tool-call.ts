@@ -1,3 +1,5 @@
+import { cleanText } from '@arcus/protocol/listing/text'
+import { defined, memberOf } from '@arcus/protocol/x402/json'
 import {
   type McpConversation,
   McpError,
@@ -6,9 +8,7 @@ import {
   openConversation,
   requiredIn,
   VISIBLE,
-} from 'arcus-client/mcp'
-import { cleanText } from 'arcus-client/text'
-import { defined, memberOf } from '../../x402/json.js'
+} from '@arcus/protocol/x402/mcp'
 import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
 import { cleanSchema, readPaymentRequired } from './payment-required.js'
 import {

@@ -1,9 +1,9 @@
+import { hasWrongChecksum, zeroAddress } from '@arcus/protocol/x402/address'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { findToken, moneyOf, nameTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
+import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { type Address, getAddress, isAddress } from 'viem'
-import { dearestAsked, settledSchemes } from '../../store/live-price.js'
-import { hasWrongChecksum, zeroAddress } from '../../x402/address.js'
-import { formatAtomic } from '../../x402/amounts.js'
-import { findToken, moneyOf, nameTokens, type Stablecoin } from '../../x402/currencies.js'
-import { otherRailOf, paidThrough } from '../../x402/rails.js'
+import { dearestAsked, settledSchemes } from '../store/live-price.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,

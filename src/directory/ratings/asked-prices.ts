@@ -1,6 +1,6 @@
-import type { NotedPrice } from '../../store/endpoint-history.js'
-import type { IndexedEndpoint } from '../../store/listings.js'
-import { otherRailOf } from '../../x402/rails.js'
+import { otherRailOf } from '@arcus/protocol/x402/rails'
+import type { NotedPrice } from '../store/endpoint-history.js'
+import type { IndexedEndpoint } from '../store/listings.js'
 
 /** A payment, as far as it says what it paid for. */
 export interface PaidTerms {

@@ -1,7 +1,8 @@
-import { canonicalJson } from 'arcus-client/listing-write'
-import type { RatingJson } from 'arcus-client/rating-message'
+import type { FeedbackAnswer, FeedbackFile } from '@arcus/protocol/answers/ratings'
+import { canonicalJson } from '@arcus/protocol/listing/listing-write'
+import type { RatingJson } from '@arcus/protocol/listing/rating-message'
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Address, bytesToHex, stringToBytes } from 'viem'
-import type { FeedbackAnswer, FeedbackFile } from '../../api/ratings.js'
 import {
   encodeFeedback,
   QUALITY_TAG,
@@ -10,9 +11,8 @@ import {
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { shareReads } from '../../http/cached-reply.js'
-import type { KeptRating } from '../../store/ratings.js'
-import type { Keccak256 } from '../../x402/keccak.js'
 import { WriteFault } from '../listings/faults.js'
+import type { KeptRating } from '../store/ratings.js'
 import type { Ratings } from './ratings.js'
 
 interface FeedbackOptions {

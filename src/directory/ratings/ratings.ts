@@ -1,18 +1,9 @@
-import { type RatingJson, ratingTypedData } from 'arcus-client/rating-message'
-import { asSentence, quote } from 'arcus-client/text'
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import { answerBody, type RatingRequest, ratingBody } from '@arcus/protocol/answers/writes'
+import { type RatingJson, ratingTypedData } from '@arcus/protocol/listing/rating-message'
+import { asSentence, quote } from '@arcus/protocol/listing/text'
 import { type Address, hashTypedData } from 'viem'
-import type { PaymentStatus } from '../../api/payments.js'
-import { answerBody, type RatingRequest, ratingBody } from '../../api/writes.js'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
-import type { EndpointHistory } from '../../store/endpoint-history.js'
-import type { ListingReader, Merchant } from '../../store/listings.js'
-import { speaksForPayTo } from '../../store/ownership.js'
-import {
-  type KeptRating,
-  MAX_WEIGHT,
-  type RatedEndpoint,
-  type RatingStore,
-} from '../../store/ratings.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
 import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
@@ -24,6 +15,15 @@ import {
 } from '../listings/signed-write.js'
 import type { WriteQuota } from '../listings/write-limits.js'
 import { checkTarget } from '../probe/target-rules.js'
+import type { EndpointHistory } from '../store/endpoint-history.js'
+import type { ListingReader, Merchant } from '../store/listings.js'
+import { speaksForPayTo } from '../store/ownership.js'
+import {
+  type KeptRating,
+  MAX_WEIGHT,
+  type RatedEndpoint,
+  type RatingStore,
+} from '../store/ratings.js'
 import { type PaidTerms, paidPrice } from './asked-prices.js'
 
 /** A link is only shown. It still keeps to the rules of what is called, so that it leads where it seems to lead. */

@@ -1,21 +1,21 @@
-import type { RatingJson } from 'arcus-client/rating-message'
-import type { FastifyInstance } from 'fastify'
-import type { Address } from 'viem'
 import {
   type EndpointRatingsAnswer,
   type RatingAnswer,
   type RatingView,
   ratingsQuery,
-} from '../../api/ratings.js'
+} from '@arcus/protocol/answers/ratings'
+import type { RatingJson } from '@arcus/protocol/listing/rating-message'
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { ListingReader } from '../../store/listings.js'
-import { speaksForPayTo } from '../../store/ownership.js'
-import type { KeptRating, RatingStore } from '../../store/ratings.js'
 import { ratingCodes, refusals, writeCodes } from '../listings/faults.js'
 import { writeOperation } from '../listings/routes.js'
 import { aboutEndpoint, findEndpoint, type OfEndpoint } from '../probe/endpoint-history.js'
+import type { ListingReader } from '../store/listings.js'
+import { speaksForPayTo } from '../store/ownership.js'
+import type { KeptRating, RatingStore } from '../store/ratings.js'
 import type { FeedbackMaker } from './feedback.js'
 import type { Ratings } from './ratings.js'
 

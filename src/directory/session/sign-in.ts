@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { sessionCookies } from '@arcus/protocol/answers/session-cookies'
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
-import { sessionCookies } from '../../api/session-cookies.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { httpFault } from '../../http/errors.js'
-import type { Origin, Session, SessionStore } from '../../store/sessions.js'
+import type { Origin, Session, SessionStore } from '../store/sessions.js'
 
 export type Sessions = ReturnType<typeof createSessions>
 

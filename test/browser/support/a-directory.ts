@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import type { Listing, ListingEndpoint } from '@arcus/protocol/listing/listing'
 import { mnemonicToAccount } from 'viem/accounts'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { fileOf, registerAgent } from './an-agent.js'

@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
-import type { NewActivity } from '../../../src/store/activity.js'
-import { createActivityStore } from '../../../src/store/sql/activity.js'
-import { openDatabase } from '../../../src/store/sqlite/database.js'
-import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createSql } from '../../../src/store/sqlite/sql.js'
+import type { NewActivity } from '../../../src/directory/store/activity.js'
+import { createActivityStore } from '../../../src/directory/store/sql/activity.js'
+import { openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../../src/sql/sqlite/sql.js'
 import { anActivity } from '../../support/an-activity.js'
 
 export interface MonthOf {

@@ -1,9 +1,9 @@
-import type { Listing } from 'arcus-client/listing'
 import {
   createListingClient,
   type ListingClient,
   type ListingSigner,
-} from 'arcus-client/listing-client'
+} from '@arcus/client/listing-client'
+import type { Listing } from '@arcus/protocol/listing/listing'
 import type { Browser } from 'playwright-core'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { aSignedPayment, type PaymentWish } from '../../support/a-signed-payment.js'

@@ -1,7 +1,7 @@
 import { buildDashboard } from '../../../src/devnet/stack.js'
 import { reasonToSkip } from './chromium.js'
 
-/** Builds the console from `src/dashboard` before all browser tests. Throws if CI has no browser. */
+/** Builds the console from `src/console` before all browser tests. Throws if CI has no browser. */
 export async function setup(): Promise<void> {
   const reason = reasonToSkip()
   if (reason !== undefined) {

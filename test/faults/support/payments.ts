@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import type { Authorization } from '@arcus/protocol/x402/authorization-digest'
+import { authorizationTypes as types } from '@arcus/protocol/x402/authorization-types'
 import { type Address, type Hex, type LocalAccount, toHex } from 'viem'
 import { relayerMulticallOf } from '../../../src/chain/relayer-multicall.js'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { deployRelayerMulticall, devnetContracts } from '../../../src/devnet/fixtures.js'
-import type { Authorization } from '../../../src/x402/authorization-digest.js'
-import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
 import {
   aPermit2Payment,
   approvePermit2,

@@ -1,3 +1,5 @@
+import { permit2Contracts } from '@arcus/protocol/x402/address'
+import type { TokenPermit } from '@arcus/protocol/x402/payment'
 import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, keccak256 } from 'viem'
 import { describe, expect, it } from 'vitest'
@@ -11,8 +13,6 @@ import {
   relationOf,
 } from '../../../src/chain/permit2.js'
 import type { Log } from '../../../src/chain/receipts.js'
-import { permit2Contracts } from '../../../src/x402/address.js'
-import type { TokenPermit } from '../../../src/x402/payment.js'
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`
 const upto: Permit2Transfer = {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/config/config.js'
-import { ConfigError, variableNames } from '../../../src/config/env.js'
-import { startWarnings } from '../../../src/doctor/settings-checks.js'
+import { readConfig } from '../../../src/app/config/config.js'
+import { ConfigError, variableNames } from '../../../src/app/config/env.js'
+import { startWarnings } from '../../../src/app/doctor/settings-checks.js'
 
 const minimal = { MAINNET_RPC_URLS: 'https://rpc.mainnet.arc.io' }
 

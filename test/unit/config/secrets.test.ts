@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readSettings } from '../../../src/config/config.js'
-import { ConfigError } from '../../../src/config/env.js'
-import { readKeyOf, readSecrets } from '../../../src/config/secrets.js'
+import { readSettings } from '../../../src/app/config/config.js'
+import { ConfigError } from '../../../src/app/config/env.js'
+import { readKeyOf, readSecrets } from '../../../src/app/config/secrets.js'
 
 const keyA = `0x${'a1'.repeat(32)}`
 const keyB = `0x${'b2'.repeat(32)}`

@@ -12,7 +12,7 @@ import {
   shortMoney,
   shortUsd,
   usdToAtomic,
-} from '../../../src/dashboard/format/amounts.js'
+} from '../../../src/console/format/amounts.js'
 
 describe('dollars for reading', () => {
   it.each([

@@ -1,6 +1,6 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
-import { failureText } from '../../../src/dashboard/format/failures.js'
-import { reasons } from '../../../src/x402/reasons.js'
+import { failureText } from '../../../src/console/format/failures.js'
 
 describe('the sentence for a failure', () => {
   it.each(Object.values(reasons).map(({ code }) => code))('exists for %s, and is short', (code) => {

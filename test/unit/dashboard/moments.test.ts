@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dayAndTime, relativeTime, roughSpan } from '../../../src/dashboard/format/moments.js'
+import { dayAndTime, relativeTime, roughSpan } from '../../../src/console/format/moments.js'
 
 const now = Date.UTC(2026, 10, 21, 12)
 

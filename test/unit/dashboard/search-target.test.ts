@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mayBeMerchantId, readSearch } from '../../../src/dashboard/format/search-target.js'
+import { mayBeMerchantId, readSearch } from '../../../src/console/format/search-target.js'
 
 describe('the one search box', () => {
   it.each([

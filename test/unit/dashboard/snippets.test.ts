@@ -6,7 +6,7 @@ import {
   exampleUrl,
   fetchSnippet,
   toolPaySnippet,
-} from '../../../src/dashboard/pages/merchant/snippets.js'
+} from '../../../src/console/pages/merchant/snippets.js'
 
 const token = {
   address: '0x36',

@@ -1,3 +1,5 @@
+import { placesIn, toHttpCall } from '@arcus/protocol/x402/calls'
+import { parseRequest } from '@arcus/protocol/x402/parse-request'
 import { verifyTypedData } from 'viem'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -6,7 +8,7 @@ import {
   keyOf,
   readForm,
   readJson,
-} from '../../../src/dashboard/pages/merchant/try/form.js'
+} from '../../../src/console/pages/merchant/try/form.js'
 import {
   type Payer,
   playWallet,
@@ -14,10 +16,8 @@ import {
   settlementOf,
   signPayment,
   termsOf,
-} from '../../../src/dashboard/pages/merchant/try/payment.js'
+} from '../../../src/console/pages/merchant/try/payment.js'
 import { devnetPayer } from '../../../src/devnet/accounts.js'
-import { placesIn, toHttpCall } from '../../../src/x402/calls.js'
-import { parseRequest } from '../../../src/x402/parse-request.js'
 
 const payTo = '0x1111111111111111111111111111111111111111'
 const shown: ShownTerms = {

@@ -5,7 +5,7 @@ import {
   safeHref,
   sameAddress,
   splitUrl,
-} from '../../../src/dashboard/format/untrusted-text.js'
+} from '../../../src/console/format/untrusted-text.js'
 
 describe('untrusted text', () => {
   it('loses characters that turn or hide text, and keeps those that languages need', () => {

@@ -4,11 +4,11 @@ import type {
   ListedEndpoint,
   ListingChange,
   SignedWrite,
-} from '../../../src/store/listings.js'
-import { createListingStore } from '../../../src/store/sql/listings.js'
-import { openDatabase } from '../../../src/store/sqlite/database.js'
-import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createSql } from '../../../src/store/sqlite/sql.js'
+} from '../../../src/directory/store/listings.js'
+import { createListingStore } from '../../../src/directory/store/sql/listings.js'
+import { openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../../src/sql/sqlite/sql.js'
 
 export const owner: Address = '0x1111111111111111111111111111111111111111'
 export const payTo: Address = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'

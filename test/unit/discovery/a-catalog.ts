@@ -1,13 +1,16 @@
+import { circleTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { CatalogList } from '../../../src/discovery/catalog-list.js'
-import { type CatalogReader, createCatalogReader } from '../../../src/discovery/catalog-reader.js'
-import { createPace, createUrgency } from '../../../src/discovery/pace.js'
-import type { ListingStore, Merchant } from '../../../src/store/listings.js'
-import { createListingStore } from '../../../src/store/sql/listings.js'
-import { openDatabase } from '../../../src/store/sqlite/database.js'
-import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createSql } from '../../../src/store/sqlite/sql.js'
-import { circleTokens, type Stablecoin } from '../../../src/x402/currencies.js'
+import type { CatalogList } from '../../../src/directory/discovery/catalog-list.js'
+import {
+  type CatalogReader,
+  createCatalogReader,
+} from '../../../src/directory/discovery/catalog-reader.js'
+import { createPace, createUrgency } from '../../../src/directory/discovery/pace.js'
+import type { ListingStore, Merchant } from '../../../src/directory/store/listings.js'
+import { createListingStore } from '../../../src/directory/store/sql/listings.js'
+import { openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../../src/sql/sqlite/sql.js'
 
 type Draft = Parameters<ListingStore['saveByOperator']>[1][number]
 export type MerchantDraft = Parameters<ListingStore['saveByOperator']>[0]

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { composeDiscovery } from '../../../src/app/directory.js'
-import type { Question } from '../../../src/discovery/answers.js'
-import { createThreadedAnswers } from '../../../src/discovery/answers-thread.js'
-import { parseListQuery } from '../../../src/discovery/queries.js'
+import type { Question } from '../../../src/directory/discovery/answers.js'
+import { createThreadedAnswers } from '../../../src/directory/discovery/answers-thread.js'
+import { parseListQuery } from '../../../src/directory/discovery/queries.js'
 import { anEndpoint, openListings } from '../directory/listed-merchants.js'
 
 const ask = (query: Record<string, string>): Question => ({

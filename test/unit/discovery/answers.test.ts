@@ -3,14 +3,14 @@ import {
   type Answer,
   createDiscoveryAnswers,
   type Question,
-} from '../../../src/discovery/answers.js'
-import { createCatalogAnswers } from '../../../src/discovery/catalog-answers.js'
+} from '../../../src/directory/discovery/answers.js'
+import { createCatalogAnswers } from '../../../src/directory/discovery/catalog-answers.js'
 import {
   parseBrowseQuery,
   parseListQuery,
   parseRankedQuery,
-} from '../../../src/discovery/queries.js'
-import type { ListingStore } from '../../../src/store/listings.js'
+} from '../../../src/directory/discovery/queries.js'
+import type { ListingStore } from '../../../src/directory/store/listings.js'
 import { aCatalog, anEndpoint, save, whenReady } from './a-catalog.js'
 
 const questions: Question[] = [

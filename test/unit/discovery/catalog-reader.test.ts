@@ -3,8 +3,8 @@ import {
   type CatalogReader,
   type CatalogSource,
   createCatalogReader,
-} from '../../../src/discovery/catalog-reader.js'
-import { createPace, createUrgency } from '../../../src/discovery/pace.js'
+} from '../../../src/directory/discovery/catalog-reader.js'
+import { createPace, createUrgency } from '../../../src/directory/discovery/pace.js'
 import { aCatalog, save, whenRead, whenReady } from './a-catalog.js'
 
 let catalog: CatalogReader

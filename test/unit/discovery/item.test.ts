@@ -1,7 +1,12 @@
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { toCard, toItem } from '../../../src/discovery/item.js'
-import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
+import { toCard, toItem } from '../../../src/directory/discovery/item.js'
+import type {
+  CatalogEntry,
+  Endpoint,
+  Identity,
+  Merchant,
+} from '../../../src/directory/store/listings.js'
 import { aMerchant, anEndpoint, aQuote, inEuros } from './a-catalog.js'
 
 function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPace, createUrgency, SearchOverload } from '../../../src/discovery/pace.js'
+import { createPace, createUrgency, SearchOverload } from '../../../src/directory/discovery/pace.js'
 
 /** Works for some milliseconds without a pause, as a search does. */
 function work(ms: number): void {

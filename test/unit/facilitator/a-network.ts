@@ -1,9 +1,9 @@
+import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import type { AcceptedToken, Terms } from '../../../src/facilitator/checks.js'
-import type { ServedNetwork } from '../../../src/facilitator/payment-check.js'
-import { computeDomainSeparator } from '../../../src/x402/authorization-digest.js'
-import { createKeccak256 } from '../../../src/x402/keccak.js'
+import type { AcceptedToken, Terms } from '../../../src/facilitator/verify/checks.js'
+import type { ServedNetwork } from '../../../src/facilitator/verify/payment-check.js'
 import { asset, network, nowSeconds } from '../x402/a-payment.js'
 
 export const keccak256 = await createKeccak256()

@@ -1,10 +1,10 @@
+import { createChecksum } from '@arcus/protocol/x402/address'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import { expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
-import { attestationOf, createAttestor } from '../../../src/facilitator/attestor.js'
-import { RESTORED_KEY } from '../../../src/store/deliveries.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
-import { createChecksum } from '../../../src/x402/address.js'
-import { createKeccak256 } from '../../../src/x402/keccak.js'
+import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { attestationOf, createAttestor } from '../../../src/facilitator/settle/attestor.js'
 import { anAttestationKey, isSoundAttestation } from '../../support/an-attestation.js'
 
 const transaction = `0x${'ab'.repeat(32)}` as const

@@ -1,3 +1,5 @@
+import { zeroAddress } from '@arcus/protocol/x402/address'
+import type { Payment } from '@arcus/protocol/x402/payment'
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import {
@@ -8,9 +10,7 @@ import {
   SETTLE_MARGIN_SECONDS,
   type Terms,
   VERIFY_MARGIN_SECONDS,
-} from '../../../src/facilitator/checks.js'
-import { zeroAddress } from '../../../src/x402/address.js'
-import type { Payment } from '../../../src/x402/payment.js'
+} from '../../../src/facilitator/verify/checks.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 import { aTerms, aToken } from './a-network.js'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/deliveries.js'
-import type { DeliveryStore } from '../../../src/store/deliveries.js'
-import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
+import { openSqliteStores } from '../../../src/app/stores/sqlite/stores.js'
+import type { DeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
+import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/settle/deliveries.js'
 import { aJob, anOutcome, noon } from '../store/store-contract.js'
 
 let stores: ReturnType<typeof openSqliteStores>

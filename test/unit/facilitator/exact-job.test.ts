@@ -1,11 +1,11 @@
+import type { PaidResource } from '@arcus/protocol/x402/payment'
 import { expect, it } from 'vitest'
 import {
   createExactJob,
   digestOfSignature,
   readExactDetails,
   rejectionOfRevert,
-} from '../../../src/facilitator/exact-job.js'
-import type { PaidResource } from '../../../src/x402/payment.js'
+} from '../../../src/facilitator/schemes/exact-job.js'
 import { aPayment } from '../x402/a-payment.js'
 
 it.each([

@@ -3,8 +3,8 @@ import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
-import { createExactJob, createExactKind } from '../../../src/facilitator/exact-job.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createExactJob, createExactKind } from '../../../src/facilitator/schemes/exact-job.js'
 import { aPayment, asset, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 
 const SEEN_BLOCK = 40

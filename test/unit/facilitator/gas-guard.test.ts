@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createGasGuard, subsidisedLimit } from '../../../src/facilitator/gas-guard.js'
-import { createGasModel } from '../../../src/relayer/gas.js'
-import { SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
+import { SUBSIDISED, WASTED } from '../../../src/facilitator/journal/budgets.js'
+import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import { createGasGuard, subsidisedLimit } from '../../../src/facilitator/verify/gas-guard.js'
 
 const GWEI = 10n ** 9n
 const DOLLAR = 10n ** 18n

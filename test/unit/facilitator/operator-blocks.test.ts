@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { watchOperatorBlocks } from '../../../src/facilitator/operator-blocks.js'
-import type { Block, BlockStore } from '../../../src/store/blocks.js'
+import type { Block, BlockStore } from '../../../src/facilitator/journal/blocks.js'
+import { watchOperatorBlocks } from '../../../src/facilitator/verify/operator-blocks.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createPayerTurns } from '../../../src/facilitator/payer-turns.js'
+import { createPayerTurns } from '../../../src/facilitator/verify/payer-turns.js'
 
 /** Work of payers that runs until the test ends it. */
 function aCrowd() {

@@ -1,15 +1,18 @@
+import type { Payment } from '@arcus/protocol/x402/payment'
 import { bytesToHex, type Hex } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
+import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
-import { digestOfSignature } from '../../../src/facilitator/exact-job.js'
-import { createPaymentCheck, type ServedNetwork } from '../../../src/facilitator/payment-check.js'
-import { createPaymentDigest } from '../../../src/facilitator/payment-method.js'
-import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
-import type { Payment } from '../../../src/x402/payment.js'
-import { loadSignerRecovery } from '../../../src/x402/signer-recovery.js'
+import type { Job, SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
+import { digestOfSignature } from '../../../src/facilitator/schemes/exact-job.js'
+import { createPaymentDigest } from '../../../src/facilitator/schemes/payment-method.js'
+import {
+  createPaymentCheck,
+  type ServedNetwork,
+} from '../../../src/facilitator/verify/payment-check.js'
 import { aPayment, network, nowSeconds, payTo, signPayment } from '../x402/a-payment.js'
 import { aNetwork, aTerms, aToken, keccak256 } from './a-network.js'
 

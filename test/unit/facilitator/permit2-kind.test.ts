@@ -5,8 +5,11 @@ import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import { encodePermit2Settle, proxyOf, transferOfPayment } from '../../../src/chain/permit2.js'
 import type { Log, Receipt } from '../../../src/chain/receipts.js'
-import { createPermit2Job, createPermit2Kind } from '../../../src/facilitator/permit2-job.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import {
+  createPermit2Job,
+  createPermit2Kind,
+} from '../../../src/facilitator/schemes/permit2-job.js'
 import { aPayment, asset, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 
 const SEEN_BLOCK = 40

@@ -1,4 +1,4 @@
-import type { Job, Outcome } from '../../../src/store/settlement-journal.js'
+import type { Job, Outcome } from '../../../src/facilitator/journal/settlement-journal.js'
 
 const asset = `0x${'a5'.repeat(20)}`
 const payer = `0x${'c1'.repeat(20)}`

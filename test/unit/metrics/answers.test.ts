@@ -1,9 +1,9 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { type AnswerMetrics, createAnswerMetrics } from '../../../src/app/metrics/answers.js'
 import type { SettleResult } from '../../../src/facilitator/answers.js'
-import type { Settle } from '../../../src/facilitator/settler.js'
-import { type AnswerMetrics, createAnswerMetrics } from '../../../src/metrics/answers.js'
-import { reasons } from '../../../src/x402/reasons.js'
+import type { Settle } from '../../../src/facilitator/settle/settler.js'
 import { aBody, aJob, confirmed, failed } from './a-job.js'
 
 let registry: Registry

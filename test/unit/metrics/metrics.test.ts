@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createBalances } from '../../../src/app/metrics/gas-money.js'
+import { createMetrics } from '../../../src/app/metrics/metrics.js'
+import type { WatchedNetwork } from '../../../src/app/metrics/settling.js'
 import type { RpcResult } from '../../../src/chain/rpc.js'
-import { createBalances } from '../../../src/metrics/gas-money.js'
-import { createMetrics } from '../../../src/metrics/metrics.js'
-import type { WatchedNetwork } from '../../../src/metrics/settling.js'
 import { aJob, confirmed, failed } from './a-job.js'
 
 const network = 'eip155:5042'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRunway } from '../../../src/metrics/gas-money.js'
+import { createRunway } from '../../../src/app/metrics/gas-money.js'
 
 const dollar = 10n ** 18n
 

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
-import { createDispatcher } from '../../../src/relayer/dispatcher.js'
-import { createGasBudgets, createGasModel } from '../../../src/relayer/gas.js'
-import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/relayer/jobs.js'
-import type { Lane } from '../../../src/relayer/lane.js'
-import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
-import { createJobQueue } from '../../../src/relayer/queue.js'
-import { SIGN_TIMEOUT_MS, SignerError } from '../../../src/relayer/signer.js'
-import { GasBudgetError, WASTED } from '../../../src/store/budgets.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
+import { GasBudgetError, WASTED } from '../../../src/facilitator/journal/budgets.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createDispatcher } from '../../../src/facilitator/relayer/dispatcher.js'
+import { createGasBudgets, createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import {
+  createTrackedJobs,
+  type JobKind,
+  type TrackedJob,
+} from '../../../src/facilitator/relayer/jobs.js'
+import type { Lane } from '../../../src/facilitator/relayer/lane.js'
+import { noRelayerEvents, type OutcomeKeeper } from '../../../src/facilitator/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
+import { SIGN_TIMEOUT_MS, SignerError } from '../../../src/facilitator/relayer/signer.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

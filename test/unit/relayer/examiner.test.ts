@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { type Cause, createExaminer } from '../../../src/relayer/examiner.js'
-import { createGasModel } from '../../../src/relayer/gas.js'
-import { createTrackedJobs, type Examination, type JobKind } from '../../../src/relayer/jobs.js'
-import { createOutcomeKeeper, noRelayerEvents } from '../../../src/relayer/outcomes.js'
-import { createJobQueue } from '../../../src/relayer/queue.js'
-import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
+import type { Job, SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
+import { type Cause, createExaminer } from '../../../src/facilitator/relayer/examiner.js'
+import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import {
+  createTrackedJobs,
+  type Examination,
+  type JobKind,
+} from '../../../src/facilitator/relayer/jobs.js'
+import { createOutcomeKeeper, noRelayerEvents } from '../../../src/facilitator/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
-import { createGasBudgets, createGasModel, priceOf } from '../../../src/relayer/gas.js'
-import {
-  createTrackedJobs,
-  type JobKind,
-  type JobProfile,
-  type TrackedJob,
-} from '../../../src/relayer/jobs.js'
 import {
   type GasBearer,
   GasBudgetError,
   requireBudget,
   SUBSIDISED,
   WASTED,
-} from '../../../src/store/budgets.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
+} from '../../../src/facilitator/journal/budgets.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createGasBudgets, createGasModel, priceOf } from '../../../src/facilitator/relayer/gas.js'
+import {
+  createTrackedJobs,
+  type JobKind,
+  type JobProfile,
+  type TrackedJob,
+} from '../../../src/facilitator/relayer/jobs.js'
 
 const wallet = '0x00000000000000000000000000000000000000a1'
 const plain = '0x00000000000000000000000000000000000000b2'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bumpFees, createGasModel, quoteFees } from '../../../src/relayer/gas.js'
+import { bumpFees, createGasModel, quoteFees } from '../../../src/facilitator/relayer/gas.js'
 
 const GWEI = 1_000_000_000n
 const BASE = 20n * GWEI

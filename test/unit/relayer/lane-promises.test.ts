@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LeaseLostError } from '../../../src/store/leases.js'
+import { LeaseLostError } from '../../../src/sql/leases.js'
 import { aLane, anAttempt, aReceipt, call, fees, settled, signed } from './a-lane.js'
 
 /** A lane that was taken up under epoch 1 with nothing under way. */

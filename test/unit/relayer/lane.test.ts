@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LeaseLostError } from '../../../src/store/leases.js'
+import { LeaseLostError } from '../../../src/sql/leases.js'
 import { aLane, anAttempt, call, fees } from './a-lane.js'
 
 beforeEach(() => {

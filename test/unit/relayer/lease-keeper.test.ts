@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLeaseKeeper } from '../../../src/relayer/leases.js'
+import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
 
 const DURATION_MS = 5_000
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
-import type { TrackedJob, TrackedJobs } from '../../../src/relayer/jobs.js'
+import type { SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
+import type { TrackedJob, TrackedJobs } from '../../../src/facilitator/relayer/jobs.js'
 import {
   createOutcomeKeeper,
   failure,
   noRelayerEvents,
   readSlotResult,
-} from '../../../src/relayer/outcomes.js'
-import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
+} from '../../../src/facilitator/relayer/outcomes.js'
 
 const receipt: Receipt = {
   transactionHash: `0x${'aa'.repeat(32)}`,

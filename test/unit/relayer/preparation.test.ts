@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { multicall3Address } from '../../../src/chain/abi.js'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import type { Cause } from '../../../src/relayer/examiner.js'
-import { createGasModel, type GasBudgets } from '../../../src/relayer/gas.js'
-import type { TrackedJob } from '../../../src/relayer/jobs.js'
-import { createPreparation } from '../../../src/relayer/preparation.js'
-import { createJobQueue } from '../../../src/relayer/queue.js'
+import type { Cause } from '../../../src/facilitator/relayer/examiner.js'
+import { createGasModel, type GasBudgets } from '../../../src/facilitator/relayer/gas.js'
+import type { TrackedJob } from '../../../src/facilitator/relayer/jobs.js'
+import { createPreparation } from '../../../src/facilitator/relayer/preparation.js'
+import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
 
 const END = 1_000
 

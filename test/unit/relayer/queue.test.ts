@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { TrackedJob } from '../../../src/relayer/jobs.js'
-import { createJobQueue } from '../../../src/relayer/queue.js'
+import type { TrackedJob } from '../../../src/facilitator/relayer/jobs.js'
+import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Block, BlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { createTrackedJobs } from '../../../src/relayer/jobs.js'
-import type { Lane } from '../../../src/relayer/lane.js'
-import { createOutcomeKeeper, noRelayerEvents } from '../../../src/relayer/outcomes.js'
-import { createBlockFollower } from '../../../src/relayer/relayer.js'
-import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
+import type { SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createTrackedJobs } from '../../../src/facilitator/relayer/jobs.js'
+import type { Lane } from '../../../src/facilitator/relayer/lane.js'
+import { createOutcomeKeeper, noRelayerEvents } from '../../../src/facilitator/relayer/outcomes.js'
+import { createBlockFollower } from '../../../src/facilitator/relayer/relayer.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { TrackedJob } from '../../../src/relayer/jobs.js'
-import type { Lane } from '../../../src/relayer/lane.js'
-import { measureShares } from '../../../src/relayer/shares.js'
+import type { TrackedJob } from '../../../src/facilitator/relayer/jobs.js'
+import type { Lane } from '../../../src/facilitator/relayer/lane.js'
+import { measureShares } from '../../../src/facilitator/relayer/shares.js'
 
 const measure = { blockGas: 30_000_000n, gasPerPayment: 100_000n }
 const aJob = (payer: string, more: Partial<TrackedJob> = {}) =>

@@ -1,3 +1,4 @@
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import secp256k1 from 'secp256k1'
 import { hexToBytes, parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -9,9 +10,8 @@ import {
   type SignDigest,
   SignerError,
   trialTransaction,
-} from '../../../src/relayer/signer.js'
-import { openSigners } from '../../../src/relayer/signers.js'
-import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
+} from '../../../src/facilitator/relayer/signer.js'
+import { openSigners } from '../../../src/facilitator/relayer/signers.js'
 import { badBehaviours, startKeyService } from '../../support/key-service.js'
 
 const privateKey = `0x${'7c'.repeat(32)}` as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createSlots, newSlot } from '../../../src/relayer/slot.js'
-import type { Attempt } from '../../../src/store/settlement-journal.js'
+import type { Attempt } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createSlots, newSlot } from '../../../src/facilitator/relayer/slot.js'
 
 const call = { to: '0x01', data: '0x', gasLimit: 21_000n } as const
 const aSlot = (nonce: number, hash: Attempt['hash']) =>

@@ -2,10 +2,14 @@ import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { createGasModel } from '../../../src/relayer/gas.js'
-import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/relayer/jobs.js'
-import { findSpending, type SlotResult } from '../../../src/relayer/outcomes.js'
-import type { Attempt, Job } from '../../../src/store/settlement-journal.js'
+import type { Attempt, Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import {
+  createTrackedJobs,
+  type JobKind,
+  type TrackedJob,
+} from '../../../src/facilitator/relayer/jobs.js'
+import { findSpending, type SlotResult } from '../../../src/facilitator/relayer/outcomes.js'
 
 const hash = `0x${'aa'.repeat(32)}` as const
 const [plain, wallet, other] = ['a1', 'b2', 'c3'].map((it) => `0x${it.repeat(20)}`) as [

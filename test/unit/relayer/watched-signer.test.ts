@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type RelayerTransaction, SignerError } from '../../../src/relayer/signer.js'
-import { watchSigner } from '../../../src/relayer/watched-signer.js'
+import { type RelayerTransaction, SignerError } from '../../../src/facilitator/relayer/signer.js'
+import { watchSigner } from '../../../src/facilitator/relayer/watched-signer.js'
 import { settled } from './a-lane.js'
 
 const address = `0x${'7c'.repeat(20)}` as const

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { lowerThreadPriority } from '../../../src/store/thread.js'
+import { lowerThreadPriority } from '../../../src/sql/thread.js'
 
 const isLowered = lowerThreadPriority()
 const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))

@@ -1,4 +1,4 @@
-import type { NewRating } from '../../../src/store/ratings.js'
+import type { NewRating } from '../../../src/directory/store/ratings.js'
 
 export const payer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
 export const payTo = payer(0xfe)

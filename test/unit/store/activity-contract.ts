@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ActivityFilter, ActivityStore, NewActivity } from '../../../src/store/activity.js'
-import type { Stores } from '../../../src/store/stores.js'
+import type { Stores } from '../../../src/app/stores/stores.js'
+import type {
+  ActivityFilter,
+  ActivityStore,
+  NewActivity,
+} from '../../../src/directory/store/activity.js'
 import { anActivity } from '../../support/an-activity.js'
 import { aJob, anOutcome, type Engine } from './store-contract.js'
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { startCheckpoints } from '../../../src/store/sqlite/checkpoints.js'
-import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
-import { createGroupCommit, type GroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { startCheckpoints } from '../../../src/sql/sqlite/checkpoints.js'
+import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit, type GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 
 const WAIT = { timeout: 20_000, interval: 20 }
 let folder: string

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { type DiskWatch, type Space, watchDisk } from '../../../src/store/disk-watch.js'
+import { type DiskWatch, type Space, watchDisk } from '../../../src/app/stores/disk-watch.js'
 
 const MB = 2 ** 20
 let watch: DiskWatch | undefined

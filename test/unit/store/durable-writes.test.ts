@@ -1,9 +1,9 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import type { Job } from '../../../src/store/settlement-journal.js'
-import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
-import { createDeliveryStore } from '../../../src/store/sqlite/deliveries.js'
-import { createGroupCommit, type GroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createSettlementJournal } from '../../../src/store/sqlite/settlement-journal.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { createDeliveryStore } from '../../../src/facilitator/journal/sqlite/deliveries.js'
+import { createSettlementJournal } from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
+import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit, type GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 let database: Database

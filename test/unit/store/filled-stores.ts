@@ -1,4 +1,4 @@
-import type { Stores } from '../../../src/store/stores.js'
+import type { Stores } from '../../../src/app/stores/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
 import { aRating } from './a-rating.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailableError } from '../../../src/store/errors.js'
-import { inGroups } from '../../../src/store/postgres/groups.js'
+import { inGroups } from '../../../src/facilitator/journal/postgres/groups.js'
+import { StoreUnavailableError } from '../../../src/sql/errors.js'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inspectPostgres } from '../../../src/app/stores/postgres/inspection.js'
+import type { DatabaseInspection } from '../../../src/app/stores/stores.js'
 import { freePort } from '../../../src/devnet/process.js'
-import { schemaVersion } from '../../../src/store/migrations.js'
-import { inspectPostgres } from '../../../src/store/postgres/inspection.js'
-import type { DatabaseInspection } from '../../../src/store/stores.js'
+import { schemaVersion } from '../../../src/sql/migrations.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer

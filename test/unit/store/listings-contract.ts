@@ -1,8 +1,12 @@
 import type { Address, Hex } from 'viem'
 import { toHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { EndpointHistory } from '../../../src/store/endpoint-history.js'
-import type { ListingChange, ListingStore, SignedWrite } from '../../../src/store/listings.js'
+import type { EndpointHistory } from '../../../src/directory/store/endpoint-history.js'
+import type {
+  ListingChange,
+  ListingStore,
+  SignedWrite,
+} from '../../../src/directory/store/listings.js'
 import type { Engine } from './store-contract.js'
 
 const owner: Address = '0x1111111111111111111111111111111111111111'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { schemaVersion } from '../../../src/store/migrations.js'
-import { migrate } from '../../../src/store/postgres/migrations.js'
+import { schemaVersion } from '../../../src/sql/migrations.js'
+import { migrate } from '../../../src/sql/postgres/migrations.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer

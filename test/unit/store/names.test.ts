@@ -5,7 +5,7 @@ import {
   lookOf,
   looksWithin,
   mixesAlphabets,
-} from '../../../src/store/names.js'
+} from '../../../src/directory/store/names.js'
 
 const shows = (name: string, other: string) => looksWithin(name).has(lookOf(other))
 

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
-import { createGroupCommit, type GroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createGroupCommit, type GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 
 let folder: string
 let path: string

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { NewRating } from '../../../src/store/ratings.js'
-import type { Stores } from '../../../src/store/stores.js'
+import type { Stores } from '../../../src/app/stores/stores.js'
+import type { NewRating } from '../../../src/directory/store/ratings.js'
 import { save } from '../discovery/a-catalog.js'
 import { aRating, payer, payTo, weather } from './a-rating.js'
 import type { Engine } from './store-contract.js'

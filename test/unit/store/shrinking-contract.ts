@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { laneLease } from '../../../src/store/leases.js'
-import type { Job } from '../../../src/store/settlement-journal.js'
-import type { Stores } from '../../../src/store/stores.js'
+import type { Stores } from '../../../src/app/stores/stores.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import { laneLease } from '../../../src/sql/leases.js'
 import { aJob, anOutcome, type Engine, network, noon } from './store-contract.js'
 
 const relayer: Address = '0x00000000000000000000000000000000000000f1'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { type Shrinker, startShrinking } from '../../../src/store/shrinking.js'
+import { type Shrinker, startShrinking } from '../../../src/facilitator/journal/shrinking.js'
 
 const DAY_MS = 86_400_000
 const start = Date.UTC(2026, 10, 21, 12)

@@ -1,16 +1,21 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type GasBearer, GasBudgetError, SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
-import { RESTORED_KEY } from '../../../src/store/deliveries.js'
-import { laneLease } from '../../../src/store/leases.js'
+import type { Stores } from '../../../src/app/stores/stores.js'
+import {
+  type GasBearer,
+  GasBudgetError,
+  SUBSIDISED,
+  WASTED,
+} from '../../../src/facilitator/journal/budgets.js'
+import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
   GasSpending,
   Job,
   NewJob,
   Outcome,
-} from '../../../src/store/settlement-journal.js'
-import type { Stores } from '../../../src/store/stores.js'
+} from '../../../src/facilitator/journal/settlement-journal.js'
+import { laneLease } from '../../../src/sql/leases.js'
 
 /** An engine under test, empty. */
 export interface Engine {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { getPriority } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { scriptBeside, startThread } from '../../../src/store/thread.js'
+import { scriptBeside, startThread } from '../../../src/sql/thread.js'
 
 describe.runIf(process.platform === 'linux')('lowerThreadPriority', () => {
   it('puts the thread behind the others of the process, and only it', async () => {

@@ -3,9 +3,9 @@ import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseDatabaseUrl } from '../../../src/config/setting-types.js'
-import { inspectPostgres } from '../../../src/store/postgres/inspection.js'
-import { openPostgresStores } from '../../../src/store/postgres/stores.js'
+import { parseDatabaseUrl } from '../../../src/app/config/setting-types.js'
+import { inspectPostgres } from '../../../src/app/stores/postgres/inspection.js'
+import { openPostgresStores } from '../../../src/app/stores/postgres/stores.js'
 import { findProgram } from '../../faults/support/debian.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 

@@ -1,7 +1,7 @@
+import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
+import type { Payment } from '@arcus/protocol/x402/payment'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { authorizationTypes } from '../../../src/x402/authorization-types.js'
-import type { Payment } from '../../../src/x402/payment.js'
 
 export const network = 'eip155:5042'
 export const asset: Address = '0x3600000000000000000000000000000000000000'

@@ -1,7 +1,7 @@
+import { hasWrongChecksum } from '@arcus/protocol/x402/address'
 import fc from 'fast-check'
 import { getAddress, type Hex } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { hasWrongChecksum } from '../../../src/x402/address.js'
 
 const anAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })

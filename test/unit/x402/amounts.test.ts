@@ -1,5 +1,5 @@
+import { formatAtomic, formatNative, formatUnits, parseUint256 } from '@arcus/protocol/x402/amounts'
 import { describe, expect, it } from 'vitest'
-import { formatAtomic, formatNative, formatUnits, parseUint256 } from '../../../src/x402/amounts.js'
 
 describe('parsing a uint256', () => {
   it('takes plain decimal digits up to 2^256 - 1', () => {

@@ -1,5 +1,5 @@
+import { readAttestation } from '@arcus/protocol/x402/attestation'
 import { describe, expect, it } from 'vitest'
-import { readAttestation } from '../../../src/x402/attestation.js'
 
 const address = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const payload = {

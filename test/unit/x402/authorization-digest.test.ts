@@ -1,12 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type Authorization,
   type AuthorizationDigest,
   computeDomainSeparator,
   createAuthorizationDigest,
   type Eip712Domain,
-} from '../../../src/x402/authorization-digest.js'
-import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
+} from '@arcus/protocol/x402/authorization-digest'
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import { beforeAll, describe, expect, it } from 'vitest'
 
 const arcUsdc: Eip712Domain = {
   name: 'USDC',

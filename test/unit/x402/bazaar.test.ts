@@ -1,12 +1,12 @@
-import { declareDiscoveryExtension, sanitizeResourceServiceMetadata } from '@x402/extensions/bazaar'
-import { describe, expect, it } from 'vitest'
 import {
   bazaarLimits,
   encodeExtensionResponses,
   isIconUrl,
   parseBazaar,
   readServiceMetadata,
-} from '../../../src/x402/bazaar.js'
+} from '@arcus/protocol/x402/bazaar'
+import { declareDiscoveryExtension, sanitizeResourceServiceMetadata } from '@x402/extensions/bazaar'
+import { describe, expect, it } from 'vitest'
 
 const get = {
   info: { input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } } },

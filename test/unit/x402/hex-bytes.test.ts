@@ -1,5 +1,5 @@
+import { writeHex } from '@arcus/protocol/x402/hex-bytes'
 import { describe, expect, it } from 'vitest'
-import { writeHex } from '../../../src/x402/hex-bytes.js'
 
 describe('writeHex', () => {
   it('writes exactly the bytes asked for, at the offset, in either case', () => {

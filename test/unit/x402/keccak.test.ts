@@ -1,6 +1,6 @@
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import { keccak256 as viemKeccak256 } from 'viem'
 import { expect, it } from 'vitest'
-import { createKeccak256 } from '../../../src/x402/keccak.js'
 
 const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
 

@@ -1,6 +1,6 @@
+import { quote } from '@arcus/protocol/x402/json'
+import { parseRequest, readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { describe, expect, it } from 'vitest'
-import { quote } from '../../../src/x402/json.js'
-import { parseRequest, readNetwork, readPayer } from '../../../src/x402/parse-request.js'
 import { aBody, aPayment, payer, payTo, withMember } from './a-payment.js'
 
 const UINT256_MAX = 2n ** 256n - 1n

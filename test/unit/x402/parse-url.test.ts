@@ -1,5 +1,5 @@
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { expect, it } from 'vitest'
-import { parseUrl } from '../../../src/x402/parse-url.js'
 
 it('reads a URL, and says when there is none', () => {
   expect(parseUrl('https://api.example.com/v1?a=1')?.pathname).toBe('/v1')

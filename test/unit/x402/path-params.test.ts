@@ -1,6 +1,6 @@
+import { parseBazaar } from '@arcus/protocol/x402/bazaar'
+import { pathParamsOf, toHttpCall } from '@arcus/protocol/x402/calls'
 import { expect, it } from 'vitest'
-import { parseBazaar } from '../../../src/x402/bazaar.js'
-import { pathParamsOf, toHttpCall } from '../../../src/x402/calls.js'
 
 it.each([
   ['/purchase/:id', '/purchase/5', { id: '5' }],

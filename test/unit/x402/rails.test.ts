@@ -1,5 +1,5 @@
+import { otherRailOf } from '@arcus/protocol/x402/rails'
 import { expect, it } from 'vitest'
-import { otherRailOf } from '../../../src/x402/rails.js'
 
 const asset = '0x3600000000000000000000000000000000000000'
 const domain = { name: 'USDC', version: '2' }

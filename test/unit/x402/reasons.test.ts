@@ -1,5 +1,5 @@
+import { reasons, reasonsNotProduced } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
-import { reasons, reasonsNotProduced } from '../../../src/x402/reasons.js'
 
 const entries = Object.entries(reasons)
 

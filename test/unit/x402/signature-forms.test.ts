@@ -1,3 +1,9 @@
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
+import {
+  canonicalSignature,
+  isErc6492Signature,
+  unwrapErc6492Signature,
+} from '@arcus/protocol/x402/signature-forms'
 import { concatHex, type Hex, hashMessage, numberToHex, padHex, recoverAddress, size } from 'viem'
 import {
   isErc6492Signature as isWrappedForViem,
@@ -5,13 +11,7 @@ import {
   serializeErc6492Signature,
 } from 'viem/utils'
 import { describe, expect, it } from 'vitest'
-import { createKeccak256 } from '../../../src/x402/keccak.js'
-import {
-  canonicalSignature,
-  isErc6492Signature,
-  unwrapErc6492Signature,
-} from '../../../src/x402/signature-forms.js'
-import { loadSignerRecovery } from '../../../src/x402/signer-recovery.js'
+import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { anAccount } from '../../support/a-channel.js'
 import { type Bend, bend, bends } from '../../support/bent-signature.js'
 

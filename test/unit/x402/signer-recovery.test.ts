@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import {
   type Hex,
   numberToHex,
@@ -8,14 +9,13 @@ import {
 } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
 import {
   loadSignerRecovery,
   publicKeyRecoveryLoaders,
   type RecoverPublicKey,
   type SignerRecovery,
   signerRecoveryImplementations,
-} from '../../../src/x402/signer-recovery.js'
+} from '../../../src/chain/signer-recovery.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const FIELD = 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn

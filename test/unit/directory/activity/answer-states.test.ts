@@ -1,8 +1,8 @@
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createStateRule } from '../../../../src/directory/activity/recorder.js'
-import type { PaymentAnswer } from '../../../../src/x402/payment.js'
-import { reasons } from '../../../../src/x402/reasons.js'
 
 const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'

@@ -4,7 +4,7 @@ import {
   createAttributor,
   createPathIndex,
 } from '../../../../src/directory/activity/attribution.js'
-import type { IndexedEndpoint, Merchant } from '../../../../src/store/listings.js'
+import type { IndexedEndpoint, Merchant } from '../../../../src/directory/store/listings.js'
 
 const payTo: Address = '0x3333333333333333333333333333333333333333'
 const otherPayTo: Address = '0x6666666666666666666666666666666666666666'

@@ -1,10 +1,10 @@
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { PaymentStatus } from '../../../../src/api/payments.js'
 import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
 import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
-import type { NewActivity } from '../../../../src/store/activity.js'
-import type { PaymentAnswer } from '../../../../src/x402/payment.js'
+import type { NewActivity } from '../../../../src/directory/store/activity.js'
 
 const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createPublicTotals } from '../../../../src/directory/activity/summary.js'
-import type { ActivitySum } from '../../../../src/store/activity.js'
+import type { ActivitySum } from '../../../../src/directory/store/activity.js'
 
 let clock: number
 let count: number

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { nameOperations } from '../../../../src/directory/exports/openapi.js'
-import type { Endpoint } from '../../../../src/store/listings.js'
+import type { Endpoint } from '../../../../src/directory/store/listings.js'
 
 const names = (...endpoints: { title: string; url?: string }[]) =>
   nameOperations(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as Endpoint))

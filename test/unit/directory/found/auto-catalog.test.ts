@@ -1,14 +1,14 @@
+import { circleTokens } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type AutoCatalog,
   type AutoCatalogOptions,
   createAutoCatalog,
-} from '../../../../src/directory/found/auto-catalog.js'
-import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
-import { unclaimedLimits } from '../../../../src/directory/found/place.js'
-import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
-import { circleTokens } from '../../../../src/x402/currencies.js'
+} from '../../../../src/directory/seen/auto-catalog.js'
+import { createInfoCheck } from '../../../../src/directory/seen/info-check.js'
+import { unclaimedLimits } from '../../../../src/directory/seen/place.js'
+import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import {
   aRequirement,

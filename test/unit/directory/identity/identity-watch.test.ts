@@ -7,7 +7,7 @@ import {
   createIdentityWatch,
   type IdentityWatch,
 } from '../../../../src/directory/identity/identity-watch.js'
-import type { Identity } from '../../../../src/store/listings.js'
+import type { Identity } from '../../../../src/directory/store/listings.js'
 import { openListings, owner } from '../listed-merchants.js'
 
 const address: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'

@@ -8,7 +8,7 @@ import {
   type Piece,
   packBlocks,
 } from '../../../../src/directory/listings/catalog.js'
-import { NO_EVIDENCE } from '../../../../src/store/evidence.js'
+import { NO_EVIDENCE } from '../../../../src/directory/store/evidence.js'
 import { openListings } from '../listed-merchants.js'
 
 let listings: ReturnType<typeof openListings>

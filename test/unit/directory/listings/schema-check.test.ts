@@ -1,4 +1,4 @@
-import { schemaProblem } from 'arcus-client/listing'
+import { schemaProblem } from '@arcus/protocol/listing/listing'
 import { describe, expect, it, vi } from 'vitest'
 import { checkSchema } from '../../../../src/directory/listings/schema-check.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkSchemas } from '../../../../src/directory/listings/writes.js'
-import type { Endpoint } from '../../../../src/store/listings.js'
+import type { Endpoint } from '../../../../src/directory/store/listings.js'
 import { aListing, anEndpoint, endpointsOf } from '../../../support/a-directory.js'
 
 const inputSchema = { type: 'object', properties: { city: { type: 'string' } } }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { circleTokens } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import { circleTokens } from '../../../../src/x402/currencies.js'
 
 export const network = 'eip155:5042'
 export const payTo: Address = '0x3333333333333333333333333333333333333333'

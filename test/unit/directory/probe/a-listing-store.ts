@@ -4,7 +4,7 @@ import type {
   Endpoint,
   EndpointHealth,
   Merchant,
-} from '../../../../src/store/listings.js'
+} from '../../../../src/directory/store/listings.js'
 import { asset, network, payTo } from './a-402.js'
 
 export function aMerchant(over: Partial<Merchant> = {}): Merchant {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { freshHealth, nextHealth } from '../../../../src/directory/probe/probe.js'
-import type { EndpointHealth } from '../../../../src/store/listings.js'
+import type { EndpointHealth } from '../../../../src/directory/store/listings.js'
 import { aRequirement, asset, network, payTo } from './a-402.js'
 
 const now = 1_000_000

@@ -5,7 +5,7 @@ import {
   createProbeSchedule,
   type ProbeSchedule,
 } from '../../../../src/directory/probe/probe-schedule.js'
-import type { Endpoint } from '../../../../src/store/listings.js'
+import type { Endpoint } from '../../../../src/directory/store/listings.js'
 import { aListingStore, anEndpoint } from './a-listing-store.js'
 
 const start = 1_700_000_000

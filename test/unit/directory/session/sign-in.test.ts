@@ -2,7 +2,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { describe, expect, it } from 'vitest'
 import { createSessions, createSignIn } from '../../../../src/directory/session/sign-in.js'
-import { createMemorySessions } from '../../../../src/store/sessions.js'
+import { createMemorySessions } from '../../../../src/directory/store/sessions.js'
 
 const account = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const stranger = privateKeyToAccount(`0x${'22'.repeat(32)}`)

@@ -1,0 +1,173 @@
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { Address } from 'viem'
+import { createRpc, type Rpc } from '../../chain/rpc.js'
+import { readToken } from '../../chain/token.js'
+import { type Signer, trialTransaction } from '../../facilitator/relayer/signer.js'
+import { openSigners } from '../../facilitator/relayer/signers.js'
+import { FORWARDED_FORM } from '../../http/health.js'
+import type { Config, NetworkConfig } from '../config/config.js'
+import type { Secrets } from '../config/secrets.js'
+import { createRunway } from '../metrics/gas-money.js'
+import type { DatabaseInspection } from '../stores/stores.js'
+import {
+  checkClock,
+  checkMulticall,
+  checkNodes,
+  checkRegistry,
+  checkTokens,
+  checkWallets,
+  readIsBlocklisted,
+  readWallets,
+  variables,
+} from './chain-checks.js'
+import { type Finding, fail, ok, warn } from './finding.js'
+import { checkDatabase, checkSettings } from './settings-checks.js'
+
+interface Installation {
+  config: Config
+  secrets: Secrets
+  env: NodeJS.ProcessEnv
+  database: DatabaseInspection
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** Checks everything that a payment depends on, before or next to a running service. Changes nothing. */
+export async function examine(installation: Installation): Promise<Finding[]> {
+  const { config, secrets, env, database } = installation
+  const keccak256 = await createKeccak256()
+  const { signers, close } = openSigners(secrets, keccak256)
+  try {
+    const chains = await Promise.all(
+      config.networks.map((place) => examineNetwork(place, installation, keccak256, signers)),
+    )
+    return [
+      ...checkSettings(config, secrets, env),
+      ...checkDatabase(database, config.database),
+      ...chains.flat(),
+      ...(await checkPublicAddress(config)),
+    ]
+  } finally {
+    await close()
+  }
+}
+
+async function examineNetwork(
+  place: NetworkConfig,
+  { config, database, now }: Installation,
+  keccak256: Keccak256,
+  signers: readonly Signer[],
+): Promise<Finding[]> {
+  const { network } = place
+  const rpc = createRpc(place.rpcUrls)
+  try {
+    const nodes = await checkNodes(rpc, place)
+    // Further checks of a chain that does not answer would only repeat that.
+    if (nodes.every(({ state }) => state === 'fail')) return nodes
+    const addresses = signers.map(({ address }) => address)
+    const readRunway = database.budgets && createRunway({ network, budgets: database.budgets, now })
+    const fee = BigInt((await rpc.request('eth_gasPrice', [])) as string)
+    const isMainnet = variables(place) === 'MAINNET'
+    return [
+      ...nodes,
+      await checkTokens(
+        place,
+        place.assets.map((asset) => () => readToken(rpc, keccak256, { ...place, asset })),
+      ),
+      await checkClock(rpc, place, now),
+      await checkMulticall(rpc, place),
+      ...(await checkSigners(place, signers)),
+      await checkWallets(network, await examineWallets(rpc, place, addresses), fee, readRunway),
+      ...(await checkBuyback(rpc, place, config.buybackAddress)),
+      ...(isMainnet ? [await checkRegistry(rpc, place, config.identityRegistry)] : []),
+    ]
+  } catch {
+    return [fail(`chain ${network}`, 'the nodes stopped answering', 'Run the doctor again.')]
+  } finally {
+    await rpc.close()
+  }
+}
+
+/** Has each signer that another service holds sign a transaction that no chain takes. */
+async function checkSigners(
+  { network, chainId }: NetworkConfig,
+  signers: readonly Signer[],
+): Promise<Finding[]> {
+  const tried = signers
+    .filter(({ isRemote }) => isRemote)
+    .map(async ({ address, sign }) => {
+      const name = `signer ${address} ${network}`
+      try {
+        await sign(trialTransaction(chainId, address))
+        return ok(name, 'it signs')
+      } catch (error) {
+        return fail(name, (error as Error).message, 'Check the service that holds its key.')
+      }
+    })
+  return Promise.all(tried)
+}
+
+async function examineWallets(rpc: Rpc, place: NetworkConfig, addresses: readonly Address[]) {
+  const wallets = await readWallets(rpc, addresses)
+  return Promise.all(
+    wallets.map(async (wallet) => ({
+      ...wallet,
+      isBlocklisted: await readIsBlocklisted(rpc, place, wallet.address),
+    })),
+  )
+}
+
+async function checkBuyback(
+  rpc: Rpc,
+  place: NetworkConfig,
+  buyback: Address | undefined,
+): Promise<Finding[]> {
+  if (buyback === undefined) return []
+  const name = `buyback ${place.network}`
+  const isBlocked = await readIsBlocklisted(rpc, place, buyback)
+  if (!isBlocked) return []
+  return [fail(name, 'the token blocks BUYBACK_ADDRESS', 'Official merchants need another one.')]
+}
+
+const PUBLIC_TIMEOUT_MS = 5_000
+
+/** Checks whether callers reach the service at its public address, and what the proxies in front say of them. */
+export async function checkPublicAddress({
+  baseUrl,
+  trustProxy,
+}: Pick<Config, 'baseUrl' | 'trustProxy'>): Promise<Finding[]> {
+  const name = 'reachable'
+  const fix =
+    'If the service runs, check DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
+  try {
+    const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
+    const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })
+    const text = await response.text()
+    if (!response.ok || text !== '{"status":"ok"}') {
+      return [warn(name, `${baseUrl}/health answers ${response.status}`, fix)]
+    }
+    const form = response.headers.get(FORWARDED_FORM)
+    return [ok(name, `${baseUrl}/health says ok`), ...checkForwarded(form, trustProxy)]
+  } catch {
+    return [warn(name, `nothing answers at ${baseUrl}`, fix)]
+  }
+}
+
+/** Compares `TRUST_PROXY` with what the request of the doctor had in `X-Forwarded-For`; `null` if nothing said so. */
+function checkForwarded(form: string | null, trustProxy: Config['trustProxy']): Finding[] {
+  const name = 'X-Forwarded-For'
+  const isTrusted = trustProxy !== false
+  if (form === 'unreadable' && isTrusted) {
+    const detail = 'the proxy writes no address into it: all callers share one rate limit'
+    return [warn(name, detail, 'Have the proxy write the address of the connection, alone.')]
+  }
+  if (form === 'none' && isTrusted) {
+    const detail = 'TRUST_PROXY is set, and no proxy sets it: callers may choose their address'
+    return [warn(name, detail, 'Have the proxy set it, or unset TRUST_PROXY.')]
+  }
+  if (form === 'addresses' && !isTrusted) {
+    const detail = 'a proxy sets it, and TRUST_PROXY is unset: all callers share one rate limit'
+    return [warn(name, detail, 'Set TRUST_PROXY to the number of proxies, such as 1.')]
+  }
+  return form === null ? [] : [ok(name, form)]
+}

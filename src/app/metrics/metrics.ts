@@ -1,0 +1,238 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { inTime } from '../../async/in-time.js'
+import type { RpcObserver } from '../../chain/rpc.js'
+import type { LeaseKeeper } from '../../facilitator/relayer/leases.js'
+import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
+import { shareReads } from '../../http/cached-reply.js'
+import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
+import type { MetricsPage } from './routes.js'
+import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
+
+export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
+  observeRpc(network: string): RpcObserver
+  countSpans(outcome: 'exported' | 'dropped', spans: number): void
+  /** Counts an attempt to make old payments small that failed. */
+  countShrinkFailure(): void
+  relayerEvents(network: string): RelayerEvents
+  /** Shows this network's lanes, queue and head in every scrape from now on. */
+  watch(network: WatchedNetwork): void
+  /** Shows discovery and directory in every scrape from now on. */
+  watchDirectory(directory: WatchedDirectory): void
+  /** Shows the leases of this process in every scrape from now on. */
+  watchLeases(leases: WatchedLeases): void
+  /** Shows the database in every scrape from now on. */
+  watchDatabase(database: WatchedDatabase): void
+  /** Shows the disk of the database in every scrape from now on. */
+  watchDisk(disk: WatchedDisk): void
+  /** Returns the page as Prometheus reads it, made anew at most once a second. Never rejects because of the chain. */
+  render(): Promise<MetricsPage>
+}
+
+/** The state of discovery and directory that a scrape reads. */
+export interface WatchedDirectory {
+  /** The number of endpoints of the catalog in memory, and how long reading it took. */
+  index(): { endpoints: number; readSeconds: number }
+  /** Endpoints that wait for their probe and are read from the database, and endpoints that are being probed. */
+  probes(): { queued: number; underWay: number }
+  /** Answers since the start whose activity could not be kept. */
+  dropped(): number
+}
+
+export interface WatchedDatabase {
+  store: 'sqlite' | 'postgres'
+  isWritable(): Promise<boolean>
+  sizeBytes(): Promise<number>
+}
+
+/** The disk under the database, as a scrape reads it. */
+interface WatchedDisk {
+  isLow(): boolean
+  /** `undefined` if the database is not on a disk of this machine. */
+  freeBytes(): number | undefined
+}
+
+/** The leases of this process, as a scrape reads them. */
+type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
+
+/** A scrape waits no longer than this for a database or a node. */
+const PATIENCE_MS = 1_500
+/** PostgreSQL adds up the sizes of its files for each answer. */
+const SIZE_CACHE_MS = 60_000
+
+/** The route has no rate limit, so many scrapes at once cost one. */
+const CACHE_MS = 1_000
+
+/** Creates all figures of the service, in a registry of its own. */
+export function createMetrics(now: () => number): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const answers = createAnswerMetrics(registry)
+  const settling = createSettlingMetrics(registry)
+  /** Each sets figures to the present state, within `PATIENCE_MS`. None rejects. */
+  const refreshes: (() => Promise<void>)[] = []
+  const spans = new Counter({
+    name: 'arcus_trace_spans_total',
+    help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  const shrinkFailures = new Counter({
+    name: 'arcus_journal_shrink_failures_total',
+    help: 'Attempts to make old payments small that failed; they stay as they are. One a minute until one succeeds.',
+    registers: [registry],
+  })
+
+  /** Adds a gauge that each scrape reads anew. A figure that is unknown at the moment stays as it was. */
+  function addGauge(
+    name: string,
+    help: string,
+    read: () => number | undefined | Promise<number | undefined>,
+    labels: Record<string, string> = {},
+  ): void {
+    const labelNames = Object.keys(labels)
+    const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
+    refreshes.push(async () => {
+      const figure = await read()
+      if (figure !== undefined) gauge.set(labels, figure)
+    })
+  }
+
+  async function render(): Promise<MetricsPage> {
+    await Promise.all(refreshes.map((refresh) => refresh()))
+    return { contentType: registry.contentType, text: await registry.metrics() }
+  }
+
+  return {
+    ...answers,
+    observeRpc: createRpcMetrics(registry),
+    countSpans: (outcome, count) => spans.inc({ outcome }, count),
+    countShrinkFailure: () => shrinkFailures.inc(),
+    relayerEvents(network) {
+      const events = settling.relayerEvents(network)
+      return {
+        ...events,
+        decided(job, outcome) {
+          events.decided(job, outcome)
+          answers.decided(job, outcome)
+        },
+      }
+    },
+    watch(network) {
+      answers.begin(network.network)
+      refreshes.push(() => soon(settling.show(network, now()), undefined))
+    },
+    watchDatabase({ store, isWritable, sizeBytes }) {
+      const readSize = shareReads(SIZE_CACHE_MS, now, sizeBytes)
+      const isUp = () => soon(isWritable().then(Number), 0)
+      const size = () => soon(readSize(), undefined)
+      const labels = { store }
+      addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
+      const bytes = 'Size of the database, its log included on SQLite.'
+      addGauge('arcus_database_bytes', bytes, size, labels)
+    },
+    watchDirectory({ index, probes, dropped }) {
+      addGauge(
+        'arcus_discovery_endpoints',
+        'Endpoints that discovery can show; 0 until the catalog is read.',
+        () => index().endpoints,
+      )
+      addGauge(
+        'arcus_discovery_build_seconds',
+        'How long the last reading of the catalog took.',
+        () => index().readSeconds,
+      )
+      addGauge(
+        'arcus_probe_queue_length',
+        'Endpoints that wait for their probe.',
+        () => probes().queued,
+      )
+      addGauge(
+        'arcus_probes_under_way',
+        'Endpoints that are being probed.',
+        () => probes().underWay,
+      )
+      addGauge(
+        'arcus_activity_dropped',
+        'Answers since the start whose activity could not be kept.',
+        dropped,
+      )
+    },
+    watchLeases({ ageMs, clockAhead }) {
+      addGauge(
+        'arcus_lease_age_seconds',
+        'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
+        () => (ageMs() ?? 0) / 1000,
+      )
+      addGauge(
+        'arcus_clock_ahead_seconds',
+        'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
+        () => (clockAhead().least + clockAhead().most) / 2_000,
+      )
+    },
+    watchDisk({ isLow, freeBytes }) {
+      addGauge('arcus_disk_free_bytes', 'Free bytes on the disk of the SQLite database.', freeBytes)
+      addGauge(
+        'arcus_disk_low',
+        '1 while the disk is nearly full and only payments are kept, else 0.',
+        () => Number(isLow()),
+      )
+    },
+    render: shareReads(CACHE_MS, now, render),
+  }
+}
+
+/** Resolves with the value, or with the substitute if it fails or takes too long. */
+function soon<Value>(value: Promise<Value>, substitute: Value): Promise<Value> {
+  return inTime(
+    value.catch(() => substitute),
+    PATIENCE_MS,
+    () => substitute,
+  )
+}
+
+/** Bounds from the round trip to a node in the same rack up to the timeout of a send, in seconds. */
+const RPC_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+
+/**
+ * Counts calls to the chain's nodes. The label of a node is its place in the settings, from 0, because its address may
+ * contain an access key.
+ */
+function createRpcMetrics(registry: Registry): (network: string) => RpcObserver {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'arcus_rpc_requests_total',
+    help: 'JSON-RPC calls that were tried; members of a batch count one each.',
+    labelNames: ['network', 'node', 'method', 'ok'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'arcus_rpc_seconds',
+    help: 'Time of one round trip to a node, whether it succeeded or not.',
+    labelNames: ['network', 'node'],
+    buckets: RPC_BUCKETS,
+    registers,
+  })
+  const up = new Gauge({
+    name: 'arcus_rpc_node_up',
+    help: 'Whether the last round trip to the node succeeded.',
+    labelNames: ['network', 'node'],
+    registers,
+  })
+
+  return (network) => {
+    return ({ node: index, methods, ms, ok }) => {
+      const node = String(index)
+      for (const [method, count] of countEach(methods)) {
+        requests.inc({ network, node, method, ok: String(ok) }, count)
+      }
+      seconds.observe({ network, node }, ms / 1000)
+      up.set({ network, node }, ok ? 1 : 0)
+    }
+  }
+}
+
+function countEach(methods: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const method of methods) counts.set(method, (counts.get(method) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,155 @@
+import type {
+  LaneStatus,
+  NetworkStatus,
+  ReadinessAnswer,
+  ServiceStatus,
+  SettlingStatus,
+} from '@arcus/protocol/answers/service'
+import { formatNative } from '@arcus/protocol/x402/amounts'
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import type { Block } from '../../chain/blocks.js'
+import { count, percentiles, rate } from '../../directory/activity/summary.js'
+import type { ActivityStore, ActivitySum } from '../../directory/store/activity.js'
+import { closedAnywhere } from '../../facilitator/relayer/lane.js'
+import { shareReads } from '../../http/cached-reply.js'
+import { describedAs, type Operation } from '../../http/operation.js'
+import { version } from '../../http/version.js'
+import { knownRunway } from './gas-money.js'
+import type { WatchedNetwork } from './settling.js'
+
+export interface StatusNetwork extends WatchedNetwork {
+  chainId: number
+  name: string
+  latestBlock(): Block | undefined
+}
+
+interface StatusOptions {
+  networks: readonly StatusNetwork[]
+  readReadiness(): Promise<ReadinessAnswer>
+  activity: Pick<ActivityStore, 'sums' | 'latencies'>
+  checksum: (address: Address) => Address
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+export type ReadStatus = () => Promise<ServiceStatus>
+
+const HOUR_SECONDS = 3_600
+/** Anybody may ask, so many requests at once cost one reading. */
+const CACHE_MS = 1_000
+
+/**
+ * Reads the state of the service, for people and without secrets: lanes, queue, newest block, and the settles of the
+ * last hour and day. Facts that are unknown at the moment are `null`.
+ */
+export function createStatus(options: StatusOptions): ReadStatus {
+  const { networks, readReadiness, activity, checksum, now } = options
+  const startedAt = new Date(now()).toISOString()
+
+  async function read(): Promise<ServiceStatus> {
+    const [{ status, checks }, hour, day, ...seen] = await Promise.all([
+      readReadiness(),
+      readSettling(activity, hoursBack(now(), 1)),
+      readSettling(activity, hoursBack(now(), 23)),
+      ...networks.map((network) => readNetwork(network, checksum, now())),
+    ])
+    const at = new Date(now()).toISOString()
+    return { status, version, now: at, startedAt, checks, networks: seen, settling: { hour, day } }
+  }
+
+  return shareReads(CACHE_MS, now, read)
+}
+
+/** Returns the start of the hour that was so many hours before the current one, in Unix seconds. */
+function hoursBack(now: number, hours: number): number {
+  return (Math.floor(now / 1000 / HOUR_SECONDS) - hours) * HOUR_SECONDS
+}
+
+async function readNetwork(
+  watched: StatusNetwork,
+  checksum: StatusOptions['checksum'],
+  now: number,
+): Promise<NetworkStatus> {
+  const { network, chainId, name, relayer, readBalances, readRunway } = watched
+  const balances = await readBalances().catch(() => [])
+  const days = await knownRunway(balances, relayer.addresses.length, readRunway)
+  return {
+    network,
+    chainId,
+    name,
+    block: describeBlock(watched.latestBlock(), now),
+    queueLength: relayer.queueLength(),
+    lanes: relayer.lanes().map((lane, i) => ({
+      address: checksum(lane.address),
+      ...stateOf(closedAnywhere(lane), balances[i]),
+      inFlight: lane.inFlight(),
+      oldestPendingSeconds: Math.round(lane.pendingMs() / 100) / 10,
+      balanceUsd: balances[i] === undefined ? null : formatNative(balances[i]),
+    })),
+    runwayDays: days === undefined || !Number.isFinite(days) ? null : Math.round(days * 10) / 10,
+  }
+}
+
+function describeBlock(block: Block | undefined, now: number): NetworkStatus['block'] {
+  if (block === undefined) return null
+  const { number, timestamp } = block
+  const ageSeconds = Math.max(0, Math.round(now / 100 - timestamp * 10) / 10)
+  return { number, at: new Date(timestamp * 1000).toISOString(), ageSeconds }
+}
+
+function stateOf(
+  closed: string | undefined,
+  balance: bigint | undefined,
+): Pick<LaneStatus, 'state' | 'reason'> {
+  if (closed !== undefined) return { state: 'closed', reason: closed }
+  if (balance === 0n) return { state: 'unfunded', reason: 'no gas money' }
+  return { state: 'open', reason: null }
+}
+
+async function readSettling(
+  activity: StatusOptions['activity'],
+  since: number,
+): Promise<SettlingStatus> {
+  const scope = { merchantId: undefined, span: 'h', since } as const
+  const [sums, settles, verifies] = await Promise.all([
+    activity.sums(scope),
+    activity.latencies(scope, 'settle'),
+    activity.latencies(scope, 'verify'),
+  ])
+  const of = (kind: string, state: ActivitySum['state']) =>
+    count(sums.filter((sum) => sum.kind === kind && sum.state === state))
+  const settled = of('settle', 'settled')
+  const failed = of('settle', 'failed')
+  const refunds = of('settle', 'refunded')
+  const verify = percentiles(verifies)
+  return {
+    since: new Date(since * 1000).toISOString(),
+    settled,
+    failed,
+    refunds,
+    successRate: rate(settled, settled + failed),
+    ...percentiles(settles),
+    verifies: of('verify', 'valid'),
+    verifyP50Ms: verify.p50Ms,
+    verifyP95Ms: verify.p95Ms,
+  }
+}
+
+const statusOperation: Operation = {
+  id: 'getStatus',
+  tag: 'Service',
+  summary: 'State of the service, for people',
+  description: '200 even when it is not ready: `status` says so.',
+  answers: {
+    200: 'Facts that are unknown at the moment are `null`.',
+  },
+  examples: { now: { summary: 'Now', status: 200 } },
+}
+
+/** Adds `GET /api/status`: the state of the service, for people. 200 even when it is not ready. */
+export function statusRoutes(app: FastifyInstance, readStatus: ReadStatus): void {
+  app.get('/api/status', describedAs(statusOperation), async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(await readStatus()),
+  )
+}

@@ -1,0 +1,93 @@
+import { createBudgetStore } from '../../../facilitator/journal/postgres/budgets.js'
+import { schemaVersion } from '../../../sql/migrations.js'
+import { type Database, openDatabase } from '../../../sql/postgres/database.js'
+import type { DatabaseInspection } from '../stores.js'
+
+/** The facts that one query reads. */
+interface Facts {
+  isReadOnly: boolean
+  hasSchema: boolean
+  sizeBytes: number
+  version: string
+  versionNumber: number
+  isDurable: boolean
+  maxConnections: number
+  isEncrypted: boolean
+  idleInTransactionMs: number
+  statementMs: number
+  now: number
+}
+
+/** Reads whether the server takes writes, which schema it has and how it is set. Never rejects. */
+export async function inspectPostgres(url: string): Promise<DatabaseInspection> {
+  const wantedVersion = schemaVersion('postgres')
+  let close = async () => {}
+  try {
+    const database = openDatabase({ url, poolSize: 1, patienceMs: 0 })
+    close = () => database.close()
+    const { facts, clockAhead } = await readFacts(database)
+    const { isReadOnly, hasSchema, sizeBytes } = facts
+    const version = hasSchema ? await readVersion(database) : 0
+    const replicas = hasSchema ? await countReplicas(database) : 0
+    const server = { ...toServer(facts), replicas, isPooled: database.isPooled(), clockAhead }
+    const found = { version, wantedVersion, sizeBytes, server, close }
+    if (isReadOnly) return { ...found, state: 'unusable', problem: 'the server takes no writes' }
+    if (!hasSchema) return { ...found, state: 'absent' }
+    const isKnown = version === wantedVersion
+    return {
+      ...found,
+      state: 'writable',
+      ...(isKnown ? { budgets: createBudgetStore(database) } : {}),
+    }
+  } catch (error) {
+    const problem = (error as Error).message
+    return { state: 'unusable', version: 0, wantedVersion, problem, close }
+  }
+}
+
+/** Reads in a transaction, because without transactions nothing else would work. */
+async function readFacts(database: Database) {
+  return database.inTransaction(async (sql) => {
+    const askedAt = Date.now()
+    const [row] = await sql.rows<Facts>(
+      `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+         to_regclass('schema_migrations') IS NOT NULL AS "hasSchema",
+         pg_database_size(current_database()) AS "sizeBytes",
+         split_part(current_setting('server_version'), ' ', 1) AS version,
+         current_setting('server_version_num')::int AS "versionNumber",
+         current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on' AS "isDurable",
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           AS "maxConnections",
+         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted",
+         (SELECT reset_val::int FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')
+           AS "idleInTransactionMs",
+         (SELECT reset_val::int FROM pg_settings WHERE name = 'statement_timeout') AS "statementMs",
+         (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+    )
+    const facts = row as Facts
+    const clockAhead = { least: askedAt - facts.now, most: Date.now() + 1 - facts.now }
+    return { facts, clockAhead }
+  })
+}
+
+function toServer(facts: Facts) {
+  const { version, isDurable, maxConnections, isEncrypted, idleInTransactionMs, statementMs } =
+    facts
+  const majorVersion = Math.floor(facts.versionNumber / 10_000)
+  const timeouts = { idleInTransactionMs, statementMs }
+  return { version, majorVersion, isDurable, maxConnections, isEncrypted, timeouts }
+}
+
+async function countReplicas(database: Database): Promise<number> {
+  const [row] = await database.rows<{ count: number }>(
+    'SELECT count(*) AS count FROM replicas WHERE alive_until > clock_timestamp()',
+  )
+  return row?.count ?? 0
+}
+
+async function readVersion(database: Database): Promise<number> {
+  const [found] = await database.rows<{ version: number }>(
+    'SELECT coalesce(max(version), 0) AS version FROM schema_migrations',
+  )
+  return found?.version ?? 0
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { createSessionStore } from '../../../directory/store/postgres/sessions.js'
+import { createBudgetStore } from '../../../facilitator/journal/postgres/budgets.js'
+import { createDeliveryStore } from '../../../facilitator/journal/postgres/deliveries.js'
+import {
+  createJobSharing,
+  createSettlementJournal,
+} from '../../../facilitator/journal/postgres/settlement-journal.js'
+import { openDatabase } from '../../../sql/postgres/database.js'
+import { createLeaseStore } from '../../../sql/postgres/leases.js'
+import { migrate } from '../../../sql/postgres/migrations.js'
+import { createRequestCountStore } from '../../../sql/postgres/request-counts.js'
+import { createSql } from '../../../sql/postgres/sql.js'
+import { createSqlStores } from '../sql/stores.js'
+import type { Stores } from '../stores.js'
+
+export interface PostgresOptions {
+  url: string
+  /** Number of connections, without the one that renews leases. */
+  poolSize: number
+  /** The longest wait of a call while the database cannot be reached, milliseconds; 4,000 by default. */
+  patienceMs?: number
+  /** Receives the errors of connections that broke while nobody used them. */
+  onIdleError?: (error: unknown) => void
+}
+
+/** Opens stores over a database that other processes use too. Rejects with `MigrationError` or `StoreUnavailableError`. */
+export async function openPostgresStores(options: PostgresOptions): Promise<Stores> {
+  const { url, onIdleError = () => {} } = options
+  await migrate(url)
+  const database = openDatabase({ ...options, onIdleError })
+  const sql = createSql(database)
+  // A new name at each start: this process takes over the jobs of its predecessor like those of any other process.
+  const worker = randomUUID()
+  const leases = createLeaseStore({ url, owner: worker, onIdleError })
+  return {
+    ...createSqlStores(sql),
+    journal: createSettlementJournal(database, worker),
+    sharing: createJobSharing(database, worker),
+    leases,
+    deliveries: createDeliveryStore(database),
+    budgets: createBudgetStore(database),
+    sessions: createSessionStore(database),
+    requestCounts: createRequestCountStore(database),
+    threadSource: url,
+    async sizeBytes() {
+      const text = 'SELECT pg_database_size(current_database())::float8 AS bytes'
+      const [found] = await database.rows<{ bytes: number }>(text)
+      return found?.bytes ?? 0
+    },
+    startUpkeep: () => ({ stop: async () => {} }),
+    async close() {
+      await leases.close()
+      await database.close()
+    },
+  }
+}

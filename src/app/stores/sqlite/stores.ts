@@ -1,0 +1,50 @@
+import { statSync } from 'node:fs'
+import { createMemorySessions } from '../../../directory/store/sessions.js'
+import { createBudgetStore } from '../../../facilitator/journal/sqlite/budgets.js'
+import { createDeliveryStore } from '../../../facilitator/journal/sqlite/deliveries.js'
+import {
+  createJobSharing,
+  createSettlementJournal,
+} from '../../../facilitator/journal/sqlite/settlement-journal.js'
+import { createSoleLeases } from '../../../sql/leases.js'
+import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
+import { type Database, openDatabase } from '../../../sql/sqlite/database.js'
+import { createGroupCommit, type GroupCommit } from '../../../sql/sqlite/group-commit.js'
+import { createSql } from '../../../sql/sqlite/sql.js'
+import { createSqlStores } from '../sql/stores.js'
+import type { Stores } from '../stores.js'
+
+/** The write-ahead log is missing until the first write. */
+const quietly = { throwIfNoEntry: false } as const
+
+/** Opens stores over a file, or in memory (`:memory:`). Throws `MigrationError`. */
+export function openSqliteStores(
+  path: string,
+): Stores & { database: Database; commit: GroupCommit } {
+  const database = openDatabase(path)
+  const commit = createGroupCommit(database)
+  const sql = createSql(database, commit)
+  return {
+    ...createSqlStores(sql),
+    database,
+    commit,
+    journal: createSettlementJournal(database, commit),
+    sharing: createJobSharing(database),
+    leases: createSoleLeases(),
+    deliveries: createDeliveryStore(database, commit),
+    budgets: createBudgetStore(database),
+    sessions: createMemorySessions(),
+    requestCounts: undefined,
+    threadSource: database.memory ? undefined : database.name,
+    async sizeBytes() {
+      const pages = Number(database.pragma('page_count', { simple: true }))
+      const log = database.memory ? undefined : statSync(`${database.name}-wal`, quietly)
+      return pages * Number(database.pragma('page_size', { simple: true })) + (log?.size ?? 0)
+    },
+    startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),
+    async close() {
+      await commit.close()
+      database.close()
+    },
+  }
+}

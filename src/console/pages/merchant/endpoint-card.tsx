@@ -1,0 +1,242 @@
+import type { Usage } from '@arcus/protocol/answers/fields'
+import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
+import { Tabs } from '@base-ui/react/tabs'
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { useLocationProperty } from 'wouter/use-browser-location'
+import { healthQuery, pricesQuery, settingsQuery } from '../../api/queries.js'
+import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
+import { Button, CopyButton } from '../../components/button.js'
+import { CodeBlock } from '../../components/code-block.js'
+import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
+import { Icon } from '../../components/icons.js'
+import { Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { lazyPage } from '../../components/page.js'
+import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { duration, percent } from '../../format/amounts.js'
+import { ProbeReport } from './probe-report.js'
+import { Ratings } from './ratings.js'
+import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
+
+/** Loaded on demand, because most readers need no wallet. */
+const TryPanel = lazyPage(() => import('./try/try-panel.js'), 'TryPanel')
+
+/** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
+export function EndpointCard({
+  endpoint,
+  merchantId,
+  payTo,
+  isOpenAtFirst,
+}: EndpointProps & { isOpenAtFirst: boolean }) {
+  const { state, title, method, url, price } = endpoint
+  const isAsListed = state.livePrice === null || state.livePrice === price
+  const anchor = `endpoint-${state.id}`
+  const isTarget = useLocationProperty(() => location.hash) === `#${anchor}`
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
+  const card = useRef<HTMLLIElement>(null)
+
+  useEffect(() => {
+    if (!isTarget) return
+    setIsOpen(true)
+    card.current?.scrollIntoView({ block: 'start' })
+  }, [isTarget])
+
+  return (
+    <li id={anchor} ref={card} className="scroll-mt-20">
+      <h3>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+          className="flex w-full items-start gap-3 px-4 py-4 text-left hover:bg-sunken/60 sm:px-5"
+        >
+          <span className={`mt-1 text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
+            <Icon name="right" size={14} />
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block font-medium">
+              <UntrustedText text={title} />
+            </span>
+            {!isOpen && <EndpointLine method={method} url={url} />}
+          </span>
+          <span className="flex flex-col items-end gap-1">
+            <span className="font-medium">
+              <AskedPrice {...endpoint} {...state} />
+            </span>
+            {!isOpen && (
+              <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />
+            )}
+          </span>
+        </button>
+      </h3>
+      {isOpen && <EndpointDetails {...{ endpoint, merchantId, payTo }} />}
+    </li>
+  )
+}
+
+interface EndpointProps {
+  endpoint: MerchantEndpoint
+  merchantId: string
+  payTo: string
+}
+
+function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
+  const { state, description, method, url, tags } = endpoint
+  return (
+    <div className="arriving space-y-4 px-4 pb-6 sm:pr-5 sm:pl-12">
+      {description !== '' && (
+        <div className="max-w-prose text-sm text-pretty text-muted">
+          <UntrustedText text={description} max={1_000} lines />
+        </div>
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        <MethodChip method={method} />
+        <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
+          <UrlText url={url} max={400} />
+          <CopyButton text={url} name="URL" />
+        </span>
+        {state.hosted && <Badge tone="accent">Hosted by the operator</Badge>}
+        {tags.map((tag) => (
+          <Badge key={tag}>
+            <UntrustedText text={tag} max={32} />
+          </Badge>
+        ))}
+      </div>
+      <ProbeReport {...state} />
+      {state.usage !== null && <UsageFigures usage={state.usage} />}
+      {state.rating !== null && (
+        <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
+      )}
+      <History merchantId={merchantId} id={state.id} />
+      <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
+      <CallCode endpoint={endpoint} />
+      {endpoint.inputSchema !== null && (
+        <details className="text-sm">
+          <summary className="w-fit font-medium text-muted hover:text-ink">Input schema</summary>
+          <div className="mt-2">
+            <CodeBlock name="input schema" code={JSON.stringify(endpoint.inputSchema, null, 2)} />
+          </div>
+        </details>
+      )}
+    </div>
+  )
+}
+
+function UsageFigures({ usage }: { usage: Usage }) {
+  const { topPayerShare, settleP50Ms, lastPaid, payers } = usage
+  return (
+    <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
+      <UsedBy usage={usage} />
+      {topPayerShare !== null && payers['30d'] > 1 && <span>{busiestPayer(topPayerShare)}</span>}
+      {settleP50Ms !== null && (
+        <span>Half of the payments settled within {duration(settleP50Ms)}</span>
+      )}
+      <span>
+        Last paid <Moment at={lastPaid * 1000} />
+      </span>
+    </p>
+  )
+}
+
+const MAX_CHANGES_SHOWN = 5
+
+/** Shows how an endpoint did in 30 days, and how its price changed. */
+function History({ merchantId, id }: { merchantId: string; id: number }) {
+  const { data: health } = useQuery(healthQuery(merchantId, id))
+  const { data } = useQuery(pricesQuery(merchantId, id))
+  const changes = data?.prices.flatMap(({ sentence }) => sentence ?? []) ?? []
+  const month = health?.uptime['30d']
+  return (
+    <div className="space-y-1 text-sm text-muted">
+      {month !== undefined && month.share !== null && (
+        <p>
+          Up {percent(month.share)} in 30 days
+          {health?.latency.p50Ms != null && ` · ${duration(health.latency.p50Ms)}`}
+        </p>
+      )}
+      {changes.slice(-MAX_CHANGES_SHOWN).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </div>
+  )
+}
+
+/** Opens the panel that calls the endpoint and pays for it, or leads to the code where a wallet cannot pay it here. */
+function TryIt(props: EndpointProps) {
+  const { data: settings } = useQuery(settingsQuery)
+  const [isOpen, setIsOpen] = useState(false)
+  // The place of the button is kept, so that nothing moves when it is known whether there is one.
+  if (settings === undefined) return <div className="h-8" />
+  if (!settings.tryIt) return null
+  const { method, pricing } = props.endpoint
+  if (method === 'MCP' || pricing === 'metered') {
+    return <p className="text-sm text-muted">A program pays for this one. Copy the code below.</p>
+  }
+  if (!isOpen) {
+    return (
+      <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
+        Try it
+      </Button>
+    )
+  }
+  return (
+    <Suspense fallback={<Skeleton isCard className="h-112 w-full" />}>
+      <TryPanel {...props} />
+    </Suspense>
+  )
+}
+
+/** Shows code to call an endpoint. */
+function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const network = settings?.networks.find(({ listed }) => listed)
+  const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
+  const payCode = (write: typeof fetchSnippet) => () =>
+    network === undefined ? (
+      <Skeleton className="h-40" />
+    ) : (
+      block('TypeScript client', write(endpoint, network))
+    )
+  const tabs: Tab[] =
+    endpoint.method === 'MCP'
+      ? [
+          ['Call the tool', () => block('tools/call', toolCallSnippet(endpoint))],
+          ['Pay with @x402/fetch', payCode(toolPaySnippet)],
+        ]
+      : [
+          ['See the price', () => block('curl command', curlSnippet(endpoint))],
+          ['Pay with @x402/fetch', payCode(fetchSnippet)],
+        ]
+  return <CodeTabs tabs={tabs} />
+}
+
+type Tab = readonly [name: string, content: () => ReactNode]
+
+/** Tabs of which one is shown; the arrow keys move between them. */
+function CodeTabs({ tabs }: { tabs: readonly Tab[] }) {
+  return (
+    <Tabs.Root defaultValue={tabs[0]?.[0]}>
+      <Tabs.List
+        activateOnFocus
+        aria-label="Ways to call it"
+        className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
+      >
+        {tabs.map(([name]) => (
+          <Tabs.Tab
+            key={name}
+            value={name}
+            className="-mb-px h-9 shrink-0 border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
+          >
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {tabs.map(([name, content]) => (
+        <Tabs.Panel key={name} value={name}>
+          {content()}
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
+  )
+}

@@ -1,0 +1,124 @@
+import type { Settlement } from '@arcus/protocol/answers/explore'
+import type { Address } from 'viem'
+import { singleFlight } from '../../async/single-flight.js'
+import { markedName } from '../store/listing-warnings.js'
+import type { ListingReader } from '../store/listings.js'
+import { isPublicPayee } from '../store/ownership.js'
+import type { SettledPayment, SettlementReader } from '../store/settlements.js'
+import type { NamedToken } from './summary.js'
+
+interface SettlementFeedOptions {
+  store: SettlementReader
+  listings: Pick<ListingReader, 'findMerchants'>
+  tokens: readonly NamedToken[]
+  checksum: (address: Address) => Address
+  log: { warn(details: object, message: string): void }
+}
+
+/** The store is read so often while somebody listens, and never without a reader. */
+const LOOK_MS = 1_000
+const KEPT = 30
+const ROWS_AT_ONCE = 1_000
+/** Rows that one read looks through, though nobody asked for days. Most are checks of payments. */
+const MAX_ROWS = 5_000
+/** A row of another process may become visible after one with a higher number. */
+const LOOK_BACK = 200
+
+export type SettlementFeed = ReturnType<typeof createSettlementFeed>
+
+/**
+ * Creates the feed of the latest settlements of all processes, with nothing but what the chain and the directory show
+ * anyway.
+ */
+export function createSettlementFeed(options: SettlementFeedOptions) {
+  const { store, listings, tokens, checksum, log } = options
+  const listeners = new Set<(news: readonly Settlement[]) => void>()
+  let kept: Settlement[] = []
+  let seen = new Set<number>()
+  let last = 0
+  let readAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function read(): Promise<void> {
+    const newest = await store.newestRow()
+    const news: SettledPayment[] = []
+    let row = Math.max(0, last - LOOK_BACK, newest - MAX_ROWS)
+    for (let isMore = true; isMore && !isStopped; ) {
+      const page = await store.settledAfter(row, ROWS_AT_ONCE)
+      news.push(...page.settled.filter(({ id }) => !seen.has(id)))
+      isMore = page.last > row
+      row = page.last
+      // Any more of them would push these out again.
+      if (news.length > KEPT) news.splice(0, news.length - KEPT)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const settled = news.length === 0 ? [] : await describe(news)
+    last = row
+    const from = row - LOOK_BACK
+    seen = new Set([...seen, ...news.map(({ id }) => id)].filter((id) => id > from))
+    if (settled.length === 0) return
+    kept = [...kept, ...settled].sort((a, b) => a.id - b.id).slice(-KEPT)
+    for (const listener of listeners) listener(settled)
+  }
+
+  async function describe(payments: readonly SettledPayment[]): Promise<Settlement[]> {
+    const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
+    const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
+    const names = new Map(
+      found.filter(isPublicPayee).map((it) => [it.id, { id: it.id, name: markedName(it) }]),
+    )
+    return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
+      const token = tokens.find(({ address }) => address === asset)
+      return {
+        id,
+        at: new Date(at).toISOString(),
+        network,
+        amount: amount.toString(),
+        asset: checksum(asset),
+        symbol: token?.symbol ?? null,
+        currency: token?.currency ?? null,
+        transaction,
+        merchant: names.get(merchantId ?? '') ?? null,
+      }
+    })
+  }
+
+  /** Reads at most once in the interval, however many ask. */
+  const look = singleFlight(async () => {
+    if (performance.now() - readAt < LOOK_MS || isStopped) return
+    await read().finally(() => {
+      readAt = performance.now()
+    })
+  })
+
+  function follow(): void {
+    timer = undefined
+    if (isStopped || listeners.size === 0) return
+    look()
+      .catch((err) => log.warn({ err }, 'settlements could not be read; trying again'))
+      .finally(() => {
+        timer ??= setTimeout(follow, LOOK_MS)
+      })
+  }
+
+  return {
+    /** Newest first. */
+    async latest(): Promise<readonly Settlement[]> {
+      await look()
+      return [...kept].reverse()
+    },
+    /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
+    subscribe(listener: (news: readonly Settlement[]) => void): () => void {
+      listeners.add(listener)
+      timer ??= setTimeout(follow, LOOK_MS)
+      return () => void listeners.delete(listener)
+    },
+    /** Resolves when nothing is read any more. */
+    async stop(): Promise<void> {
+      isStopped = true
+      clearTimeout(timer)
+      await look.underWay()?.catch(() => {})
+    },
+  }
+}

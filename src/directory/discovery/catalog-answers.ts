@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache'
+import type { CachedBody } from '../../http/cached-reply.js'
+import { httpFault, type RequestFault } from '../../http/errors.js'
+import type { RawQuery } from '../../http/query.js'
+import type { ListingReader } from '../store/listings.js'
+import type { Answer, DiscoveryAnswers, Question } from './answers.js'
+import { type ChangeWaits, createChangeWaits } from './change-waits.js'
+import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
+
+interface CatalogAnswersOptions {
+  answers: Pick<DiscoveryAnswers, 'answer'>
+  listings: Pick<ListingReader, 'lastChange'>
+}
+
+/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
+export interface CatalogAnswers {
+  /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
+  resources(query: RawQuery): Promise<CachedBody>
+  /** `GET /discovery/search` (bazaar extension). */
+  search(query: RawQuery): Promise<CachedBody>
+  /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
+  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
+  /** Answers everybody who waits; for the end of the service. */
+  endWaits(): void
+  /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
+  browse(query: RawQuery): Promise<CachedBody>
+}
+
+/** Answers are kept up to so many bytes while the catalog does not change. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
+/** Bytes that a kept answer takes in addition to its body, for its question and its entry in the cache. */
+const BYTES_AN_ENTRY = 1_024
+/** Figures of payments change without a change of the catalog. */
+const KEPT_MS = 5_000
+const LOADING_RETRY_SECONDS = 5
+const OVERLOAD_RETRY_SECONDS = 1
+
+export function createCatalogAnswers({ answers, listings }: CatalogAnswersOptions): CatalogAnswers {
+  const { lastChange } = listings
+  const waits = createChangeWaits({ lastChange })
+  const read = createAnswerCache(answers)
+  return {
+    resources: async (query) =>
+      bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
+    search: async (query) =>
+      bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
+    async changes(raw, from) {
+      const { wait, ...query } = parseChangesQuery(raw)
+      if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
+      const last = await lastChange()
+      if (query.since > last) throw aheadFault(last)
+      return bodyOf(await read({ kind: 'changes', query }, last))
+    },
+    endWaits: waits.stop,
+    browse: async (query) =>
+      bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
+  }
+}
+
+/** Keeps answers for a moment, by the number of the last change: while it stays, nothing but figures can have changed. */
+function createAnswerCache(
+  answers: CatalogAnswersOptions['answers'],
+): (question: Question, sequence: number) => Promise<Answer> {
+  const kept = new LRUCache<string, Answer & { state: 'made' }>({
+    maxSize: MAX_KEPT_BYTES,
+    ttl: KEPT_MS,
+    sizeCalculation: ({ body }) => body.bytes.length + BYTES_AN_ENTRY,
+  })
+  /** A question that is asked twice at the same time is answered once. */
+  const inFlight = new Map<string, Promise<Answer>>()
+  let keptAt = -1
+
+  return async (question, sequence) => {
+    if (sequence !== keptAt) {
+      keptAt = sequence
+      kept.clear()
+    }
+    const key = JSON.stringify(question)
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const place = `${sequence} ${key}`
+    const asked = inFlight.get(place)
+    if (asked !== undefined) return asked
+    const answering = answers.answer(question, sequence).finally(() => inFlight.delete(place))
+    inFlight.set(place, answering)
+    const answer = await answering
+    if (answer.state === 'made' && answer.sequence === keptAt) kept.set(key, answer)
+    return answer
+  }
+}
+
+function bodyOf(answer: Answer): CachedBody {
+  if (answer.state === 'made') return answer.body
+  throw answer.state === 'loading'
+    ? unavailable('The catalog is being read after a start; try again.', LOADING_RETRY_SECONDS)
+    : unavailable('Too many searches at once; try again.', OVERLOAD_RETRY_SECONDS)
+}
+
+/** Refuses a number of another database, or of one that was restored from a backup since. */
+function aheadFault(last: number): RequestFault {
+  const message = `since must be an integer from 0 to ${last}, the last change there is; a later one is not of this catalog: begin again with 0.`
+  return httpFault('invalid_request', message)
+}
+
+function unavailable(message: string, retryAfterSeconds: number): RequestFault {
+  return httpFault('unavailable', message, retryAfterSeconds)
+}

@@ -1,0 +1,222 @@
+import { once } from 'node:events'
+import { httpCodes } from '@arcus/protocol/answers/errors'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sendCached } from '../../http/cached-reply.js'
+import { openEventStream } from '../../http/event-stream.js'
+import type { Operation } from '../../http/operation.js'
+import { cached, describedAs } from '../../http/operation.js'
+import type { RawQuery } from '../../http/query.js'
+import type { CatalogAnswers } from './catalog-answers.js'
+
+const nothing = { x402Version: 2 } as const
+
+const resourcesOperation: Operation = {
+  id: 'listResources',
+  tag: 'Discovery',
+  summary: 'Paid APIs that settle here',
+  description:
+    'In order of creation, so that pages stay where they are, unless `sort` says otherwise. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
+  answers: cached('A page.'),
+  codes: [httpCodes.unavailable],
+  examples: {
+    firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
+    nothingFound: {
+      summary: 'Words nobody wrote',
+      query: { q: 'zyxwvut' },
+      status: 200,
+      answer: { ...nothing, items: [], pagination: { limit: 20, offset: 0, total: 0 } },
+    },
+    longPage: {
+      summary: 'A longer page than there is: `pagination.limit` is 100',
+      query: { limit: '1000', q: 'zyxwvut' },
+      status: 200,
+      answer: { ...nothing, items: [], pagination: { limit: 100, offset: 0, total: 0 } },
+    },
+    outOfBounds: {
+      summary: 'A page without items',
+      query: { limit: '0' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'limit must be an integer from 1 on; above 100 it counts as 100.',
+      },
+    },
+  },
+}
+
+const searchOperation: Operation = {
+  id: 'searchResources',
+  tag: 'Discovery',
+  summary: 'Paid APIs that have the words, best first',
+  description:
+    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days.',
+  answers: cached('A page.'),
+  codes: [httpCodes.unavailable],
+  examples: {
+    weather: {
+      summary: 'By word and price',
+      query: { query: 'weather', maxPrice: '20000' },
+      status: 200,
+    },
+    euros: {
+      summary: 'Priced in euros, at most €0.05',
+      query: { query: 'weather', currency: 'EUR', maxPrice: '50000' },
+      status: 200,
+    },
+    nothingFound: {
+      summary: 'Words nobody wrote',
+      query: { query: 'zyxwvut' },
+      status: 200,
+      answer: {
+        ...nothing,
+        resources: [],
+        partialResults: false,
+        pagination: { limit: 20, cursor: null },
+      },
+    },
+    noWords: {
+      summary: 'No words',
+      query: { query: ' ' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'query is required: words to look for, at most 200 characters.',
+      },
+    },
+  },
+}
+
+const changesOperation: Operation = {
+  id: 'listChanges',
+  tag: 'Discovery',
+  summary: 'Merchants that changed since a crawler last asked',
+  description:
+    'Merchants in the order in which they changed, each with all items it has now. Any other item you hold of that merchant is gone. A removed merchant has no items. Go on with `next` while `hasMore`, and ask with it again later: with `wait` the answer comes with the next change. With `Accept: text/event-stream` the pages come as server-sent events, each under its `next`, and `Last-Event-ID` goes on after it.',
+  answers: cached('A page.'),
+  codes: [httpCodes.unavailable, httpCodes.busy],
+  examples: {
+    fromTheBeginning: { summary: 'The whole catalog', query: { limit: '2' }, status: 200 },
+    notANumber: {
+      summary: 'A time instead of a number',
+      query: { since: '2026-11-21' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'since must be an integer from 0 to 9007199254740991.',
+      },
+    },
+  },
+}
+
+const browseOperation: Operation = {
+  id: 'browseEndpoints',
+  tag: 'Discovery',
+  summary: 'Endpoints as cards of the console, with the status of each',
+  answers: { 200: 'A page.' },
+  codes: [httpCodes.unavailable],
+  examples: {
+    firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
+    words: { summary: 'By word', query: { query: 'zyxwvut' }, status: 200 },
+    strangeCursor: {
+      summary: 'A cursor no page gave',
+      query: { query: 'weather', cursor: 'next' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'cursor must be one that a page before gave.',
+      },
+    },
+  },
+}
+
+/** Registers `GET /discovery/resources` (product, x402 v2 sec. 8), `GET /discovery/search` (bazaar extension), `GET /discovery/changes` for crawlers, and `GET /api/endpoints` for the console. */
+export async function discoveryRoutes(
+  app: FastifyInstance,
+  { answers }: { answers: CatalogAnswers },
+): Promise<void> {
+  const closing = new AbortController()
+  // Closing the server would wait for these long polls.
+  app.addHook('preClose', async () => {
+    closing.abort()
+    answers.endWaits()
+  })
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/resources',
+    describedAs(resourcesOperation),
+    async (request, reply) => sendCached(request, reply, await answers.resources(request.query)),
+  )
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/search',
+    describedAs(searchOperation),
+    async (request, reply) => sendCached(request, reply, await answers.search(request.query)),
+  )
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/changes',
+    describedAs(changesOperation),
+    async (request, reply) => {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const signal = AbortSignal.any([gone.signal, closing.signal])
+      if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
+      // Caches must not answer a reader of the stream with a page.
+      reply.header('vary', 'accept, accept-encoding')
+      const { query, ip } = request
+      const body = await answers.changes(query, { ip, signal })
+      // A cache must not answer a caller who waits for what is new.
+      if (query.wait === undefined) return sendCached(request, reply, body)
+      reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+      return reply.send(Buffer.from(body.bytes))
+    },
+  )
+  app.get<{ Querystring: RawQuery }>(
+    '/api/endpoints',
+    describedAs(browseOperation),
+    async (request, reply) => {
+      const { bytes } = await answers.browse(request.query)
+      return reply
+        .header('cache-control', 'no-store')
+        .type('application/json; charset=utf-8')
+        .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    },
+  )
+}
+
+/** A silent connection gets a comment after so long, which is below what load balancers allow. */
+const HEARTBEAT_SECONDS = '15'
+
+/** Returns whether the caller wants a stream of events instead of one page. */
+function wantsStream({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/event-stream') === true
+}
+
+/**
+ * Sends pages of changes as server-sent events: each is the JSON of a page under the number with which a page later goes
+ * on. A caller who comes back with `Last-Event-ID` misses nothing, and one who reads slowly holds up nobody.
+ */
+async function streamChanges(
+  request: FastifyRequest<{ Querystring: Record<string, unknown> }>,
+  reply: FastifyReply,
+  { answers, signal }: { answers: CatalogAnswers; signal: AbortSignal },
+): Promise<void> {
+  const from = { ip: request.ip, signal }
+  const { 'last-event-id': lastId } = request.headers
+  const begin = typeof lastId === 'string' && lastId !== '' ? { since: lastId } : {}
+  let query: Record<string, unknown> = { ...request.query, ...begin, wait: '0' }
+  // A wrong parameter is still answered with its code.
+  let page = await answers.changes(query, from)
+  const response = openEventStream(reply)
+  try {
+    while (!signal.aborted) {
+      const text = Buffer.from(page.bytes).toString()
+      const [, next = '', hasMore] = /"next":(\d+),"hasMore":(true|false)\}$/.exec(text) ?? []
+      const isNew = !text.startsWith('{"x402Version":2,"changes":[]')
+      const message = isNew ? `id: ${next}\nevent: changes\ndata: ${text}\n\n` : ':\n\n'
+      if (!response.write(message)) await once(response, 'drain', { signal })
+      query = { ...query, since: next, wait: hasMore === 'true' ? '0' : HEARTBEAT_SECONDS }
+      page = await answers.changes(query, from)
+    }
+  } catch (error) {
+    if (!signal.aborted) request.log.warn({ err: error }, 'a stream of changes ended')
+  }
+  response.end()
+}

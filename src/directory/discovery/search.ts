@@ -1,0 +1,265 @@
+import type { Sort } from '@arcus/protocol/answers/fields'
+import { LRUCache } from 'lru-cache'
+import { byPrice, evidenceKeys, inOrderOf, TOP_LEVEL } from '../store/evidence.js'
+import {
+  type CatalogList,
+  type ListedEndpoint,
+  type ListedMerchant,
+  lowerBound,
+} from './catalog-list.js'
+import { type CatalogFilter, type EndpointTest, testOf } from './filters.js'
+import { urlPieces, wordsOf } from './fold.js'
+
+export interface ListQuery {
+  filter: CatalogFilter
+  /** As typed; nothing or blanks ask for everything. */
+  q: string
+  /** Whether the words may also stand in tags and URLs, as in the ranked search. */
+  isWide?: boolean
+  /** Without it, the order is that of creation. Listings of strangers to the payee come last in any order. */
+  sort?: Sort | undefined
+  offset: number
+  limit: number
+}
+
+export interface RankedQuery {
+  filter: CatalogFilter
+  /** As typed, with at least one word. */
+  query: string
+  limit: number
+  /** The end of the page before. */
+  after: RankedPlace | undefined
+}
+
+/** A place in a ranked answer. It stays where it is when the catalog changes. */
+export interface RankedPlace {
+  /** Rises for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where there is less evidence. */
+  group: number
+  endpointId: number
+}
+
+export interface RankedPage {
+  /** Endpoint ids, best first. */
+  ids: number[]
+  /** The place to continue from if there are more. */
+  next: RankedPlace | null
+}
+
+/** Searches a list as it is at the moment of the call. */
+export interface CatalogSearch {
+  /** Returns the endpoint ids of a page, and how many all pages have together. */
+  list(query: ListQuery): { ids: number[]; total: number }
+  rank(query: RankedQuery): RankedPage
+}
+
+/** Results of searches are kept up to this many bytes. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
+const BYTES_AN_ID = 8
+/** Bytes that a kept result takes in addition to its ids, for its key and its entry in the cache. */
+const BYTES_AN_ENTRY = 1_024
+
+/**
+ * The fields of an endpoint, best first. Each word of a query is found in one of them; the worst of these is the tier
+ * of the endpoint.
+ */
+const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
+const LEVELS = TOP_LEVEL + 1
+const GROUPS = TIERS.nowhere * 2 * LEVELS
+/** Listings of strangers to the payee come after all others. */
+const ALL_GROUPS = 2 * GROUPS
+
+export function createCatalogSearch(list: CatalogList): CatalogSearch {
+  const kept = new LRUCache<string, number[][]>({
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: (groups) =>
+      groups.reduce((sum, ids) => sum + ids.length * BYTES_AN_ID, BYTES_AN_ENTRY),
+  })
+  let keptAt = ''
+
+  /** Returns the endpoint ids of each group, from the searches since the last change or from a scan. */
+  function keep(key: string, scan: () => number[][]): number[][] {
+    const at = `${list.sequence} ${list.usageVersion}`
+    if (keptAt !== at) {
+      keptAt = at
+      kept.clear()
+    }
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const found = scan()
+    kept.set(key, found)
+    return found
+  }
+
+  function merchantsOf({ merchant }: CatalogFilter): Iterable<ListedMerchant> {
+    if (merchant === undefined) return list.merchants()
+    const named = list.findMerchant(merchant)
+    return named === undefined ? [] : [named]
+  }
+
+  /** Visits the endpoints that have every word, merchant by merchant. */
+  function eachMatch(
+    words: readonly string[],
+    { filter, isMet, isWide }: { filter: CatalogFilter; isMet: EndpointTest; isWide: boolean },
+    visit: (endpoint: ListedEndpoint, tier: number) => void,
+  ): void {
+    const finders = words.map((word) => createFinder(word, isWide))
+    for (const merchant of merchantsOf(filter)) {
+      if (!finders.every(({ begin }) => begin(merchant))) continue
+      for (const endpoint of merchant.endpoints) {
+        let tier: number = TIERS.title
+        for (const { tierOf } of finders) {
+          tier = Math.max(tier, tierOf(endpoint))
+          if (tier === TIERS.nowhere) break
+        }
+        if (tier !== TIERS.nowhere && isMet(endpoint)) visit(endpoint, tier)
+      }
+    }
+  }
+
+  function ranked(filter: CatalogFilter, query: string): number[][] {
+    const words = wordsOf(query)
+    return keep(JSON.stringify(['rank', filter, words]), () => {
+      const groups: number[][] = Array.from({ length: ALL_GROUPS }, () => [])
+      const options = { filter, isMet: testOf(filter), isWide: true }
+      eachMatch(words, options, (endpoint, tier) => {
+        const row = tier * 2 + (endpoint.isLive ? 0 : 1)
+        const group = row * LEVELS + TOP_LEVEL - endpoint.evidence.level
+        groups[endpoint.merchant.isCounted ? group : GROUPS + group]?.push(endpoint.id)
+      })
+      return groups.map(inOrder)
+    })
+  }
+
+  return {
+    list({ filter, q, isWide = false, sort, offset, limit }) {
+      const words = wordsOf(q)
+      const [ids = []] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
+        const options = { filter, isMet: testOf(filter), isWide }
+        if (sort === undefined) {
+          const [ids, last]: [number[], number[]] = [[], []]
+          eachMatch(words, options, ({ id, merchant }) =>
+            (merchant.isCounted ? ids : last).push(id),
+          )
+          return [last.length === 0 ? inOrder(ids) : inOrder(ids).concat(inOrder(last))]
+        }
+        const [found, last]: [ListedEndpoint[], ListedEndpoint[]] = [[], []]
+        eachMatch(words, options, (endpoint) =>
+          (endpoint.merchant.isCounted ? found : last).push(endpoint),
+        )
+        return [sortedIds(found, sort).concat(sortedIds(last, sort))]
+      })
+      return { ids: ids.slice(offset, offset + limit), total: ids.length }
+    },
+    rank({ filter, query, limit, after }) {
+      return pageOf(ranked(filter, query), limit, after)
+    },
+  }
+}
+
+/** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
+function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
+  const byAge = endpoints.sort((a, b) => a.id - b.id)
+  const inOrder =
+    sort === 'price'
+      ? byPrice(byAge)
+      : inOrderOf(byAge, ({ id, evidence }) => evidenceKeys[sort]({ evidence, since: id }))
+  return inOrder.map(({ id }) => id)
+}
+
+/** Puts ids in order, which they mostly are already. */
+function inOrder(ids: number[]): number[] {
+  const isSorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] as number))
+  return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
+}
+
+/** Finds a word in the endpoints of one merchant after another. */
+interface Finder {
+  /** Goes on to a merchant; returns false if none of its endpoints has the word. */
+  begin(merchant: ListedMerchant): boolean
+  /** Returns the best tier in which an endpoint of the merchant has the word. They are asked for in order of id. */
+  tierOf(endpoint: ListedEndpoint): number
+}
+
+function createFinder(word: string, isWide: boolean): Finder {
+  const pieces = urlPieces(word)
+  // A word that is a single piece of a URL is found in the text as it stands.
+  const isOnePiece = pieces.length === 1 && pieces[0] === word
+  const text = createCursor(word)
+  const labels = createCursor(word)
+  let labelled = ''
+  let tierOfMerchant: number = TIERS.nowhere
+
+  function tierOf(endpoint: ListedEndpoint): number {
+    const at = text.from(endpoint.titleStart)
+    if (at < endpoint.descriptionStart) return TIERS.title
+    if (labels.from(endpoint.tagsStart) < endpoint.urlStart) return TIERS.tags
+    const tier = at < endpoint.descriptionEnd ? TIERS.description : TIERS.nowhere
+    if (Math.min(tier, tierOfMerchant) !== TIERS.nowhere) return Math.min(tier, tierOfMerchant)
+    if (isOnePiece) return labels.from(endpoint.urlStart) < endpoint.urlEnd ? TIERS.url : tier
+    const url = labelled.slice(endpoint.urlStart, endpoint.urlEnd)
+    return pieces.every((piece) => url.includes(piece)) ? TIERS.url : tier
+  }
+
+  function tierInText({ titleStart, descriptionEnd }: ListedEndpoint): number {
+    if (tierOfMerchant !== TIERS.nowhere) return tierOfMerchant
+    return text.from(titleStart) < descriptionEnd ? TIERS.description : TIERS.nowhere
+  }
+
+  return {
+    begin(merchant) {
+      const { aboutStart, aboutEnd } = merchant
+      const at = text.open(merchant.text)
+      tierOfMerchant = at < aboutEnd ? TIERS.description : TIERS.nowhere
+      if (at < aboutStart) tierOfMerchant = TIERS.provider
+      if (!isWide) return at !== NOWHERE
+      labelled = merchant.labels
+      return labels.open(labelled) !== NOWHERE || at !== NOWHERE || !isOnePiece
+    },
+    tierOf: isWide ? tierOf : tierInText,
+  }
+}
+
+const NOWHERE = Number.MAX_SAFE_INTEGER
+
+/** Finds the places of a word in a text, in rising order, so that each text is looked through once. */
+function createCursor(word: string) {
+  let text = ''
+  let next = 0
+
+  /** Returns the offset of the first place from `start` on. */
+  function from(start: number): number {
+    if (next >= start) return next
+    const at = text.indexOf(word, start)
+    next = at === -1 ? NOWHERE : at
+    return next
+  }
+
+  return {
+    from,
+    /** Begins with another text, and returns the offset of its first place. */
+    open(other: string): number {
+      text = other
+      next = -1
+      return from(0)
+    },
+  }
+}
+
+function pageOf(
+  groups: readonly number[][],
+  limit: number,
+  after: RankedPlace | undefined,
+): RankedPage {
+  const places: RankedPlace[] = []
+  for (let group = after?.group ?? 0; group < groups.length && places.length <= limit; group++) {
+    const ids = groups[group] ?? []
+    const first = group === after?.group ? lowerBound(ids, after.endpointId + 1, (id) => id) : 0
+    const found = ids.slice(first, first + limit + 1 - places.length)
+    places.push(...found.map((endpointId) => ({ group, endpointId })))
+  }
+  const shown = places.slice(0, limit)
+  return {
+    ids: shown.map(({ endpointId }) => endpointId),
+    next: places.length > limit ? (shown.at(-1) ?? null) : null,
+  }
+}

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+import { type BazaarResource, parseBazaar } from '@arcus/protocol/x402/bazaar'
+import { targetKey } from '@arcus/protocol/x402/calls'
+import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
+import { defined, memberOf } from '@arcus/protocol/x402/json'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
+import { otherRailOf } from '@arcus/protocol/x402/rails'
+import type { Address } from 'viem'
+import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
+import { whyUncalled } from '../probe/probe.js'
+import { checkTarget, type TargetRules } from '../probe/target-rules.js'
+import type { QuotedRequirement } from '../store/listings.js'
+import type { EndpointClaims } from './draft.js'
+
+export interface SettledPayment {
+  network: string
+  /** Lower case. */
+  asset: Address
+  payTo: Address
+  payer: Address
+  amount: bigint
+  /** `paymentRequirements` and `paymentPayload` as they came. */
+  requirements: unknown
+  payload: unknown
+  settlementId: string
+}
+
+/** A resource that may get an entry, with the terms on which it was paid. */
+export interface Offer {
+  /** The key of its entry. */
+  key: string
+  /** The hash of all its content. */
+  fingerprint: string
+  resource: BazaarResource
+  /** What is shown of it before the endpoint itself was seen. */
+  claims: EndpointClaims
+  terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
+    symbol: string
+    requirement: QuotedRequirement
+  }
+  /** Why it is never called, if it is not: a verdict and a sentence. */
+  uncalled: { verdict: 'blocked_target' | 'not_called'; message: string } | undefined
+  settlementId: string
+}
+
+export interface OfferRules {
+  /** Networks whose endpoints the directory lists, each with its stablecoins. */
+  networks: ReadonlyMap<string, readonly Pick<Stablecoin, 'address' | 'symbol'>[]>
+  /** An entry whose URL may not be called never becomes live. */
+  targetRules: TargetRules
+  /** Returns whether the operator blocks a recipient; takes lower-case addresses. */
+  isPayToBlocked: (payTo: Address) => boolean
+}
+
+/** Reads the offer of a payment to the catalog, with the checks that need no I/O; `undefined` when there is none. */
+export function readOffer(
+  settled: SettledPayment,
+  rules: OfferRules,
+): { ok: true; offer: Offer } | { ok: false; rejectedReason: string } | undefined {
+  const parsed = parseBazaar(settled.payload)
+  if (parsed === undefined || !parsed.ok) return parsed
+  const { resource } = parsed
+  const requirement = readAgreedTerms(settled)
+  if (requirement === undefined) {
+    return rejected('accepted and paymentRequirements must agree on what was paid, and to whom.')
+  }
+  const { network, asset, payTo, payer, settlementId } = settled
+  const amount = BigInt(requirement.amount)
+  const tokens = rules.networks.get(network)
+  if (tokens === undefined) return rejected(notListed(network, [...rules.networks.keys()]))
+  const token = findToken(tokens, asset)
+  if (token === undefined) return rejected(`payments in ${asset} are not listed here.`)
+  if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
+  const target = checkTarget(resource.url, rules.targetRules)
+  const offer = {
+    key: `${payTo} ${network} ${targetKey(resource)}`,
+    fingerprint: fingerprintOf([resource, requirement]),
+    resource,
+    claims: repeatsQuery(resource, memberOf(memberOf(settled.payload, 'resource'), 'url'))
+      ? bareOf(resource)
+      : resource,
+    terms: {
+      network,
+      asset,
+      symbol: token.symbol,
+      payTo,
+      payer,
+      amount,
+      requirement: { ...requirement },
+    },
+    uncalled: target.isAllowed
+      ? uncalledBy(whyUncalled(resource))
+      : ({ verdict: 'blocked_target', message: target.message } as const),
+    settlementId,
+  }
+  return { ok: true, offer }
+}
+
+/** A shorter value is found in any text. */
+const MIN_REPEATED_CHARS = 8
+
+/**
+ * Returns whether a description repeats a value of the paid URL's query. The extension is the seller's, and its values are
+ * examples; but a seller may write the call itself into it, and then they are the buyer's own.
+ */
+function repeatsQuery(resource: BazaarResource, paidUrl: unknown): boolean {
+  const url = typeof paidUrl === 'string' ? parseUrl(paidUrl) : undefined
+  if (url === undefined) return false
+  const example = memberOf(memberOf(resource.info, 'input'), 'queryParams')
+  const query = [...url.searchParams]
+  if (query.some(([name, value]) => String(memberOf(example, name)) === value)) return true
+  const raw = [url.username, url.password, ...`${url.search}&${url.hash}`.split(/[?&=#]/)]
+  const values = [...query.map(([, value]) => value), ...raw].filter(
+    (value) => value.length >= MIN_REPEATED_CHARS,
+  )
+  if (values.length === 0) return false
+  const { url: _, ...texts } = resource
+  const written = JSON.stringify(texts)
+  return values.some((value) => written.includes(JSON.stringify(value).slice(1, -1)))
+}
+
+/** Leaves out the description, which the endpoint's own 402 gives to our probe. */
+function bareOf({ url, method, toolName, transport, routeTemplate }: BazaarResource) {
+  return { url, method, ...defined({ toolName, transport, routeTemplate }) }
+}
+
+function uncalledBy(message: string | undefined): Offer['uncalled'] {
+  return message === undefined ? undefined : { verdict: 'not_called', message }
+}
+
+/** Returns the requirement as discovery shows it, if payload and requirements agree with the settled payment. */
+function readAgreedTerms(settled: SettledPayment): QuotedTerms | undefined {
+  const requirement = readQuotedTerms(settled.requirements)
+  const accepted = readQuotedTerms(memberOf(settled.payload, 'accepted'))
+  if (requirement === undefined || accepted === undefined) return undefined
+  const isPaid =
+    requirement.network === settled.network &&
+    requirement.asset.toLowerCase() === settled.asset &&
+    requirement.payTo.toLowerCase() === settled.payTo &&
+    requirement.amount === settled.amount.toString()
+  if (!isPaid) return undefined
+  const asked = { ...requirement, amount: askedAmount(requirement, accepted) }
+  return agrees([{ ...asked }], [{ ...accepted }]) ? asked : undefined
+}
+
+/** Returns the amount that the endpoint asks for. Of a metered price the merchant settles a part; the ceiling is asked for. */
+function askedAmount(requirement: QuotedTerms, accepted: QuotedTerms): string {
+  const isMetered = requirement.scheme === 'batch-settlement' || requirement.scheme === 'upto'
+  const isPart = isMetered && BigInt(requirement.amount) < BigInt(accepted.amount)
+  return isPart ? accepted.amount : requirement.amount
+}
+
+function fingerprintOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64')
+}
+
+/** Says why a payment that settled here makes no entry, and what helps. */
+function notListed(network: string, listed: readonly string[]): string {
+  const own = listed.join(' and ')
+  return `payments on ${network} are not listed here: this service settles on several networks, and its directory lists endpoints on ${own} alone. Offer the endpoint on ${own} too, or settle its payments at a service that serves ${network} alone.`
+}
+
+function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {
+  return { ok: false, rejectedReason }
+}
+
+/** Returns whether a live endpoint asks for exactly the terms that were paid. */
+export function agrees(
+  quoted: readonly QuotedRequirement[],
+  paid: readonly QuotedRequirement[],
+): boolean {
+  const terms = ({ scheme, network, asset, payTo, amount, extra }: QuotedRequirement) =>
+    JSON.stringify([scheme, network, asset, payTo, amount, otherRailOf(asset, extra)]).toLowerCase()
+  const asked = new Set(quoted.map(terms))
+  return paid.every((requirement) => asked.has(terms(requirement)))
+}

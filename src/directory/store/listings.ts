@@ -1,0 +1,357 @@
+import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
+import type { Address, Hex } from 'viem'
+import type { RatingFigures } from './ratings.js'
+
+export type Pricing = 'fixed' | 'metered'
+/** `failing` after repeated failures: out of the default order, never out of the catalog. */
+export type EndpointStatus = 'live' | 'unverified' | 'failing'
+
+/** A requirement as an endpoint's own 402 quoted it. */
+export type QuotedRequirement = Readonly<Record<string, unknown>>
+
+/** The result of one probe of an endpoint. */
+export interface ProbeRecord {
+  /** `live`, or what is wrong: `not_402`, `wrong_network`, `unreachable`… */
+  verdict: string
+  /** One sentence for the owner. */
+  message: string
+  /** Warnings about an endpoint that is live: `price_drift`, `schema_missing`. */
+  warnings: string[]
+  /** Facts that were seen, never the body: HTTP status, quoted amount, redirect target… */
+  seen: Record<string, string | number | null>
+  /** Unix seconds. */
+  checkedAt: number
+  /** The time until the answer, milliseconds; absent where nothing was called. */
+  ms?: number
+}
+
+/** The part of an endpoint that its owner writes. */
+export interface ListedEndpoint {
+  url: string
+  method: CallMethod
+  /** Only with `MCP`: the endpoint is one tool of the MCP server at the URL. */
+  toolName?: string
+  /** The transport of the MCP server, `streamable-http` unless given. */
+  transport?: (typeof mcpTransports)[number]
+  title: string
+  description: string
+  pricing: Pricing
+  /** Atomic units of the asset, six decimals. With `metered` it is a ceiling. */
+  price: bigint
+  /** The token of the price, in lower case, and its symbol. */
+  asset: Address
+  symbol: string
+  tags: string[]
+  example: CallExample
+  /** JSON Schema 2020-12 of the parameters. */
+  inputSchema: Record<string, unknown> | null
+  output: { type: string; example?: unknown } | null
+}
+
+/** The results of the probes, beside the listed values. */
+export interface EndpointHealth {
+  /** Requirements that discovery shows: those of the live answer, else those of the listing. */
+  accepts: QuotedRequirement[]
+  /** Optional members of a discovery item, as the live answer had them: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
+  extras: Record<string, unknown>
+  status: EndpointStatus
+  probe: ProbeRecord | null
+  /** Failed probes in a row. */
+  failures: number
+  /** Unix seconds; `null` is never. */
+  nextProbeAt: number | null
+}
+
+export interface Endpoint extends ListedEndpoint, EndpointHealth {
+  id: number
+  merchantId: string
+  isHosted: boolean
+  /** Unix seconds of the last change of what the item publishes. */
+  lastUpdated: number
+  createdAt: number
+}
+
+/** One of the four checks that a merchant is an ERC-8004 agent. */
+export interface IdentityCheck {
+  passed: boolean
+  /** One sentence. When the check passed, it says how. */
+  detail: string
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+export interface Identity {
+  /** Decimal digits of a uint256; "0" is an agent. */
+  agentId: string
+  registry: Address
+  checks: Record<'control' | 'pay' | 'file' | 'domain', IdentityCheck>
+}
+
+export interface Merchant {
+  id: string
+  /** The wallet that signs its writes; `null` while nobody has claimed what was found in payments. */
+  owner: Address | null
+  name: string
+  description: string
+  network: string
+  /** The token of its first price, in lower case. */
+  asset: Address
+  payTo: Address
+  /** The revision of the last accepted write; 0 before the first. */
+  revision: number
+  isOfficial: boolean
+  isPartner: boolean
+  /** Why the operator hides it, as the public reads it. */
+  hiddenReason: string | null
+  /** The ERC-8004 agent that the owner names, checked or not. */
+  agentId: string | null
+  identity: Identity | null
+  offer: { to: Address; until: number } | null
+  /** The owner whom the key of a payTo confirmed; `payToProofOf` decides whether it still counts. */
+  confirmation: { owner: Address; payTo: Address } | null
+  /**
+   * The merchant of another owner whose name this one shows, or this one itself where it shows what only the operator's
+   * merchants may; and the field that shows it, such as `name` or `endpoints[0].title`.
+   */
+  nameLike: { merchantId: string; path: string } | null
+  /** Unix seconds. */
+  createdAt: number
+  updatedAt: number
+  deletedAt: number | null
+}
+
+/** A signed message that passed every check but those of the store: owner, revision and nonce. */
+export interface SignedWrite {
+  merchantId: string
+  /** Must be one above the merchant's. */
+  revision: number
+  owner: Address
+  nonce: Hex
+  action: string
+  /** The typed message as it was signed, and the body it names by hash: both JSON, kept for ever. */
+  message: string
+  body: string
+  signature: Hex
+  /** Unix seconds. */
+  acceptedAt: number
+}
+
+export type ListingChange =
+  | {
+      kind: 'save'
+      merchant: Pick<Merchant, 'name' | 'description' | 'network' | 'asset' | 'payTo'>
+      endpoints: (DescribedEndpoint & EndpointHealth)[]
+    }
+  | { kind: 'delete' }
+  | { kind: 'offer'; to: Address; until: number }
+  | { kind: 'accept' }
+  | { kind: 'link'; agentId: string | null }
+  /** Signed by the key that is paid; `null` takes a confirmation back. */
+  | { kind: 'confirm'; owner: Address | null }
+
+export type WriteResult =
+  | { state: 'applied'; merchant: Merchant }
+  /** The owner used this nonce before. */
+  | { state: 'replayed' }
+  /** `revision` is the merchant's present one. */
+  | { state: 'stale'; revision: number }
+  | { state: 'notOwner' }
+  /** No such merchant, or deleted. */
+  | { state: 'missing' }
+  /** An `accept` without an open offer to the signer. */
+  | { state: 'notOffered' }
+  /** A `confirm` by another key than the one that is paid. */
+  | { state: 'notPayTo' }
+
+/** The result of taking a resource from a payment into the catalog. */
+export type UnclaimedResult =
+  /** `renewed` where one had failed. */
+  | { state: 'added' | 'renewed'; endpointId: number }
+  /** It is listed already, as the first payment or its own 402 described it. */
+  | { state: 'known' }
+  /** An owner lists it. */
+  | { state: 'owned' }
+
+export interface CatalogChange {
+  sequence: number
+  merchantId: string
+}
+
+/** An endpoint as its owner, its own 402 or a payment describes it. */
+export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
+
+/** JSON as it is stored. */
+export type JsonText = string
+
+/** An endpoint with the merchant it belongs to. */
+export interface CatalogEntry {
+  endpoint: Endpoint
+  merchant: Merchant
+  /** Its `Usage`; `null` where nobody paid yet. */
+  usage: JsonText | null
+  /** Its `RatingFigures`; `null` where nobody rated it. */
+  rating: JsonText | null
+}
+
+/** The members that every short form of an endpoint begins with. */
+export type EndpointHead = Pick<
+  Endpoint,
+  'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
+>
+
+/** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
+export interface IndexedEndpoint
+  extends EndpointHead,
+    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'> {
+  hasSchema: boolean
+}
+
+/** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
+export interface PublishedEndpoint
+  extends EndpointHead,
+    Pick<Endpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+  toolName: string | null
+  transport: string | null
+  /** Decimal digits. */
+  price: string
+  tags: JsonText
+  example: JsonText
+  inputSchema: JsonText | null
+  output: JsonText | null
+  extras: JsonText
+  accepts: JsonText
+  isHosted: JsonText
+}
+
+/** The `Usage` of an endpoint as JSON; `version` rises with each change of any. */
+export interface UsageChange {
+  endpointId: number
+  version: number
+  figures: JsonText
+}
+
+export type MerchantUsageChange = Omit<UsageChange, 'endpointId'> & { merchantId: string }
+
+/** The parts of a discovery item. */
+export interface PublishedEntry {
+  endpoint: PublishedEndpoint
+  merchant: Merchant
+  usage: JsonText | null
+  rating: JsonText | null
+}
+
+/** All reads of listings. Hidden and deleted merchants are found by id only; the catalog leaves them out. */
+export interface ListingReader {
+  findMerchant(id: string): Promise<Merchant | undefined>
+  /** Those of them that exist, in any order. */
+  findMerchants(ids: readonly string[]): Promise<Merchant[]>
+  endpointsOf(merchantId: string): Promise<Endpoint[]>
+  /** Counts the endpoints of a merchant by status. */
+  endpointStates(merchantId: string): Promise<Record<EndpointStatus, number>>
+  /** In the given order; numbers without an endpoint are left out. */
+  entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
+  /** The same as it is published. */
+  publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
+  /** Every entry of the catalog in order of endpoint number, a page at a time. */
+  scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
+  /** Every endpoint in order of number, those of hidden merchants too. */
+  scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
+  /** The `Usage` of those of these endpoints that were paid, as JSON. */
+  usageOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
+  /** The `RatingFigures` of those of these endpoints that were rated, as JSON. */
+  ratingsOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
+  /** Mean and number of all ratings by payments to an address, also of what is not listed any more. */
+  ratingsPaidTo(
+    network: string,
+    payTo: Address,
+  ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
+  /** Figures that changed after this version of them, in order. */
+  usageAfter(version: number, limit: number): Promise<UsageChange[]>
+  /** The same of merchants as a whole. */
+  merchantUsageOf(merchantIds: readonly string[]): Promise<Map<string, JsonText>>
+  merchantUsageAfter(version: number, limit: number): Promise<MerchantUsageChange[]>
+  /** All endpoints of a merchant in order of number, hidden or not. */
+  indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
+  /** Merchants of the catalog in order of id, a page at a time. */
+  scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
+  findByUrl(target: CallTarget): Promise<CatalogEntry[]>
+  /** Entries of HTTP whose path is a template of this one, such as `/users/:id` of `/users/7`; live entries first. */
+  findTemplates(
+    target: { url: string; method?: CallMethod | undefined },
+    limit: number,
+  ): Promise<CatalogEntry[]>
+  /**
+   * Everything at a URL, or what of it has the method or the name of the tool, at most `limit`: first what speaks for its
+   * payout address, and of that what is live.
+   */
+  findAtUrl(
+    wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
+    limit: number,
+  ): Promise<CatalogEntry[]>
+  merchantsPaidTo(payTo: Address): Promise<Merchant[]>
+  /** At most `limit`, in order of id, without deleted ones. */
+  merchantsOwnedBy(owner: Address, limit: number): Promise<Merchant[]>
+  /** Merchants whose offer to this address is open at this moment (Unix seconds), without deleted ones. */
+  merchantsOfferedTo(address: Address, nowSeconds: number): Promise<Merchant[]>
+  merchantsWithAgent(): Promise<Merchant[]>
+  /** Accepted writes, oldest first. */
+  historyOf(merchantId: string, afterRevision: number, limit: number): Promise<SignedWrite[]>
+  /** Endpoints whose next probe is due, most overdue first. */
+  dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
+  /** 0 when nothing ever changed. */
+  lastChange(): Promise<number>
+  changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
+}
+
+/** Members that the operator alone sets. */
+type OperatorFlags = Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>
+
+/** A merchant that the operator enters. */
+export type OperatorMerchant = OperatorFlags &
+  Pick<Merchant, 'id' | 'owner' | 'name' | 'description' | 'network' | 'asset' | 'payTo'> & {
+    /** As an owner signed it elsewhere; without it, the present one stays. */
+    confirmation?: Merchant['confirmation'] | undefined
+    /** As an owner signed it elsewhere; without it, the present one stays. Another agent has to be checked anew. */
+    agentId?: Merchant['agentId'] | undefined
+  }
+
+/** Times are Unix seconds. Each write is one commit, which is on disk when the promise resolves. */
+export interface ListingStore extends ListingReader {
+  /** Checks nonce, owner and revision, keeps the message and makes the change: all or nothing. */
+  applyWrite(write: SignedWrite, change: ListingChange): Promise<WriteResult>
+  /**
+   * Keeps the result of a probe, and the endpoint's own description where it is given and nobody owns the listing.
+   * `lastUpdated` moves if what is published does.
+   */
+  saveProbe(
+    endpointId: number,
+    health: EndpointHealth,
+    now: number,
+    described?: DescribedEndpoint,
+  ): Promise<void>
+  /** Keeps the checks of the linked agent; `null` drops them. It is a change only if the agent appears or disappears. */
+  saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
+  /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
+  saveUnclaimed(
+    merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
+    endpoint: DescribedEndpoint & EndpointHealth,
+    now: number,
+    /** The number of an unclaimed endpoint that was probed without result, and gives way. */
+    evicted?: number,
+  ): Promise<UnclaimedResult>
+  /** Sets what only the operator may set; `false` when there is no such merchant. */
+  setFlags(merchantId: string, flags: Partial<OperatorFlags>, now: number): Promise<boolean>
+  /** Makes or replaces an entry of the operator, without a signature. */
+  saveByOperator(
+    merchant: OperatorMerchant,
+    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
+    now: number,
+  ): Promise<void>
+  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+}
+
+/** Every merchant for the operator, hidden and deleted ones too. */
+export interface MerchantRoster {
+  /** In order of id, a page at a time. */
+  scan(afterId: string, limit: number): Promise<{ merchant: Merchant; endpointCount: number }[]>
+}

@@ -1,0 +1,242 @@
+import { pathParamsOf } from '@arcus/protocol/x402/calls'
+import type { SqlReader, Value } from '../../../sql/sql.js'
+import type {
+  EndpointStatus,
+  JsonText,
+  ListingReader,
+  Merchant,
+  MerchantRoster,
+  MerchantUsageChange,
+  PublishedEndpoint,
+  SignedWrite,
+  UsageChange,
+} from '../listings.js'
+import { meanOf, type RatingSums, toFigures } from '../ratings.js'
+import {
+  type EndpointRow,
+  type IndexedRow,
+  indexedColumns,
+  type MerchantRow,
+  publishedEndpointColumns,
+  toEndpoint,
+  toIndexedEndpoint,
+  toMerchant,
+} from './listing-rows.js'
+
+/** Merchants that the public sees: neither hidden nor deleted. */
+const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+/** The condition of the function of this name. */
+const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official = 1
+  OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
+const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
+
+export function createListingReader(sql: SqlReader): ListingReader {
+  const merchants = async (rest: string, values: readonly Value[] = []) =>
+    (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
+  const forIndex = async (rest: string, values: readonly Value[]) =>
+    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
+      toIndexedEndpoint,
+    )
+
+  const findMerchants = (ids: readonly string[]) => merchants(`WHERE ${sql.among('id', 1)}`, [ids])
+  const usageOf = async (ids: readonly number[]) => {
+    const text = `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`
+    const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
+    return new Map(rows.map(({ id, figures }) => [id, figures]))
+  }
+  const ratingsOf = async (ids: readonly number[]) => {
+    const rows = await sql.all<RatingSums & { id: number }>(
+      `SELECT e.id, s.count, s.total, s.payers, s.most, s.weight ${endpointsWithMerchants} JOIN rating_sums s
+         ON s.network = m.network AND s.pay_to = m.pay_to AND s.url = e.url AND s.tool_name = e.tool_name
+       WHERE ${sql.among('e.id', 1)} AND s.count > 0`,
+      [ids],
+    )
+    return new Map(rows.map(({ id, ...sums }) => [id, JSON.stringify(toFigures(sums))]))
+  }
+  /** Returns endpoints with their merchants and figures, all of which are read at once. */
+  async function withMerchants<Read extends { id: number; merchantId: string }>(
+    endpoints: readonly Read[],
+  ): Promise<
+    { endpoint: Read; merchant: Merchant; usage: JsonText | null; rating: JsonText | null }[]
+  > {
+    if (endpoints.length === 0) return []
+    const ids = endpoints.map(({ id }) => id)
+    const [merchants, usage, ratings] = await Promise.all([
+      findMerchants([...new Set(endpoints.map(({ merchantId }) => merchantId))]),
+      usageOf(ids),
+      ratingsOf(ids),
+    ])
+    const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
+    return endpoints.map((endpoint) => ({
+      endpoint,
+      merchant: byId.get(endpoint.merchantId) as Merchant,
+      usage: usage.get(endpoint.id) ?? null,
+      rating: ratings.get(endpoint.id) ?? null,
+    }))
+  }
+  const toEntries = (rows: readonly EndpointRow[]) => withMerchants(rows.map(toEndpoint))
+  const entries = async (rest: string, values: readonly Value[]) =>
+    toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
+
+  return {
+    findMerchant: async (id) => (await merchants('WHERE id = $1', [id]))[0],
+    findMerchants,
+    async endpointsOf(merchantId) {
+      const text = 'SELECT * FROM endpoints WHERE merchant_id = $1 ORDER BY position'
+      return (await sql.all<EndpointRow>(text, [merchantId])).map(toEndpoint)
+    },
+    async endpointStates(merchantId) {
+      const rows = await sql.all<{ status: EndpointStatus; count: number }>(
+        'SELECT status, count(*) AS count FROM endpoints WHERE merchant_id = $1 GROUP BY status',
+        [merchantId],
+      )
+      const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+      return { live: 0, unverified: 0, failing: 0, ...counts }
+    },
+    async entriesById(ids) {
+      const text = `SELECT * FROM endpoints WHERE ${sql.among('id', 1)}`
+      return toEntries(inOrder(ids, await sql.all<EndpointRow>(text, [ids])))
+    },
+    async publishedById(ids) {
+      const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
+      const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
+      return withMerchants(inOrder(ids, endpoints))
+    },
+    scanEntries: (after, limit) =>
+      entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
+    scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
+    indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
+    usageOf,
+    ratingsOf,
+    async ratingsPaidTo(network, payTo) {
+      const sums = await sql.get<Pick<RatingSums, 'count' | 'total' | 'weight'>>(
+        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total,
+           CAST(sum(weight) AS BIGINT) AS weight FROM rating_sums
+         WHERE network = $1 AND pay_to = $2 HAVING sum(count) > 0`,
+        [network, payTo],
+      )
+      return sums && { count: sums.count, average: meanOf(sums.total, sums.weight) }
+    },
+    async merchantUsageOf(ids) {
+      const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
+      const rows = await sql.all<{ id: string; figures: string }>(text, [ids])
+      return new Map(rows.map(({ id, figures }) => [id, figures]))
+    },
+    merchantUsageAfter: (version, limit) =>
+      sql.all<MerchantUsageChange>(
+        `SELECT merchant_id AS "merchantId", version, figures FROM merchant_usage
+         WHERE version > $1 ORDER BY version LIMIT $2`,
+        [version, limit],
+      ),
+    usageAfter: (version, limit) =>
+      sql.all<UsageChange>(
+        `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage
+         WHERE version > $1 ORDER BY version LIMIT $2`,
+        [version, limit],
+      ),
+    scanMerchants: (after, limit) =>
+      merchants(`m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`, [after, limit]),
+    findByUrl: ({ url, method, toolName = '' }) =>
+      entries(
+        `WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $3 AND m.deleted_at IS NULL
+         ORDER BY e.id`,
+        [url, method, toolName],
+      ),
+    findAtUrl: ({ url, method = '', toolName = '' }, limit) =>
+      entries(
+        `WHERE e.url = $1 AND ($2 = '' OR e.method = $2) AND ($3 = '' OR e.tool_name = $3)
+           AND m.deleted_at IS NULL
+         ORDER BY CASE WHEN ${speaksForPayTo} THEN 0 ELSE 1 END,
+           CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
+        [url, method, toolName, limit],
+      ),
+    findTemplates: async ({ url, method = '' }, limit) => {
+      const found = await entries(...templatesQuery(url, method))
+      const { origin, pathname } = new URL(url)
+      const isOfForm = (listed: URL) =>
+        listed.origin === origin && pathParamsOf(listed.pathname, pathname) !== undefined
+      return found.filter(({ endpoint }) => isOfForm(new URL(endpoint.url))).slice(0, limit)
+    },
+    merchantsPaidTo: (payTo) =>
+      merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
+    merchantsOwnedBy: (owner, limit) =>
+      merchants('WHERE owner = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2', [owner, limit]),
+    merchantsOfferedTo: (address, now) =>
+      merchants('WHERE offered_to = $1 AND offered_until > $2 AND deleted_at IS NULL ORDER BY id', [
+        address,
+        now,
+      ]),
+    merchantsWithAgent: () =>
+      merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
+    historyOf: (merchantId, after, limit) =>
+      sql.all<SignedWrite>(
+        `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
+           accepted_at AS "acceptedAt"
+         FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
+        [merchantId, after, limit],
+      ),
+    dueEndpoints: (now, limit) =>
+      entries(
+        'WHERE e.next_probe_at <= $1 AND m.deleted_at IS NULL ORDER BY e.next_probe_at LIMIT $2',
+        [now, limit],
+      ),
+    async lastChange() {
+      const row = await sql.get<{ sequence: number | null }>(
+        'SELECT max(sequence) AS sequence FROM catalog_changes',
+      )
+      return row?.sequence ?? 0
+    },
+    changesAfter: (sequence, limit) =>
+      sql.all<{ sequence: number; merchantId: string }>(
+        `SELECT sequence, merchant_id AS "merchantId" FROM catalog_changes
+         WHERE sequence > $1 ORDER BY sequence LIMIT $2`,
+        [sequence, limit],
+      ),
+  }
+}
+
+/** Lists every merchant for the operator, hidden and deleted ones too. */
+export function createMerchantRoster(sql: SqlReader): MerchantRoster {
+  return {
+    async scan(afterId, limit) {
+      const rows = await sql.all<MerchantRow & { endpoint_count: number }>(
+        `SELECT m.*, (SELECT count(*) FROM endpoints e WHERE e.merchant_id = m.id) AS endpoint_count
+         FROM merchants m WHERE m.id > $1 ORDER BY m.id LIMIT $2`,
+        [afterId, limit],
+      )
+      return rows.map((row) => ({ merchant: toMerchant(row), endpointCount: row.endpoint_count }))
+    },
+  }
+}
+
+/** Returns the rows in the order of the ids; ids without a row are left out. */
+function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** Steps of a path of which one may be the first place of a template. */
+const MAX_STEPS = 16
+/** Templates of the same length that are compared with a path. */
+const MAX_TEMPLATES = 200
+
+/** Writes the search for templates that begin as this URL does until their first place, and have as many steps. */
+function templatesQuery(url: string, method: string): [string, Value[]] {
+  const { origin, pathname } = new URL(url)
+  const steps = pathname.split('/').slice(0, MAX_STEPS + 1)
+  const starts = steps.slice(1).map((_, i) => `${origin}${steps.slice(0, i + 1).join('/')}/:`)
+  // The character after the colon ends the range.
+  const ranges = starts.map((_, i) => `(e.url >= $${2 * i + 4} AND e.url < $${2 * i + 5})`)
+  const slashes = `${origin}${pathname}`.split('/').length - 1
+  return [
+    `WHERE (${ranges.join(' OR ')}) AND ($1 = '' OR e.method = $1) AND e.method <> 'MCP'
+       AND LENGTH(e.url) - LENGTH(REPLACE(e.url, '/', '')) = $2 AND m.deleted_at IS NULL
+     ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $3`,
+    [
+      method,
+      slashes,
+      MAX_TEMPLATES,
+      ...starts.flatMap((start) => [start, `${start.slice(0, -1)};`]),
+    ],
+  ]
+}

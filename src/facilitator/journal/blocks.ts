@@ -1,0 +1,37 @@
+import type { Address } from 'viem'
+import { run, type Sql } from '../../sql/sql.js'
+
+/** An account that the operator refuses as the payer or as the recipient of a payment. */
+export interface Block {
+  role: 'payer' | 'payTo'
+  /** Lower-case. */
+  address: Address
+  /** A note of the operator, not shown to anybody else. */
+  reason: string
+  /** Unix milliseconds. */
+  createdAt: number
+}
+
+export function createBlockStore(sql: Sql) {
+  return {
+    async addBlock({ role, address, reason, createdAt }: Block): Promise<void> {
+      await sql.run(
+        `INSERT INTO blocks (role, address, reason, created_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (role, address) DO UPDATE SET reason = excluded.reason`,
+        [role, address, reason, createdAt],
+      )
+    },
+    /** Resolves with whether there was such a block. */
+    async removeBlock(role: Block['role'], address: Address): Promise<boolean> {
+      const text = 'DELETE FROM blocks WHERE role = $1 AND address = $2'
+      return (await sql.transaction(() => run(text, [role, address]))) === 1
+    },
+    listBlocks: () =>
+      sql.all<Block>(
+        `SELECT role, address, reason, created_at AS "createdAt" FROM blocks
+         ORDER BY created_at, role, address`,
+      ),
+  }
+}
+
+export type BlockStore = ReturnType<typeof createBlockStore>

@@ -1,0 +1,92 @@
+import type { Database } from '../../../sql/sqlite/database.js'
+import {
+  answerersOf,
+  type BudgetStore,
+  dayOf,
+  type GasBearer,
+  RESERVED_MS,
+  requireBudget,
+  SUBSIDISED,
+  WASTED,
+} from '../budgets.js'
+import type { Attempt, GasSpending } from '../settlement-journal.js'
+
+/** The payer of the row that sums the whole day. */
+const EVERYBODY = ''
+
+export function createBudgetStore(database: Database): BudgetStore {
+  const read = prepareRead(database)
+  return {
+    spentOn: async (network, day) => read(network, day, EVERYBODY),
+    burntBy: async (network, day, payer) => read(network, day, payer),
+  }
+}
+
+/** Books gas inside a transaction that is already open. */
+export function createGasBooking(database: Database): (spending: GasSpending, day: string) => void {
+  const read = prepareRead(database)
+  const write = database.prepare(
+    `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
+     ON CONFLICT (network, day, payer) DO UPDATE SET amount = excluded.amount`,
+  )
+  const add = (network: string, day: string, payer: string, amount: bigint) => {
+    if (amount === 0n) return
+    write.run(network, day, payer, (read(network, day, payer) + amount).toString())
+  }
+  const bearersOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
+  return ({ network, total, wasted, subsidised = 0n, burnt, reserved }, day) => {
+    add(network, day, EVERYBODY, total)
+    if (wasted !== undefined) add(network, day, WASTED[wasted.kind], wasted.amount)
+    add(network, day, SUBSIDISED, subsidised)
+    for (const { payer, amount } of burnt) add(network, day, payer, amount)
+    if (reserved === undefined) return
+    const rows = bearersOf.all(reserved.hash) as { bearer: string; is_strict: number }[]
+    const bearers = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
+    for (const payer of answerersOf(bearers, burnt)) add(network, day, payer, reserved.amount)
+  }
+}
+
+/** Reserves what an attempt may burn, inside a transaction that is already open. Throws `GasBudgetError`. */
+export function createGasReservation(
+  database: Database,
+): (attempt: Attempt, bearers: readonly GasBearer[]) => void {
+  const read = prepareRead(database)
+  const underWay = database.prepare(
+    `SELECT a.relayer, a.relayer_nonce, r.amount FROM gas_risks r JOIN attempts a ON a.hash = r.hash
+     WHERE r.bearer = ? AND a.network = ? AND a.is_open = 1 AND a.created_at > ?
+       AND NOT (a.relayer = ? AND a.relayer_nonce = ?)`,
+  )
+  const insert = database.prepare(
+    'INSERT INTO gas_risks (hash, bearer, amount, is_strict) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+
+  /** Adds up the dearest attempt of each slot, of which only one can land. */
+  function reservedFor(name: string, attempt: Attempt): bigint {
+    const { network, relayer, relayerNonce, createdAt } = attempt
+    const rows = underWay.all(name, network, createdAt - RESERVED_MS, relayer, relayerNonce)
+    const slots = new Map<string, bigint>()
+    for (const row of rows as { relayer: string; relayer_nonce: number; amount: string }[]) {
+      const [slot, amount] = [`${row.relayer}/${row.relayer_nonce}`, BigInt(row.amount)]
+      if (amount > (slots.get(slot) ?? 0n)) slots.set(slot, amount)
+    }
+    return [...slots.values()].reduce((sum, amount) => sum + amount, 0n)
+  }
+
+  return (attempt, bearers) => {
+    const day = dayOf(attempt.createdAt)
+    for (const bearer of bearers) {
+      const { name, amount, isStrict } = bearer
+      const reserved = amount === 0n ? 0n : reservedFor(name, attempt)
+      requireBudget(bearer, read(attempt.network, day, name), reserved)
+      if (amount > 0n) insert.run(attempt.hash, name, amount.toString(), isStrict ? 1 : 0)
+    }
+  }
+}
+
+function prepareRead(database: Database) {
+  const find = database.prepare(
+    'SELECT amount FROM gas_spending WHERE network = ? AND day = ? AND payer = ?',
+  )
+  return (network: string, day: string, payer: string): bigint =>
+    BigInt((find.get(network, day, payer) as { amount: string } | undefined)?.amount ?? 0)
+}

@@ -1,0 +1,325 @@
+import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { StoreUnavailableError } from '../../sql/errors.js'
+import { JobsTakenError, LeaseLostError } from '../../sql/leases.js'
+import { GasBudgetError, WASTED } from '../journal/budgets.js'
+import type { Examiner } from './examiner.js'
+import { type GasBudgets, type GasModel, quoteFees, spentBudget } from './gas.js'
+import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
+import type { Lane } from './lane.js'
+import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
+import type { Preparation } from './preparation.js'
+import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
+import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
+import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
+import type { RelayerWorld } from './world.js'
+
+/** Hands jobs of the queue to the lanes. */
+export interface Dispatcher {
+  /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
+  expect(): () => void
+  /**
+   * Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work, and for those that
+   * only wait for others of their payer.
+   */
+  takeWaiting(longerThanMs: number): TrackedJob[]
+  /** Returns the test whether a job would only wait here for others of its payer, or of its kind, that are under way. */
+  heldBack(): (entry: JobProfile) => boolean
+  /** Fails jobs that nobody will send because every lane is closed. */
+  giveUpStranded(): void
+  stop(): void
+}
+
+export interface DispatcherOptions
+  extends Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> {
+  lanes: readonly Lane[]
+  queue: JobQueue
+  jobs: TrackedJobs
+  preparation: Preparation
+  budgets: GasBudgets
+  examiner: Pick<Examiner, 'examine'>
+  keeper: OutcomeKeeper
+  gas: GasModel
+  events: RelayerEvents
+  log: { warn(o: object, m: string): void }
+}
+
+/** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
+const UNPACED_IN_FLIGHT = 1
+/** The time it waits: little against a block of half a second, enough to share one transaction under load. */
+const GATHER_MS = 40
+/** Jobs wait this long for payments that are being verified: they arrive together, and share a transaction. */
+const COMPANY_MS = 40
+/** A job that waits until a budget has room for it is tried again this soon: a block of Arc takes half a second. */
+const BUDGET_RETRY_MS = 100
+/** A job that could not even be signed for this long is failed: it was never sent, which is proof enough. */
+const GIVE_UP_MS = 4_000
+/** The gas of a block until the first is seen. */
+const USUAL_BLOCK_GAS = 30_000_000n
+
+/** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { lanes, queue, jobs, preparation, keeper, examiner, budgets, feed, gas, now } = options
+  const { events, log } = options
+  let isStopped = false
+  let openedAt = 0
+  let expected = 0
+  let gathering: NodeJS.Timeout | undefined
+  /** The lanes whose last transaction carried a job that travels alone. */
+  const sentSingle = new WeakSet<Lane>()
+
+  queue.onDispatch(dispatch)
+
+  function dispatch(): void {
+    while (!isStopped && queue.length() > 0) {
+      const taken = takeForAnyLane()
+      if (taken === undefined) return
+      const { lane, batch } = taken
+      events.taken(batch.map(({ job }) => job.id))
+      if (batch.every(isAlone)) sentSingle.add(lane)
+      else sentSingle.delete(lane)
+      lane.isSigning = true
+      openedAt = now()
+      void carry(lane, batch).finally(() => {
+        lane.isSigning = false
+        dispatch()
+      })
+    }
+  }
+
+  /** Takes jobs for the free lane with least under way that can send some. */
+  function takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
+    const free = freeLanes()
+    if (free.length === 0) return undefined
+    const isWithinBudget = budgets.mayGo()
+    const hasRoom = shares()
+    const next = queue.next()
+    for (const lane of free) {
+      const isWithinShare = hasRoom(lane)
+      // Every rule about which job may leave the queue is here.
+      const mayGo: MayGo = (entry, taken) =>
+        maySend(lane, entry) && isWithinShare(entry, taken) && isWithinBudget(entry, taken)
+      const ready = next.filter((entry) => mayGo(entry, []))
+      if (ready.length === 0 || isGathering(lane, ready)) continue
+      const mayLead = (entry: TrackedJob) => !(sentSingle.has(lane) && isAlone(entry))
+      const batch = queue.take(maxMembers, mayGo, mayLead)
+      if (batch.length > 0) return { lane, batch }
+    }
+    return undefined
+  }
+
+  function shares(): (lane: Lane) => HasRoom {
+    return measureShares(lanes, { blockGas: blockGas(), gasPerPayment: gas.perPayment() })
+  }
+
+  /** Returns the test whether lanes that may send a job are open, and all have what its payer or its kind may have of them. */
+  function heldBack(): (entry: JobProfile) => boolean {
+    const hasRoom = shares()
+    const open = lanes.filter(isUsable).map((lane) => ({ lane, hasRoom: hasRoom(lane) }))
+    return (entry) => {
+      const own = open.filter(({ lane }) => maySend(lane, entry))
+      return own.length > 0 && own.every((it) => !it.hasRoom(entry, []))
+    }
+  }
+
+  function freeLanes(): Lane[] {
+    const isFree = (lane: Lane) =>
+      !lane.isSigning && !lane.isLeaving && isUsable(lane) && lane.inFlight() < MAX_IN_FLIGHT
+    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())
+  }
+
+  /** Returns whether the queue should grow a little first; if so, sets the next dispatch itself. */
+  function isGathering(lane: Lane, ready: readonly TrackedJob[]): boolean {
+    const [head] = ready as [TrackedJob, ...TrackedJob[]]
+    // A job that shares its transaction with none has nobody to wait for.
+    if (head.isSingle || ready.length >= maxMembers(head)) return false
+    const left = leaveAt(lane, head) - now()
+    if (left <= 0) return false
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      dispatch()
+    }, left)
+    return true
+  }
+
+  /** Returns when this job has waited long enough for the lane, Unix milliseconds. */
+  function leaveAt(lane: Lane, head: TrackedJob): number {
+    const paced = lane.inFlight() >= UNPACED_IN_FLIGHT ? openedAt + GATHER_MS : 0
+    return expected > 0 ? Math.max(paced, head.queuedAt + COMPANY_MS) : paced
+  }
+
+  function blockGas(): bigint {
+    return feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS
+  }
+
+  /** Returns how many jobs like this one a transaction may carry. */
+  function maxMembers({ through, expectedGas }: Partial<TrackedJob> = {}): number {
+    if (through === undefined && !options.hasMulticall3) return 1
+    return Math.min(options.maxBatch, gas.maxMembers(blockGas(), expectedGas))
+  }
+
+  /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
+  async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
+    const quote = (members: TrackedJob[]) => {
+      const baseFee = feed.latest()?.baseFeePerGas ?? 0n
+      return quoteFees(baseFee, options.maxFeePerGas, budgets.headroomFor(members))
+    }
+    if (quote(batch) === undefined) return postpone(batch, 'gasPriceTooHigh')
+    let held: TrackedJob[] = []
+    try {
+      const balance = lane.readBalance()
+      const prepared = await preparation.prepare(lane.address, batch)
+      if (prepared === undefined) return
+      const fees = quote(prepared.members)
+      if (fees === undefined) return postpone(prepared.members, 'gasPriceTooHigh')
+      held = prepared.members
+      for (const entry of held) entry.liveSlots++
+      const ids = held.map(({ job }) => job.id)
+      await lane.open(prepared, ids, fees, await balance)
+      for (const entry of held) queue.letGo(entry)
+      const hash = held[0]?.job.transaction
+      if (hash != null) events.signed(ids, hash)
+    } catch (error) {
+      for (const entry of held) entry.liveSlots--
+      if (error instanceof GasBudgetError) return stopAtBudget(held, error)
+      const settlementIds = batch.map(({ job }) => job.id)
+      log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
+      if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
+      // The others are decided, or the preparation has put them somewhere.
+      const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
+      const left = batch.filter(isHere)
+      // The lane has closed, and another signer may do: its lane takes them at once, until each lane had its turn.
+      const mayGoElsewhere =
+        error instanceof SignerError && lanes.some((it) => isUsable(it) && maySend(it, batch[0]))
+      const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
+      for (const entry of left) {
+        entry.troubledAt ??= now()
+        if (mayGoElsewhere && now() - entry.troubledAt < patienceMs) queue.putBack(entry)
+        else postpone([entry], 'unexpectedSettleError', error)
+      }
+    }
+  }
+
+  /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
+  async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
+    const { bearer, burnt } = error
+    if (bearer.name === WASTED.plain) {
+      budgets.takeTurns()
+      for (const entry of members) queue.putBack(entry)
+      return
+    }
+    const concerned = budgets.concernedBy(bearer, members)
+    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
+    if (error.isSpent) {
+      const { amount, limit } = bearer
+      const each = amount / BigInt(Math.max(1, concerned.length))
+      // Several jobs may share a budget: as many are sent as it has room for.
+      const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0
+      for (const entry of concerned.slice(0, left)) queue.putBack(entry)
+      for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
+      return
+    }
+    budgets.pause(error, BUDGET_RETRY_MS)
+    for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
+  }
+
+  async function refuse(entry: TrackedJob, refusal: Rejection): Promise<void> {
+    // A transaction signed before may have landed, or may land yet.
+    const isNeverSigned = entry.job.transaction === null
+    const outcome = failure(refusal.reason, refusal.message, { gasCost: entry.burntGas })
+    if (!(isNeverSigned && (await keeper.refuse(entry, outcome)))) {
+      void examiner.examine(entry, { refusal })
+    }
+  }
+
+  function postpone(entries: TrackedJob[], reason: ReasonKey, cause?: unknown): void {
+    for (const entry of entries) {
+      entry.troubledAt ??= now()
+      if (!giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
+    }
+  }
+
+  /** Fails a job in hand that has waited too long; never sent is proof enough. Returns whether it has waited too long. */
+  function giveUp(entry: TrackedJob, reason: ReasonKey, cause?: unknown): boolean {
+    if (!isGivenUp(entry)) return false
+    keeper
+      .refuse(entry, failure(reason, `${explain(entry, reason, cause)}; nothing was sent.`))
+      .then((isOver) => isOver || queue.putBack(entry))
+      .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
+    return true
+  }
+
+  function isGivenUp(entry: TrackedJob): boolean {
+    const { job, isRefusedByAll, liveSlots, queuedAt, troubledAt = queuedAt } = entry
+    const isNeverSent = job.transaction === null && !isRefusedByAll && liveSlots === 0
+    return isNeverSent && now() - troubledAt >= GIVE_UP_MS
+  }
+
+  function hasOpenLane(entry: TrackedJob): boolean {
+    return lanes.some((lane) => isOpen(lane) && maySend(lane, entry))
+  }
+
+  function explain(entry: TrackedJob, reason: ReasonKey, cause: unknown): string {
+    if (cause instanceof SignerError) return 'The signer of the relayer gave no usable signature'
+    if (reason === 'gasPriceTooHigh') {
+      return "The chain's base fee is above the cap of this facilitator"
+    }
+    if (cause instanceof StoreUnavailableError || cause instanceof LeaseLostError) {
+      return 'The database of this facilitator does not answer in time'
+    }
+    if (hasOpenLane(entry)) return 'The chain could not be reached'
+    return entry.senders === undefined
+      ? 'No relayer of this facilitator can sign and pay for gas now'
+      : `Only ${entry.senders.join(', ')} may send the payment, and cannot sign and pay for gas now`
+  }
+
+  return {
+    expect() {
+      expected++
+      return () => {
+        expected--
+        if (expected === 0) dispatch()
+      }
+    },
+    heldBack,
+    giveUpStranded() {
+      const isStranded = (entry: TrackedJob) => !hasOpenLane(entry)
+      const seconds = feed.latest()?.timestamp ?? 0
+      for (const entry of queue.entries().filter(isStranded)) {
+        if (!isGivenUp(entry) && entry.job.expiresAt > seconds) continue
+        queue.takeOut(entry)
+        if (!giveUp(entry, 'unexpectedSettleError')) void examiner.examine(entry, {})
+      }
+    },
+    takeWaiting(longerThanMs) {
+      const kept = lanes.some(isUsable) ? maxMembers() : 0
+      const isHeldBack = heldBack()
+      const isWaiting = (entry: TrackedJob) =>
+        entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs && !isHeldBack(entry)
+      const free = queue.entries().filter(({ senders }) => senders === undefined)
+      const isElsewhere = (entry: TrackedJob) =>
+        entry.senders !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
+      const waiting = [...free.slice(kept), ...queue.entries().filter(isElsewhere)].filter(
+        isWaiting,
+      )
+      for (const entry of waiting) queue.takeOut(entry)
+      return waiting
+    },
+    stop() {
+      isStopped = true
+      clearTimeout(gathering)
+    },
+  }
+}
+
+/** Returns whether a lane's wallet may send a job; some jobs name the wallets. */
+function maySend(lane: Lane, entry: Pick<JobProfile, 'senders'> | undefined): boolean {
+  return entry?.senders?.includes(lane.address) ?? true
+}
+
+function isOpen(lane: Lane): boolean {
+  return lane.closedBecause() === undefined
+}
+
+function isUsable(lane: Lane): boolean {
+  return isOpen(lane) && lane.isHeld()
+}

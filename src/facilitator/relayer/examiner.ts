@@ -1,0 +1,205 @@
+import type { Rejection } from '@arcus/protocol/x402/reasons'
+import type { Receipt } from '../../chain/receipts.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import type { Attempt } from '../journal/settlement-journal.js'
+import type { GasBudgets, GasModel } from './gas.js'
+import type { TrackedJob, TrackedJobs } from './jobs.js'
+import {
+  confirmation,
+  failure,
+  findSpending,
+  type OutcomeKeeper,
+  type RelayerEvents,
+  readSlotResult,
+  type SpendingOptions,
+} from './outcomes.js'
+import type { JobQueue } from './queue.js'
+import type { Slot } from './slot.js'
+
+/** Why a job is examined. */
+export interface Cause {
+  /** The text with which its simulation was refused. */
+  revert?: string | undefined
+  /** Why no gas is risked on it any more. */
+  refusal?: Rejection
+  /** The mined transaction that did not settle it. */
+  receipt?: Receipt
+  /** Answers of nodes behind this block do not count. */
+  atLeastBlock?: number
+}
+
+/** Finds out what became of jobs. */
+export interface Examiner {
+  /**
+   * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
+   * somebody, failed for a reason that is proven, or to be sent again. While a transaction that was signed for it may
+   * land, only a final state decides it. The caller had the job, in hand or in a slot, and has it no longer.
+   */
+  examine(entry: TrackedJob, cause: Cause): Promise<void>
+  /** Looks whether the state of a job is final that others work on; anything else is left to them. */
+  watch(entry: TrackedJob, atLeastBlock: number): Promise<void>
+  /** Decides the jobs of a slot by the receipt of one of its attempts, and examines those that it does not settle. */
+  settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void>
+}
+
+export interface ExaminerOptions extends SpendingOptions {
+  keeper: OutcomeKeeper
+  jobs: TrackedJobs
+  queue: JobQueue
+  gas: GasModel
+  budgets: Pick<GasBudgets, 'note'>
+  events: RelayerEvents
+  /** Closes the slot of a lane with this receipt, if one has it; then its members are decided, each with its share. */
+  land(receipt: Receipt): boolean
+  log: { warn(o: object, m: string): void }
+}
+
+/** A job is sent again at most this often after transactions that did not decide it. */
+const MAX_RESENDS = 3
+/** A wallet that accepts the simulation and refuses on chain is believed once more. */
+const MAX_WALLET_RESENDS = 1
+/** A job that only a transaction under way may still decide is examined again after this. */
+const LATER_MS = 1_000
+/** The outcome of an uncertain job waits for a node that traces, which nothing announces. */
+const UNCERTAIN_MS = 30_000
+
+export function createExaminer(options: ExaminerOptions): Examiner {
+  const { keeper, jobs, queue, gas, budgets, events, land, log } = options
+
+  /** The last examination of each job that is being examined: a job is examined by one at a time. */
+  const turns = new WeakMap<TrackedJob, Promise<void>>()
+
+  function takeTurn(entry: TrackedJob, run: () => Promise<void>): Promise<void> {
+    const turn = (turns.get(entry) ?? Promise.resolve())
+      .then(run)
+      .catch((err) => {
+        // Only a relayer that stops gives up asking; the next start asks again.
+        log.warn({ err, settlementId: entry.job.id }, 'outcome left to the next start')
+      })
+      .finally(() => {
+        if (turns.get(entry) === turn) turns.delete(entry)
+      })
+    turns.set(entry, turn)
+    return turn
+  }
+
+  function examine(entry: TrackedJob, cause: Cause): Promise<void> {
+    queue.letGo(entry)
+    return takeTurn(entry, () => examineOnce(entry, cause, isFree))
+  }
+
+  async function watch(entry: TrackedJob, atLeastBlock: number): Promise<void> {
+    if (!turns.has(entry)) {
+      await takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
+    }
+  }
+
+  /** Returns whether nobody else works on the job: no slot carries it, and no lane is about to. */
+  function isFree(entry: TrackedJob): boolean {
+    return entry.liveSlots === 0 && !queue.has(entry)
+  }
+
+  /** Decides a job whose state is final; refuses it or has it sent again only if `mayDecide` says so once it is known. */
+  async function examineOnce(
+    entry: TrackedJob,
+    cause: Cause,
+    mayDecide: (entry: TrackedJob) => boolean,
+  ): Promise<void> {
+    if (!jobs.isOpen(entry)) return
+    const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
+    const { kind, job } = entry
+    const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
+    const found = await keeper.persistently(async () => {
+      const examination = await kind.examine(job, atLeastBlock, receipt)
+      const isUnused = examination.state === 'open' || examination.state === 'refused'
+      if (isUnused && simulated?.reason === 'nonceAlreadyUsed') {
+        throw new RpcUnavailableError('the simulation saw a newer block than the read')
+      }
+      return examination
+    })
+    if (!jobs.isOpen(entry)) return
+    const transaction = receipt?.transactionHash ?? null
+    const failedBy = ({ reason, message }: Rejection, hash = transaction) =>
+      failure(reason, message, { transaction: hash, gasCost: entry.burntGas })
+    if (found.state === 'confirmed') {
+      const isOwn = kind.findSettled(job, found.receipt) !== undefined
+      if (isOwn && land(found.receipt)) return
+      // Others paid for this transaction: its gas is not ours.
+      const gasCost = entry.burntGas > 0n ? entry.burntGas : null
+      const attestation = kind.attest?.(job, found.receipt)
+      return keeper.decide(entry, confirmation(found.receipt, found, gasCost, attestation))
+    }
+    if (found.state === 'failed') {
+      return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))
+    }
+    if (found.state === 'uncertain') {
+      await keeper.markUncertain(entry, found)
+      return mayDecide(entry) ? examineLater(entry, cause, UNCERTAIN_MS) : undefined
+    }
+    if (!mayDecide(entry)) return
+    const { refusal } = cause
+    const against =
+      found.state === 'refused' ? found : (refusal ?? simulated ?? refuseResend(entry))
+    if (against === undefined) return resend(entry, receipt)
+    const outcome = failedBy(against, against === refusal ? job.transaction : transaction)
+    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause, LATER_MS)
+  }
+
+  /** Returns why the job is not sent again, once it was sent as often as it may be. */
+  function refuseResend({ resends, coded }: TrackedJob): Rejection | undefined {
+    if (resends < (coded.length > 0 ? MAX_WALLET_RESENDS : MAX_RESENDS)) return undefined
+    const message = `The transaction failed ${resends + 1} times without a cause the token names.`
+    return { reason: 'transactionFailed', message }
+  }
+
+  function resend(entry: TrackedJob, receipt: Receipt | undefined): void {
+    entry.resends++
+    if (receipt !== undefined) entry.isAlone = true
+    queue.add(entry)
+  }
+
+  /** Examines the job again, without the revert text, which may not hold then; somebody may work on it by then. */
+  function examineLater(entry: TrackedJob, cause: Cause, ms: number): void {
+    const timer = setTimeout(() => {
+      if (isFree(entry)) void examine(entry, { ...cause, revert: undefined })
+    }, ms)
+    timer.unref()
+  }
+
+  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
+    // Jobs that the slot gave back are sent elsewhere, and its transaction may settle them all the same.
+    const entries = new Set([...jobs.leave(slot.jobIds), ...jobs.findAll(attempt.jobIds)])
+    const result = readSlotResult([...entries], attempt.jobIds, receipt)
+    const { settled, unsettled } = result
+    for (const { entry } of settled) {
+      entry.isSettled = true
+      queue.takeOut(entry)
+    }
+    const arePayments = settled.every(({ entry }) => !entry.gas && !entry.expectedGas)
+    if (arePayments && settled.length === attempt.jobIds.length) {
+      gas.learn(
+        receipt.gasUsed,
+        settled.map(({ entry }) => entry.payTo),
+      )
+    }
+    for (const { entry, burnt } of unsettled) entry.burntGas += burnt
+    queue.dispatch()
+    const spending = await keeper.persistently(() =>
+      findSpending(options, attempt, receipt, result),
+    )
+    const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
+    const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
+    const failed = isOwn ? members.map(({ entry }) => entry) : spending.burnt
+    for (const { payer } of failed) budgets.note(payer, false)
+    for (const { entry } of settled) budgets.note(entry.payer, true)
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
+    events.spent(spending.total, spending.wasted)
+    for (const { entry } of unsettled) {
+      if (!isFree(entry)) continue
+      const wasIn = attempt.jobIds.includes(entry.job.id)
+      void examine(entry, wasIn ? { receipt } : { atLeastBlock: receipt.blockNumber })
+    }
+  }
+
+  return { examine, watch, settleSlot }
+}

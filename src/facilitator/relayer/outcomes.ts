@@ -1,0 +1,425 @@
+import { toNative } from '@arcus/protocol/x402/amounts'
+import type { ReasonKey } from '@arcus/protocol/x402/reasons'
+import type { Address, Hex } from 'viem'
+import { persist } from '../../async/persist.js'
+import { readActiveIn } from '../../chain/accounts.js'
+import type { Receipt } from '../../chain/receipts.js'
+import { RpcResponseError } from '../../chain/rpc-errors.js'
+import { LeaseLostError } from '../../sql/leases.js'
+import type {
+  Attempt,
+  GasSpending,
+  Job,
+  Outcome,
+  SettlementJournal,
+} from '../journal/settlement-journal.js'
+import type { GasModel } from './gas.js'
+import type { JobProfile, Settled, TrackedJob, TrackedJobs } from './jobs.js'
+import type { RelayerWorld } from './world.js'
+
+/** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
+export interface RelayerEvents {
+  /** A lane took these jobs out of the queue. */
+  taken(ids: readonly string[]): void
+  /** A transaction with these jobs was signed and kept, and is being sent. */
+  signed(ids: readonly string[], transaction: Hex): void
+  decided(job: Job, outcome: Outcome): void
+  /** A transaction was mined and cost this much, and settled nothing with a part of it; 18-decimal units. */
+  spent(cost: bigint, wasted: GasSpending['wasted']): void
+}
+
+export const noRelayerEvents: RelayerEvents = {
+  taken() {},
+  signed() {},
+  decided() {},
+  spent() {},
+}
+
+/** The meaning of a mined transaction for the jobs of its slot. */
+export interface SlotResult {
+  settled: { entry: TrackedJob; outcome: Outcome; cost: bigint }[]
+  /** Jobs that nothing in the receipt settles, each with its share of the gas. */
+  unsettled: { entry: TrackedJob; burnt: bigint }[]
+}
+
+/**
+ * Reads a receipt for every job of a slot. Logs of the asset itself settle a job, never the status of the transaction
+ * alone. The members share its cost so that the shares add up to the last unit.
+ */
+export function readSlotResult(
+  entries: readonly TrackedJob[],
+  members: readonly string[],
+  receipt: Receipt,
+): SlotResult {
+  const share = createGasShares(receipt, members.length)
+  const result: SlotResult = { settled: [], unsettled: [] }
+  for (const entry of entries) {
+    const position = members.indexOf(entry.job.id)
+    const cost = position < 0 ? 0n : share(position)
+    const settled =
+      position >= 0 && receipt.isSuccess ? entry.kind.findSettled(entry.job, receipt) : undefined
+    if (settled === undefined) result.unsettled.push({ entry, burnt: cost })
+    else {
+      const attestation = entry.kind.attest?.(entry.job, receipt)
+      const outcome = confirmation(receipt, settled, cost + entry.burntGas, attestation)
+      result.settled.push({ entry, outcome, cost })
+    }
+  }
+  return result
+}
+
+export function confirmation(
+  receipt: Receipt,
+  { transferLog }: Settled,
+  gasCost: bigint | null,
+  attestation?: string,
+): Outcome {
+  return {
+    state: 'confirmed',
+    transaction: receipt.transactionHash,
+    blockNumber: receipt.blockNumber,
+    gasCost,
+    reason: null,
+    message: null,
+    ...(transferLog === undefined ? {} : { transferLog }),
+    ...(attestation === undefined ? {} : { attestation }),
+  }
+}
+
+/** Makes a failure with the gas it burnt; `transaction` is the one that reverted, if any was sent. */
+export function failure(
+  reason: ReasonKey,
+  message: string,
+  details: { transaction?: `0x${string}` | null; gasCost?: bigint } = {},
+): Outcome {
+  const { transaction = null, gasCost = 0n } = details
+  return { state: 'failed', reason, message, transaction, blockNumber: null, gasCost }
+}
+
+function costOf(receipt: Receipt): bigint {
+  return receipt.gasUsed * receipt.effectiveGasPrice
+}
+
+/** Shares the cost of a transaction among its members, to the last unit. */
+export function createGasShares(receipt: Receipt, members: number): (position: number) => bigint {
+  const cost = costOf(receipt)
+  const count = BigInt(Math.max(1, members))
+  return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)
+}
+
+export interface SpendingOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'> {
+  journal: Pick<SettlementJournal, 'findByTransaction'>
+  jobs: TrackedJobs
+  gas: Pick<GasModel, 'perPayment'>
+}
+
+type Spending = Omit<GasSpending, 'network'>
+
+/**
+ * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whichever part of it
+ * failed. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can have made
+ * members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others that shared
+ * it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
+ */
+export async function findSpending(
+  options: SpendingOptions,
+  attempt: Attempt,
+  receipt: Receipt,
+  result: SlotResult,
+): Promise<Spending> {
+  const total = costOf(receipt)
+  if (attempt.jobIds.length === 0) return { total, burnt: [] }
+  // An account whose code was found only later was let in as a plain one.
+  const isOfCode = options.jobs.findAll(attempt.jobIds).some(({ coded }) => coded.length > 0)
+  const { wasted, ...spending } = receipt.isSuccess
+    ? await spendingOfMembers(options, attempt, receipt, result)
+    : { wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
+  if (wasted === 0n) return { total, ...spending }
+  return { total, wasted: { kind: isOfCode ? 'coded' : 'plain', amount: wasted }, ...spending }
+}
+
+/** Returns the spending of a transaction that succeeded. */
+async function spendingOfMembers(
+  options: SpendingOptions,
+  attempt: Attempt,
+  receipt: Receipt,
+  result: SlotResult,
+): Promise<Omit<Spending, 'total' | 'wasted'> & { wasted: bigint }> {
+  let [wasted, subsidised, onReserved] = [0n, 0n, 0n]
+  for (const { entry, cost } of result.settled) {
+    const moved = entry.kind.movedIn(entry.job, receipt)
+    const lack = cost - toNative(moved)
+    if (lack <= 0n) continue
+    if (entry.value !== undefined && moved > 0n) {
+      subsidised += cost
+      continue
+    }
+    wasted += lack
+    onReserved += lack
+  }
+  let burnt: Spending['burnt'] = []
+  for (const { profile, share, isCharged } of await findFailed(options, attempt, receipt, result)) {
+    wasted += share
+    if (isCharged && profile.gas !== undefined) onReserved += share
+    else if (isCharged) burnt.push({ payer: profile.payer, amount: share })
+  }
+  const suspects = attempt.jobIds.length === 1 ? [] : burnt.map(({ payer }) => payer as Address)
+  const coded = await findCoded(options, suspects, receipt.blockNumber)
+  if (coded.length > 0) {
+    // Their code may have taken more than the shares of their payments.
+    wasted = costOf(receipt) - usualCost(options, receipt, result)
+    burnt = coded.map((payer) => ({ payer, amount: wasted }))
+  }
+  const reserved = onReserved > 0n ? { reserved: { hash: attempt.hash, amount: onReserved } } : {}
+  return { wasted, subsidised, burnt, ...reserved }
+}
+
+interface FailedMember {
+  profile: JobProfile
+  /** Its share of the gas, 18-decimal units. */
+  share: bigint
+  isCharged: boolean
+}
+
+/** Returns the members that a transaction did not settle, and whether their payers are charged for their shares of it. */
+async function findFailed(
+  { jobs, journal }: SpendingOptions,
+  { hash, jobIds }: Attempt,
+  receipt: Receipt,
+  { settled, unsettled }: SlotResult,
+): Promise<FailedMember[]> {
+  const known = [...settled, ...unsettled].map(({ entry }) => entry.job.id)
+  const failed: FailedMember[] = unsettled
+    .filter(({ entry }) => jobIds.includes(entry.job.id))
+    .map(({ entry, burnt: share }) => {
+      return { profile: entry, share, isCharged: !isSentTwice(jobs, entry.job.id) }
+    })
+  if (jobIds.every((id) => known.includes(id))) return failed
+  // Those that were decided before, because they were cancelled or others brought them on chain.
+  const rows = await journal.findByTransaction(hash)
+  const share = createGasShares(receipt, jobIds.length)
+  for (const row of rows.filter(({ id }) => jobIds.includes(id) && !known.includes(id))) {
+    if (row.state === 'confirmed' && row.transaction === hash) continue
+    const isCharged = !isSettledByUs(jobs, row, hash)
+    failed.push({ profile: jobs.profileOf(row), share: share(jobIds.indexOf(row.id)), isCharged })
+  }
+  return failed
+}
+
+/** Returns what the settled members of a transaction usually cost, and at most what they did. */
+function usualCost({ gas }: SpendingOptions, receipt: Receipt, { settled }: SlotResult): bigint {
+  return settled.reduce((sum, { entry, cost }) => {
+    const usual = (entry.expectedGas ?? gas.perPayment()) * receipt.effectiveGasPrice
+    return sum + (cost < usual ? cost : usual)
+  }, 0n)
+}
+
+/** Finds the accounts that are charged for a transaction that failed as a whole. */
+async function chargeFailure(
+  options: SpendingOptions,
+  { hash, jobIds }: Attempt,
+  receipt: Receipt,
+): Promise<Pick<Spending, 'burnt' | 'reserved'>> {
+  const { rpc, journal, jobs } = options
+  const amount = costOf(receipt)
+  const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
+  const profiles = rows.filter((row) => !isSettledByUs(jobs, row, hash)).map(jobs.profileOf)
+  const [only] = profiles
+  const toBurnt = (payers: readonly string[]) => payers.map((payer) => ({ payer, amount }))
+  if (only === undefined) return { burnt: [] }
+  // A payment that was alone failed by its own payer, with code or without.
+  if (jobIds.length === 1 && only.gas === undefined) return { burnt: toBurnt([only.payer]) }
+  const runners = [...new Set(profiles.flatMap((profile) => profile.runners as Address[]))]
+  const coded = await findCoded(options, runners, receipt.blockNumber)
+  if (jobIds.length === 1) return { burnt: toBurnt(coded), reserved: { hash, amount } }
+  if (coded.length > 0) return { burnt: toBurnt(coded) }
+  // A delegation that was set and taken back within the block leaves nothing but used nonces.
+  return { burnt: toBurnt(await readActiveIn(rpc, runners, receipt.blockNumber)) }
+}
+
+/** Returns whether two lanes sent the job, and the other transaction was first. */
+function isSettledByUs(jobs: TrackedJobs, row: Job, hash: string): boolean {
+  if (row.state === 'confirmed') return row.transaction !== hash && row.gasCost !== null
+  return isSentTwice(jobs, row.id)
+}
+
+/** Returns whether another transaction of ours settled the job, or may settle it. */
+function isSentTwice(jobs: TrackedJobs, jobId: string): boolean {
+  const entry = jobs.find(jobId)
+  return entry !== undefined && (entry.isSettled || entry.liveSlots > 0)
+}
+
+/** Returns the accounts with code before or after the block; nodes that keep no such state are asked for the newest. */
+async function findCoded(
+  { readCoded }: SpendingOptions,
+  accounts: readonly Address[],
+  block: number,
+): Promise<Address[]> {
+  const at = (when: number | 'latest') =>
+    readCoded(accounts, when).catch((error) => {
+      if (error instanceof RpcResponseError) return undefined
+      throw error
+    })
+  const [before, after] = await Promise.all([at(block - 1), at(block)])
+  const now = after ?? (await readCoded(accounts))
+  return accounts.filter((account) => now.has(account) || before?.has(account))
+}
+
+/** Writes the outcomes of jobs to the journal, and resolves the callers that wait for them. */
+export interface OutcomeKeeper {
+  /**
+   * Keeps outcomes, and the closed slot with them, in one commit; callers that wait get them only then. A job that another
+   * process works on by now is abandoned instead: that process finds its outcome.
+   */
+  keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
+  decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** Decides what the chain has not decided, unless a transaction signed for it may still land; returns whether it did. */
+  refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
+  /** Names this transaction, which a node took, in rows that name none because every node had refused it. */
+  markTaken(attempt: Attempt): Promise<void>
+  /**
+   * Removes this transaction, which no node has, from the rows that name it: no answer names it then. The signed bytes
+   * are kept all the same, because only the chain decides.
+   */
+  markRefused(attempt: Attempt): Promise<void>
+  /** Names a transaction that may have settled a job, with the reason why nobody knows. */
+  markUncertain(entry: TrackedJob, found: { transaction: Hex; message: string }): Promise<void>
+  /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
+  persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
+  stop(): void
+}
+
+export interface OutcomeKeeperOptions
+  extends Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> {
+  jobs: TrackedJobs
+  events: RelayerEvents
+}
+
+export interface Decision {
+  entry: TrackedJob
+  outcome: Outcome
+}
+
+/** A slot that its receipt closes, and what the transaction cost. */
+export interface ClosedSlot {
+  relayer: Address
+  relayerNonce: number
+  /** The epoch of the lease under which it was worked on. */
+  epoch: number
+  spending: Spending
+}
+
+const retries = { firstMs: 250, lastMs: 5_000 }
+
+/** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
+export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
+  const { network, journal, jobs, events, now, log } = options
+  let isStopped = false
+
+  const persistently = <Result>(attempt: () => Promise<Result>) =>
+    persist(attempt, {
+      ...retries,
+      onFailure(error) {
+        if (isStopped || error instanceof LeaseLostError) throw error
+        log.warn({ err: error }, 'not yet; trying again')
+      },
+    })
+
+  async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
+    const outcomes = decisions.map(({ entry: { job }, outcome }) => ({
+      id: job.id,
+      round: job.round,
+      outcome,
+    }))
+    const change = {
+      ...(closed && {
+        slot: { network, ...placeOf(closed) },
+        spending: { network, ...closed.spending },
+      }),
+      outcomes,
+    }
+    const kept = new Map((await resolve(change)).map(({ id, outcome }) => [id, outcome]))
+    for (const { entry } of decisions) {
+      const outcome = kept.get(entry.job.id)
+      if (outcome === undefined) {
+        jobs.abandon(entry.job.id, entry.job.round)
+        continue
+      }
+      const { state, reason, transaction } = outcome
+      const { payer, nonce } = entry
+      const names = state === 'failed' ? { payer, nonce } : {}
+      const decided = { settlementId: entry.job.id, state, reason, transaction, ...names }
+      log.info(decided, 'settlement decided')
+      events.decided(entry.job, outcome)
+      // If the job was opened again since the commit, another entry tracks it.
+      entry.job = { ...entry.job, ...outcome, updatedAt: now() }
+      jobs.update(entry.job)
+    }
+  }
+
+  async function resolve(
+    change: Omit<Parameters<SettlementJournal['resolve']>[0], 'now'>,
+  ): ReturnType<SettlementJournal['resolve']> {
+    try {
+      return await persistently(() => journal.resolve({ ...change, now: now() }))
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+      log.warn({ err: error }, 'outcome left to the process that has the wallet now')
+      return []
+    }
+  }
+
+  /** Names another transaction in the row, unless the row changed meanwhile. */
+  async function rename(
+    entry: TrackedJob,
+    from: Hex | null,
+    to: Hex | null,
+    message: string | null = null,
+  ): Promise<void> {
+    try {
+      const isNamed = await journal.nameTransaction(entry.job, from, to, now(), message)
+      if (!isNamed || entry.job.transaction !== from) return
+      entry.isRefusedByAll = to === null
+      const state = to === null ? 'queued' : 'submitted'
+      jobs.update({ ...entry.job, state, transaction: to, message })
+    } catch (err) {
+      log.warn({ err, settlementId: entry.job.id }, 'the row still names the transaction it named')
+    }
+  }
+
+  return {
+    keep,
+    decide: (entry, outcome) => keep([{ entry, outcome }]),
+    async refuse(entry, outcome) {
+      // The journal also knows what other processes signed, and a write whose answer was lost.
+      if (await persistently(() => journal.mayLand(network, entry.job.id))) return false
+      await keep([{ entry, outcome }])
+      return true
+    },
+    async markTaken({ hash, jobIds }) {
+      for (const entry of jobs.findAll(jobIds)) {
+        entry.mayBeOut.add(hash)
+        if (entry.isRefusedByAll) await rename(entry, null, hash)
+      }
+    },
+    async markRefused({ hash, jobIds }) {
+      for (const entry of jobs.findAll(jobIds)) {
+        entry.mayBeOut.delete(hash)
+        if (entry.mayBeOut.size === 0 && !entry.isRefusedByAll) await rename(entry, hash, null)
+      }
+    },
+    async markUncertain(entry, { transaction, message }) {
+      const { job } = entry
+      if (job.transaction === transaction && job.message === message) return
+      await rename(entry, job.transaction, transaction, message)
+    },
+    persistently,
+    stop() {
+      isStopped = true
+    },
+  }
+}
+
+function placeOf({ relayer, relayerNonce, epoch }: ClosedSlot) {
+  return { relayer, relayerNonce, epoch }
+}

@@ -1,0 +1,307 @@
+import { formatNative } from '@arcus/protocol/x402/amounts'
+import type { Address } from 'viem'
+import { asQuantity } from '../../chain/abi.js'
+import type { Block } from '../../chain/blocks.js'
+import { createBlockReceiptsReader, type Receipt } from '../../chain/receipts.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { isDecided, type Job } from '../journal/settlement-journal.js'
+import { createDispatcher } from './dispatcher.js'
+import { createExaminer, type Examiner } from './examiner.js'
+import { createGasBudgets, type GasLimits, type GasModel, quoteFees } from './gas.js'
+import { createIntake } from './intake.js'
+import {
+  createTrackedJobs,
+  type JobKind,
+  type Round,
+  type TrackedJob,
+  type TrackedJobs,
+} from './jobs.js'
+import { createLane, type Lane } from './lane.js'
+import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
+import { createPreparation, outOfTime, withdrawal } from './preparation.js'
+import { createJobQueue } from './queue.js'
+import type { Signer } from './signer.js'
+import type { RelayerWorld } from './world.js'
+
+/** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
+export interface Relayer {
+  network: string
+  addresses: readonly Address[]
+  /** Works on a claimed job, once; `untilDecided` resolves with its outcome. */
+  submit(job: Job): void
+  /** Announces a payment that is being verified, so that others may wait for it; the caller calls back when it was submitted or will not be. */
+  expect(): () => void
+  /** Resolves with the row when it is confirmed or failed; with `undefined` when another process works on it by now. */
+  untilDecided(job: Round): Promise<Job | undefined>
+  /** Resolves when a job of another process may have an outcome, or after so many milliseconds. */
+  untilDecidedElsewhere(id: string, ms: number): Promise<void>
+  /** Returns whether this process is working on the job, in this round or a later one. */
+  isTracking(job: Round): boolean
+  /** True when no other process can be working on any job. */
+  isSole: boolean
+  /**
+   * Withdraws a job that was never signed. Resolves with the row when it is withdrawn, decided, or has a hash after all,
+   * and with `undefined` when that could not be done here.
+   */
+  withdraw(job: Job): Promise<Job | undefined>
+  /**
+   * Returns whether some wallet can pay for a settlement now, as far as is known: of wallets that other processes hold,
+   * only the balance is. With addresses it is about those wallets alone.
+   */
+  canSend(senders?: readonly Address[]): boolean
+  lanes(): readonly Lane[]
+  queueLength(): number
+  /** Resumes what an earlier process left, then follows the chain. */
+  start(): Promise<void>
+  stop(): void
+}
+
+export interface RelayerOptions extends RelayerWorld {
+  kinds: Record<string, JobKind>
+  signers: readonly Signer[]
+  gas: GasModel
+  gasLimits: GasLimits
+  events: RelayerEvents
+}
+
+const TICK_MS = 500
+
+export function createRelayer(options: RelayerOptions): Relayer {
+  const { network, feed, now, log, sharing } = options
+  const { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake } =
+    assemble(options)
+  let timer: NodeJS.Timeout | undefined
+
+  function tick(): void {
+    blocks.pace()
+    blocks.watchStuck()
+    void balances.check()
+    intake
+      .followLeases()
+      .catch((err) => log.warn({ err }, 'a lane could not be taken; trying again'))
+    for (const lane of lanes) {
+      const onError = (err: unknown) =>
+        log.warn({ err, relayer: lane.address }, 'lane could not be checked')
+      lane.tick().catch(onError)
+    }
+    dispatcher.giveUpStranded()
+    queue.dispatch()
+  }
+
+  function canSend(senders?: readonly Address[]): boolean {
+    return lanes.some((lane) => {
+      if (senders?.includes(lane.address) === false) return false
+      return lane.epoch() === undefined
+        ? !balances.isTooLow(lane.address)
+        : lane.closedBecause() === undefined
+    })
+  }
+
+  /** Returns how many other jobs of its payer this process works on. */
+  function othersOf({ payer }: TrackedJob): number {
+    return [...jobs.all()].filter((entry) => entry.payer === payer).length - 1
+  }
+
+  return {
+    network,
+    addresses: lanes.map((lane) => lane.address),
+    submit(job) {
+      if (!jobs.isTracking(job) && !intake.passOn(job)) queue.add(jobs.track(job))
+    },
+    expect: dispatcher.expect,
+    untilDecided: (job) => jobs.until(job, isDecided),
+    untilDecidedElsewhere: intake.untilDecidedElsewhere,
+    isTracking: jobs.isTracking,
+    isSole: sharing.isSole,
+    async withdraw(job) {
+      const entry = jobs.find(job.id)
+      if (entry === undefined) return sharing.withdraw(job, withdrawal(), now())
+      // Another caller opened it again and waits for it.
+      if (entry.job.round > job.round) return undefined
+      // A job that was signed once may be on chain already: it keeps its place.
+      if (entry.job.transaction === null) {
+        entry.withdrawnAs = withdrawal()
+        if (queue.takeOut(entry)) {
+          // It was never tried, and some wallet could send: so it only waited for its turn.
+          if (entry.troubledAt === undefined && canSend(entry.senders)) {
+            entry.withdrawnAs = outOfTime(now() - entry.queuedAt, entry.payer, othersOf(entry))
+          }
+          for (const kept of await preparation.dropHopeless([entry])) queue.putBack(kept)
+        }
+        if (entry.isRefusedByAll) return entry.job
+      }
+      return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
+    },
+    canSend,
+    lanes: () => lanes,
+    queueLength: queue.length,
+    async start() {
+      await feed.start()
+      blocks.start()
+      await balances.check()
+      await intake.followLeases()
+      await balances.check()
+      await intake.takeOrphans()
+      intake.start()
+      blocks.pace()
+      timer = setInterval(tick, TICK_MS)
+    },
+    stop() {
+      clearInterval(timer)
+      intake.stop()
+      keeper.stop()
+      dispatcher.stop()
+      feed.stop()
+    },
+  }
+}
+
+/** Makes the parts of a relayer; each gets those that were made before it. */
+function assemble(options: RelayerOptions) {
+  const jobs = createTrackedJobs(options.kinds, options.now)
+  const queue = createJobQueue()
+  const budgets = createGasBudgets({ ...options, jobs, queue })
+  const keeper = createOutcomeKeeper({ ...options, jobs })
+  const land = (receipt: Receipt) => lanes.some((lane) => lane.land(receipt))
+  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, land })
+  const parts = { ...options, jobs, queue, budgets, keeper, examiner }
+  const lanes: Lane[] = options.signers.map((signer) => createLane({ ...parts, signer }))
+  const preparation = createPreparation(parts)
+  const dispatcher = createDispatcher({ ...parts, lanes, preparation })
+  const blocks = createBlockFollower({ ...parts, lanes })
+  const balances = createBalanceWatch({ ...parts, lanes })
+  const intake = createIntake({ ...parts, lanes, dispatcher })
+  return { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
+}
+
+/** Finds in the blocks of the chain what became of our transactions. */
+export interface BlockFollower {
+  start(): void
+  /** Has the feed poll often while a block may hold a transaction of ours. */
+  pace(): void
+  /** Watches jobs that have been under way for long: others may have brought them on chain. */
+  watchStuck(): void
+}
+
+export interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+  lanes: readonly Lane[]
+  jobs: TrackedJobs
+  keeper: OutcomeKeeper
+  examiner: Pick<Examiner, 'watch'>
+  log: { warn(o: object, m: string): void }
+}
+
+/** A job that has been under way for this long may have been brought on chain by others; it is watched as often. */
+const OVERTAKEN_MS = 3_000
+
+export function createBlockFollower(options: BlockFollowerOptions): BlockFollower {
+  const { feed, lanes, jobs, keeper, examiner, now, log } = options
+  const watchedAt = new WeakMap<TrackedJob, number>()
+  const readBlockReceipts = createBlockReceiptsReader(options.rpc)
+
+  function pace(): void {
+    feed.setBusy(lanes.some((lane) => lane.isAwaited()))
+  }
+
+  /** Lands our transactions in a block. A listed one is mined, so a receipt that no node shows yet is asked for again. */
+  async function landThoseIn({ number, transactions }: Block): Promise<void> {
+    const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
+    if (ours().length === 0) return
+    for (const receipt of await readBlockReceipts(number, ours())) {
+      for (const lane of lanes) lane.land(receipt)
+    }
+    if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
+  }
+
+  async function onBlock(block: Block): Promise<void> {
+    await keeper.persistently(() => landThoseIn(block))
+    pace()
+    // Past its end an authorization cannot land any more: if it is still unused, that is final.
+    for (const entry of jobs.all()) {
+      const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt
+      if (isOver) void examiner.watch(entry, block.number)
+    }
+  }
+
+  return {
+    pace,
+    watchStuck() {
+      const atLeastBlock = feed.latest()?.number ?? 0
+      for (const entry of jobs.all()) {
+        const isStuck = now() - (watchedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
+        if (entry.liveSlots === 0 || !isStuck) continue
+        watchedAt.set(entry, now())
+        void examiner.watch(entry, atLeastBlock)
+      }
+    },
+    start() {
+      feed.onBlock((block) => {
+        const onError = (err: unknown) =>
+          log.warn({ err, block: block.number }, 'block left to the watchdog')
+        onBlock(block).catch(onError)
+      })
+    },
+  }
+}
+
+/** Knows which relayer wallets cannot pay for one settlement, whichever process holds them. */
+interface BalanceWatch {
+  /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
+  check(): Promise<void>
+  /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
+  isTooLow(address: Address): boolean
+}
+
+interface BalanceWatchOptions extends RelayerWorld {
+  lanes: readonly Lane[]
+  gas: GasModel
+}
+
+/** One call reads all wallets; a wallet that is emptied in between is found when it is to sign. */
+const CHECK_BALANCES_MS = 3_000
+
+function createBalanceWatch(options: BalanceWatchOptions): BalanceWatch {
+  const { network, lanes, rpc, feed, gas, now, log } = options
+  let tooLow = new Set<Address>()
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
+    // Above the fee cap nothing is sent, whatever the wallets hold.
+    if (fees === undefined) return
+    const needed = gas.singleLimit(gas.perPayment()) * fees.maxFeePerGas
+    const params = lanes.map(({ address }) => [address, 'latest'])
+    const answers = await rpc.batch(params.map((it) => ({ method: 'eth_getBalance', params: it })))
+    const found = new Set<Address>()
+    for (const [i, { address }] of lanes.entries()) {
+      const answer = answers[i]
+      const held = answer?.ok ? asQuantity(answer.value) : undefined
+      if (held === undefined ? !tooLow.has(address) : held >= needed) continue
+      found.add(address)
+      if (held !== undefined && !tooLow.has(address)) warn(address, held, needed)
+    }
+    tooLow = found
+  }
+
+  function warn(relayer: Address, held: bigint, needed: bigint): void {
+    const [has, wants] = [formatNative(held), formatNative(needed)]
+    log.warn(
+      { relayer },
+      `relayer wallet ${relayer} holds ${has} USDC on ${network}, too little for one settlement (${wants}): send USDC to it on this network`,
+    )
+  }
+
+  return {
+    async check() {
+      if (now() - checkedAt >= CHECK_BALANCES_MS) {
+        checkedAt = now()
+        // A balance that could not be read is read again soon; sending finds it out as well.
+        checking = read().catch(() => {})
+      }
+      await checking
+      for (const lane of lanes) if (tooLow.has(lane.address)) lane.closeIdle()
+    },
+    isTooLow: (address) => tooLow.has(address),
+  }
+}

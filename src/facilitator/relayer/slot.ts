@@ -1,0 +1,137 @@
+import { type Address, type Hex, parseTransaction } from 'viem'
+import type { Attempt } from '../journal/settlement-journal.js'
+
+export interface SlotCall {
+  to: Address
+  data: Hex
+  gasLimit: bigint
+}
+
+/** One relayer nonce and every transaction signed for it; the chain takes one of them. */
+export interface Slot extends SlotCall {
+  nonce: number
+  /** The epoch of the lease under which it is worked on. */
+  epoch: number
+  /** In the order they were signed; the newest pays the highest fee. */
+  attempts: Attempt[]
+  jobIds: Set<string>
+  /** It only fills its nonce now, but what was signed for its jobs before may land. */
+  isGivenUp: boolean
+  openedAt: number
+  touchedAt: number
+  /** The number of refusals in a row without a cause. */
+  refusals: number
+  bumpedAt: number
+  /** The newest block when its fee was raised: a transaction that no block could take is not underpaid. */
+  bumpedBlock: number
+  /** When the chain was first seen to have used the nonce without a receipt of ours. */
+  consumedAt: number | undefined
+}
+
+/** Makes the slot that a first transaction opens. */
+export function newSlot(
+  attempt: Attempt,
+  { to, data, gasLimit }: SlotCall,
+  epoch: number,
+  now: number,
+): Slot {
+  return {
+    nonce: attempt.relayerNonce,
+    epoch,
+    to,
+    data,
+    gasLimit,
+    attempts: [attempt],
+    jobIds: new Set(attempt.jobIds),
+    isGivenUp: false,
+    openedAt: now,
+    touchedAt: now,
+    refusals: 0,
+    bumpedAt: now,
+    bumpedBlock: 0,
+    consumedAt: undefined,
+  }
+}
+
+/** Rebuilds a slot from the attempts that the journal kept of it. */
+export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: number): Slot {
+  const newest = attempts[attempts.length - 1] as Attempt
+  const { to, data } = parseTransaction(newest.rawTransaction)
+  const call = { to: to as Address, data: data ?? '0x', gasLimit: newest.gasLimit }
+  return {
+    ...newSlot(newest, call, epoch, now),
+    attempts: [...attempts],
+    jobIds: new Set(attempts.flatMap((attempt) => attempt.jobIds)),
+    isGivenUp: newest.jobIds.length === 0,
+    openedAt: (attempts[0] as Attempt).createdAt,
+  }
+}
+
+export function newestAttempt(slot: Slot): Attempt {
+  return slot.attempts[slot.attempts.length - 1] as Attempt
+}
+
+/** The nonces of one lane: which are in use, and what was signed for them. */
+export interface Slots {
+  /** Returns the slots that are worked on, lowest nonce first. */
+  open(): Slot[]
+  isOpen(slot: Slot): boolean
+  /** Returns whether a transaction of ours has this nonce, or is being signed for it. */
+  isTaken(nonce: number): boolean
+  /** Keeps a nonce to one signature at a time; returns what frees it. Throws when it is taken. */
+  reserve(nonce: number): () => void
+  /** Opens a slot. Attempts that were set aside under its nonce go on in it, for any of them may land. */
+  add(slot: Slot): void
+  /** Closes a slot for sending; what was sent for it may still land. */
+  setAside(slot: Slot): void
+  aside(): Slot[]
+  /** Returns the slot and the attempt of a mined transaction. */
+  find(hash: Hex): { slot: Slot; attempt: Attempt } | undefined
+  remove(slot: Slot): void
+  clear(): void
+}
+
+export function createSlots(): Slots {
+  const opened = new Map<number, Slot>()
+  const asides = new Map<number, Slot>()
+  const reserved = new Set<number>()
+
+  const isTaken = (nonce: number) => opened.has(nonce) || reserved.has(nonce)
+
+  return {
+    open: () => [...opened.values()].sort((a, b) => a.nonce - b.nonce),
+    isOpen: (slot) => opened.get(slot.nonce) === slot,
+    isTaken,
+    reserve(nonce) {
+      if (isTaken(nonce)) throw new Error(`relayer nonce ${nonce} is in use`)
+      reserved.add(nonce)
+      return () => reserved.delete(nonce)
+    },
+    add(slot) {
+      const before = asides.get(slot.nonce)
+      if (before !== undefined) slot.attempts.unshift(...before.attempts)
+      asides.delete(slot.nonce)
+      opened.set(slot.nonce, slot)
+    },
+    setAside(slot) {
+      opened.delete(slot.nonce)
+      asides.set(slot.nonce, slot)
+    },
+    aside: () => [...asides.values()],
+    find(hash) {
+      for (const slot of [...opened.values(), ...asides.values()]) {
+        const attempt = slot.attempts.find((it) => it.hash === hash)
+        if (attempt !== undefined) return { slot, attempt }
+      }
+      return undefined
+    },
+    remove(slot) {
+      if (opened.get(slot.nonce) === slot) opened.delete(slot.nonce)
+      if (asides.get(slot.nonce) === slot) asides.delete(slot.nonce)
+    },
+    clear() {
+      opened.clear()
+      asides.clear()
+    },
+  }
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import { parseRequest } from '@arcus/protocol/x402/parse-request'
+import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { bytesToHex, type Hex } from 'viem'
+import { rateLimitFault } from '../../http/errors.js'
+import { callerOf, type HeldRequest, type RateLimiter } from '../../http/rate-limit.js'
+import { isFree, isUndecided, type SettleResult } from '../answers.js'
+import type { PaymentDigest } from '../schemes/payment-method.js'
+import type { Terms } from '../verify/checks.js'
+
+/** Ends a settle that was let in. It is called once, without a result if the settle failed. */
+export type Leave = (result: SettleResult | undefined) => void
+
+/** Lets a settle in under the caller's rate limit. Rejects with a `RequestFault` (429). */
+export type SettlePace = (request: Pick<FastifyRequest, 'ip' | 'body'>) => Promise<Leave>
+
+/** The number of answers about one payment that are not counted: its success, and some that say it is pending. */
+const FREE_ANSWERS = 8
+/** The number of payments whose answers are remembered. */
+const MAX_ANSWERED = 20_000
+/** The settles of one caller that may wait for room, and how long they wait. */
+const MAX_WAITING = 1_000
+const PATIENCE_MS = 10_000
+
+interface Waiter {
+  admit(held: HeldRequest): void
+  refuse(): void
+}
+
+/** The unverified settles of one caller: those in progress, and those that wait for room. */
+interface Queue {
+  held: number
+  waiting: Set<Waiter>
+}
+
+/**
+ * Applies the rate limit to settles. A settle is counted when it comes in, and the count is given back when it ends in
+ * success or pending, a few times for each payment: so a flood of forged settles meets the limit, and good ones do not.
+ * If only settles in progress fill the limit, the next one waits for them. Payments that verify found valid are let in
+ * uncounted, and counted afterwards if they are refused. A charge of nothing costs nobody anything, so it is free only in
+ * the turns of a verified payment.
+ */
+export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerified): SettlePace {
+  const queues = new Map<string, Queue>()
+  const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
+
+  function isUncounted(result: SettleResult | undefined): boolean {
+    if (result?.settlementId === undefined || !isGood(result)) return false
+    const times = (answered.get(result.settlementId) ?? 0) + 1
+    answered.set(result.settlementId, times)
+    return times <= FREE_ANSWERS
+  }
+
+  async function hold(request: Pick<FastifyRequest, 'ip'>): Promise<HeldRequest> {
+    const held = limiter.hold(request)
+    const caller = callerOf(request.ip)
+    const queue = queues.get(caller) ?? { held: 0, waiting: new Set() }
+    if (held.limited) {
+      const mayFree = queue.held > 0 && queue.waiting.size < MAX_WAITING
+      if (!mayFree) throw rateLimitFault(held.retryAfterSeconds)
+      return wait(queue, held.retryAfterSeconds)
+    }
+    queue.held++
+    queues.set(caller, queue)
+    return held
+  }
+
+  function wait({ waiting }: Queue, retryAfterSeconds: number): Promise<HeldRequest> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        clearTimeout(timer)
+        waiting.delete(waiter)
+        settle()
+      }
+      const waiter: Waiter = {
+        admit: (held) => end(() => resolve(held)),
+        refuse: () => end(() => reject(rateLimitFault(retryAfterSeconds))),
+      }
+      const timer = setTimeout(waiter.refuse, PATIENCE_MS)
+      waiting.add(waiter)
+    })
+  }
+
+  function release(request: Pick<FastifyRequest, 'ip'>): void {
+    const caller = callerOf(request.ip)
+    const queue = queues.get(caller)
+    if (queue === undefined) return
+    queue.held--
+    for (const waiter of queue.waiting) {
+      const held = limiter.hold(request)
+      if (held.limited) break
+      queue.held++
+      waiter.admit(held)
+    }
+    if (queue.held > 0) return
+    // No settle in progress is left that could make room.
+    for (const waiter of queue.waiting) waiter.refuse()
+    queues.delete(caller)
+  }
+
+  return async (request) => {
+    if (takeVerified(request.body)) {
+      return (result) => {
+        if (result === undefined || isUncounted(result)) return
+        // The turns of a verified payment are few, so a seller who charges nothing for it is not slowed.
+        if (!isFree(result)) limiter.consume(request)
+      }
+    }
+    const held = await hold(request)
+    return (result) => {
+      if (isUncounted(result)) held.giveBack()
+      release(request)
+    }
+  }
+}
+
+function isGood({ body }: SettleResult): boolean {
+  return body.success || isUndecided(body)
+}
+
+/** A payment with the exact signature that verify accepted. */
+export interface SignedDigest {
+  /** CAIP-2. */
+  network: string
+  digest: Hex
+  signature: Hex
+}
+
+/** Payments that verify found valid. The rate limit does not refuse their settles. */
+export interface VerifiedPayments {
+  note(payment: SignedDigest): void
+  /** Uses up one turn of the payment; returns `false` if it has none. */
+  take(payment: SignedDigest): boolean
+}
+
+/** Some 4 MB at most. Settle follows verify within seconds, so few payments need to be remembered. */
+const MAX_VERIFIED = 20_000
+/** The settles that one valid verify is good for: a merchant settles again if an answer was lost. */
+const TURNS = 4
+
+/** Remembers valid payments in this process. The oldest are forgotten, and their settles are counted like any other. */
+export function createVerifiedPayments(): VerifiedPayments {
+  const turns = new LRUCache<string, number>({ max: MAX_VERIFIED })
+  return {
+    note(payment) {
+      const key = keyOf(payment)
+      if (turns.get(key) === undefined) turns.set(key, TURNS)
+    },
+    take(payment) {
+      const key = keyOf(payment)
+      const left = turns.get(key) ?? 0
+      if (left > 0) turns.set(key, left - 1)
+      return left > 0
+    },
+  }
+}
+
+/** Hashes a payment to a short key: the signature of a contract wallet may have thousands of bytes. */
+function keyOf({ network, digest, signature }: SignedDigest): string {
+  return createHash('sha256').update(network).update(digest).update(signature).digest('base64')
+}
+
+/** Uses up a turn of the payment in a body; returns `false` if verify did not find it valid or its turns are used up. */
+export type TakeVerified = (body: unknown) => boolean
+
+export function createVerifiedCheck(
+  verified: VerifiedPayments,
+  terms: ReadonlyMap<string, Terms>,
+  computeDigest: PaymentDigest,
+): TakeVerified {
+  return (body) => {
+    const parsed = parseRequest(body)
+    if (!parsed.ok) return false
+    const { network, asset, signature } = parsed.payment
+    const token = terms.get(network)?.tokens.get(asset)
+    if (token === undefined) return false
+    const digest = bytesToHex(computeDigest(parsed.payment, token))
+    return verified.take({ network, digest, signature })
+  }
+}

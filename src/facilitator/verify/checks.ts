@@ -1,0 +1,288 @@
+import { isChannelContract, zeroAddress } from '@arcus/protocol/x402/address'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { quote } from '@arcus/protocol/x402/json'
+import { isNetwork } from '@arcus/protocol/x402/networks'
+import type { Payment } from '@arcus/protocol/x402/payment'
+import { paidThrough } from '@arcus/protocol/x402/rails'
+import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import type { Address } from 'viem'
+import type { PaymentFacts } from '../../chain/payment-facts.js'
+import type { Token } from '../../chain/token.js'
+
+/** A token in which payments are settled. */
+export interface AcceptedToken extends Token {
+  /** The least amount of a payment, 6-decimal units of this token. */
+  minAmount: bigint
+}
+
+/** The rules for payments on a network that need no chain: the tokens, their minimums, the operator's blocks. */
+export interface Terms {
+  /** CAIP-2. */
+  network: string
+  chainId: number
+  /** By lower-case address; the first is the default one. */
+  tokens: ReadonlyMap<Address, AcceptedToken>
+  isRelayer(address: Address): boolean
+  /** Returns whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
+  isFacilitator(address: Address): boolean
+  isPayerBlocked(payer: Address): boolean
+  isPayToBlocked(payTo: Address): boolean
+}
+
+/** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
+export interface Clock {
+  nowSeconds: number
+  marginSeconds: number
+  /** Whether the payment is to be settled, where `upto` may ask for less than was signed. */
+  isSettle?: boolean
+}
+
+export type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+
+/** The merchant has not begun to work, so a payment that is about to expire is refused. */
+export const VERIFY_MARGIN_SECONDS = 6
+/** The merchant has done the work, so settle still accepts a payment that lasts for a few more blocks. */
+export const SETTLE_MARGIN_SECONDS = 2
+
+/** Finds the terms of the network that the requirement names. */
+export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
+  if (payment.acceptedScheme !== payment.scheme) {
+    return reject(
+      'schemeMismatch',
+      `The payer accepted scheme ${quote(payment.acceptedScheme)}, expected "${payment.scheme}".`,
+    )
+  }
+  const terms = served.get(payment.network)
+  if (terms !== undefined) return terms
+  const names = [...served.keys()].join(' and ')
+  return isNetwork(payment.network)
+    ? reject(
+        'invalidNetwork',
+        `Network ${payment.network} is known but not served here; served: ${names}.`,
+      )
+    : reject(
+        'invalidNetwork',
+        `Network ${quote(payment.network)} is not supported; served: ${names}.`,
+      )
+}
+
+/** The checks that need neither signature nor chain, in the order that helps the caller most. */
+const checks: readonly Check[] = [
+  acceptedNetwork,
+  rail,
+  assetAndDomain,
+  recipient,
+  validityEnd,
+  validityStart,
+  amount,
+  minimumAmount,
+  payToAllowed,
+  payerAllowed,
+]
+
+/** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
+export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+  return runChecks(checks, payment, terms, clock)
+}
+
+/** Runs checks in their order, and returns the first rejection. */
+export function runChecks(
+  checks: readonly Check[],
+  payment: Payment,
+  terms: Terms,
+  clock: Clock,
+): Rejection | undefined {
+  for (const check of checks) {
+    const rejection = check(payment, terms, clock)
+    if (rejection !== undefined) return rejection
+  }
+  return undefined
+}
+
+/** Checks the chain's facts about a payment whose signature is good. */
+export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
+  const { from } = payment.authorization
+  const value = movedBy(payment)
+  if (facts.isNonceUsed) {
+    return reject(
+      'nonceAlreadyUsed',
+      `The authorization ${payment.authorization.nonce} of ${from} was used or cancelled on chain.`,
+    )
+  }
+  if (facts.isPayerBlocklisted)
+    return reject('payerBlocklisted', `The token blocks the payer ${from}.`)
+  if (facts.isPayToBlocklisted) {
+    return reject('payToBlocklisted', `The token blocks the recipient ${payment.payTo}.`)
+  }
+  if (facts.isPaused) return reject('assetPaused', `The token ${payment.asset} is paused.`)
+  if (facts.balance < value) {
+    return reject(
+      'insufficientBalance',
+      `The payer ${from} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${payment.asset}, the payment needs ${value} (${formatAtomic(value)}).`,
+    )
+  }
+  return undefined
+}
+
+/** Returns what a payment moves: the whole authorization, or of one for Permit2 what is asked for. */
+export function movedBy({ permit2, amount, authorization }: Payment): bigint {
+  return permit2 === undefined ? authorization.value : amount
+}
+
+/** Checks payer and recipient for a scheme with other payloads. */
+export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+  const payment = { payTo, authorization: { from: payer } } as Payment
+  return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
+}
+
+/** Checks that an amount reaches the minimum of its token. */
+export function checkMinimum(
+  amount: bigint,
+  { minAmount, symbol }: AcceptedToken,
+): Rejection | undefined {
+  const least = minAmount > 1n ? minAmount : 1n
+  if (amount >= least) return undefined
+  return reject(
+    'amountBelowMinimum',
+    `The amount ${amount} is below the minimum of ${least} (${formatAtomic(least)} ${symbol}) settled here.`,
+  )
+}
+
+export function reject(reason: ReasonKey, message: string): Rejection {
+  return { reason, message }
+}
+
+export function isRejection(value: object): value is Rejection {
+  return 'reason' in value
+}
+
+export function acceptedNetwork(payment: Payment): Rejection | undefined {
+  if (payment.acceptedNetwork === payment.network) return undefined
+  return reject(
+    'networkMismatch',
+    `The payer accepted network ${quote(payment.acceptedNetwork)}, the requirement names ${payment.network}.`,
+  )
+}
+
+/** Refuses what was signed for another contract, before its signature and its domain look wrong. */
+export function rail({ otherRail, asset }: Payment): Rejection | undefined {
+  if (otherRail === undefined) return undefined
+  return reject(
+    'unsupportedRail',
+    `The requirement is ${paidThrough(otherRail)}: extra.verifyingContract must be absent or the asset ${asset}.`,
+  )
+}
+
+function assetAndDomain(payment: Payment, terms: Terms): Rejection | undefined {
+  const token = findToken(payment.asset, terms)
+  if (isRejection(token)) return token
+  return checkDomain(payment.quotedDomain, token, 'missingEip712Domain')
+}
+
+/** Finds the token that a requirement names by its lower-case address, or refuses it with the ones that are taken. */
+export function findToken(asset: Address, { tokens, network }: Terms): AcceptedToken | Rejection {
+  const token = tokens.get(asset)
+  if (token !== undefined) return token
+  const taken = [...tokens.values()].map(({ address, symbol }) => `${address} (${symbol})`)
+  return reject(
+    'unsupportedAsset',
+    `Asset ${asset} is not settled on ${network}; expected ${taken.join(' or ')}.`,
+  )
+}
+
+/** Checks the EIP-712 domain that a merchant quotes against the pinned one of the asset. */
+export function checkDomain(
+  { name, version }: { name?: string | undefined; version?: string | undefined },
+  token: AcceptedToken,
+  missing: ReasonKey,
+): Rejection | undefined {
+  const right = `the EIP-712 domain of asset ${token.address} has name "${token.name}" and version "${token.version}"`
+  if (!name || !version) {
+    return reject(missing, `${name ? 'extra.version' : 'extra.name'} is missing; ${right}.`)
+  }
+  if (name !== token.name) {
+    return reject('tokenNameMismatch', `extra.name is ${quote(name)}; ${right}.`)
+  }
+  if (version !== token.version) {
+    return reject('tokenVersionMismatch', `extra.version is ${quote(version)}; ${right}.`)
+  }
+  return undefined
+}
+
+export function recipient({ authorization, payTo }: Payment): Rejection | undefined {
+  if (authorization.to === payTo) return undefined
+  return reject(
+    'recipientMismatch',
+    `The authorization pays ${authorization.to}, the requirement names payTo ${payTo}.`,
+  )
+}
+
+function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+  const { validBefore } = payment.authorization
+  const needed = BigInt(clock.nowSeconds + clock.marginSeconds)
+  if (validBefore >= needed) return undefined
+  return reject(
+    'validBefore',
+    `The authorization is valid before ${validBefore}; at ${clock.nowSeconds} it needs at least ${clock.marginSeconds} more seconds.`,
+  )
+}
+
+export function validityStart(
+  payment: Payment,
+  _terms: Terms,
+  clock: Clock,
+): Rejection | undefined {
+  const { validAfter } = payment.authorization
+  if (validAfter <= BigInt(clock.nowSeconds)) return undefined
+  return reject(
+    'validAfter',
+    `The authorization is valid after ${validAfter}; it is ${clock.nowSeconds} now.`,
+  )
+}
+
+function amount({ authorization, amount: required }: Payment): Rejection | undefined {
+  if (authorization.value === required) return undefined
+  return reject(
+    'valueMismatch',
+    `The authorization value ${authorization.value} does not match the required amount ${required}.`,
+  )
+}
+
+export function minimumAmount(
+  { amount: required, asset }: Payment,
+  terms: Terms,
+): Rejection | undefined {
+  const token = findToken(asset, terms)
+  return isRejection(token) ? token : checkMinimum(required, token)
+}
+
+export function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
+  const { payTo } = payment
+  if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
+  if (payTo === payment.authorization.from) {
+    return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
+  }
+  if (terms.tokens.has(payTo)) {
+    return reject('invalidPayTo', `payTo ${payTo} is a token contract.`)
+  }
+  if (isChannelContract(payTo)) {
+    return reject(
+      'invalidPayTo',
+      `payTo ${payTo} is a contract of x402: what it is paid would be lost.`,
+    )
+  }
+  if (!terms.isPayToBlocked(payTo)) return undefined
+  return reject(
+    'payToNotAllowed',
+    `The operator of this facilitator blocks the recipient ${payTo}.`,
+  )
+}
+
+export function payerAllowed({ authorization }: Payment, terms: Terms): Rejection | undefined {
+  const payer = authorization.from
+  if (terms.isRelayer(payer)) {
+    return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)
+  }
+  if (!terms.isPayerBlocked(payer)) return undefined
+  return reject('payerNotAllowed', `The operator of this facilitator blocks the payer ${payer}.`)
+}

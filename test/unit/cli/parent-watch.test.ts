@@ -16,7 +16,12 @@ function start(file: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   const waiting = lines[Symbol.asyncIterator]()
   const next = async () => (await waiting.next()).value as string | undefined
-  return { child, next }
+  /** Resolves with the id of the shell, once what it runs has begun. */
+  async function begun(): Promise<number> {
+    const said = [await next(), await next()]
+    return Number(said.find((line) => line !== 'begun'))
+  }
+  return { child, next, begun }
 }
 
 /** Ends with the test whatever becomes of it. */
@@ -73,7 +78,7 @@ function startSlowly(shellGone: boolean) {
     const { spawn } = require('node:child_process')
     const shell = spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })
     console.log(shell.pid)`
-  const COMMAND = `sleep 1; ${command}; true`
+  const COMMAND = `echo begun; sleep 1; ${command}; true`
   const inner = shellGone ? `(${COMMAND}) & wait` : COMMAND
   const child = spawn(process.execPath, ['-e', npm], {
     env: { ...process.env, COMMAND: inner },
@@ -90,14 +95,19 @@ function startSlowly(shellGone: boolean) {
       // Everything in the group has ended.
     }
   })
-  return { child, next }
+  /** Resolves with the id of the shell, once what it runs has begun. */
+  async function begun(): Promise<number> {
+    const said = [await next(), await next()]
+    return Number(said.find((line) => line !== 'begun'))
+  }
+  return { child, next, begun }
 }
 
 it.each([false, true])(
   'a process ends at once when npm was gone before it began, its shell %s as well',
   async (shellGone) => {
-    const { child, next } = startSlowly(shellGone)
-    const shell = Number(await next())
+    const { child, next, begun } = startSlowly(shellGone)
+    const shell = await begun()
     child.kill('SIGKILL')
     if (shellGone) process.kill(shell, 'SIGKILL')
     const said = [await next(), await next()]
@@ -106,8 +116,8 @@ it.each([false, true])(
 )
 
 it('a process in a group of its own goes on while npm is there', async () => {
-  const { next } = startSlowly(false)
-  await next()
+  const { next, begun } = startSlowly(false)
+  await begun()
   await isUp(next)
   const wait = new Promise<string>((resolve) => setTimeout(() => resolve('still there'), 1_200))
   expect(await Promise.race([next(), wait])).toBe('still there')

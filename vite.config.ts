@@ -15,7 +15,7 @@ export default defineConfig({
   },
   plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 125_000 }), precompress()],
   build: {
-    outDir: '../../dist/dashboard',
+    outDir: '../../dist/console',
     emptyOutDir: true,
     // The policy allows fonts and code from our own origin only, so nothing becomes a data URI.
     assetsInlineLimit: 0,

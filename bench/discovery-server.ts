@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { composeDiscovery } from '../src/app/directory.js'
+import { composeDiscovery } from '../src/directory/directory.js'
 import { createListingStore } from '../src/directory/store/sql/listings.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'

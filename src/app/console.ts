@@ -34,7 +34,7 @@ export interface Console {
 }
 
 /** The same folder seen from `src/http` and from `dist/http`. */
-const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url))
+const builtConsole = fileURLToPath(new URL('../../dist/console/', import.meta.url))
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { inTime } from '../async/in-time.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
+import { FacilitatorSettingsError } from '../facilitator/settings.js'
 import { MigrationError, StoreUnavailableError } from '../sql/errors.js'
 import { DatabaseInUseError } from '../sql/sqlite/service-lock.js'
 import { ConfigError } from './config/env.js'
@@ -133,34 +134,10 @@ async function closeServer(app: FastifyInstance, graceMs: number): Promise<boole
   return isIdle
 }
 
-/** The list of everything that was opened and must be closed again, also after a start that failed. */
-export interface Teardown {
-  add(what: string, close: () => unknown): void
-  /** Closes in reverse order. One failure does not keep the others open. */
-  run(): Promise<void>
-}
-
-export function createTeardown(log: { error(o: object, m: string): void }): Teardown {
-  const open: { what: string; close: () => unknown }[] = []
-  return {
-    add(what, close) {
-      open.push({ what, close })
-    },
-    async run() {
-      for (let it = open.pop(); it !== undefined; it = open.pop()) {
-        try {
-          await it.close()
-        } catch (err) {
-          log.error({ err, what: it.what }, 'not closed in order')
-        }
-      }
-    },
-  }
-}
-
 /** Explains why the service did not start: one sentence for a fault that an operator can repair, the whole error for a bug. */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
+  if (error instanceof FacilitatorSettingsError) return new ConfigError([error.message]).message
   if (error instanceof TokenMismatchError) {
     return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSETS, or those of TESTNET.`
   }

@@ -1,11 +1,10 @@
-import type { SupportedAnswer, TakenAsset } from '@arcus/protocol/answers/payments'
+import type { SupportedAnswer } from '@arcus/protocol/answers/payments'
 import type { FacilitatorAnswer } from '@arcus/protocol/answers/service'
 import { type BazaarStatus, encodeExtensionResponses } from '@arcus/protocol/x402/bazaar'
 import { readNonce, readPayer } from '@arcus/protocol/x402/parse-request'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import { TOKEN_DECIMALS } from '../chain/token.js'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
@@ -32,10 +31,9 @@ import {
   type TakeVerified,
 } from './settle/settle-pace.js'
 import type { Settle, SettleRequest } from './settle/settler.js'
-import type { Terms } from './verify/checks.js'
 import type { Verify } from './verify/verifier.js'
 
-export interface FacilitatorRoutesOptions {
+interface FacilitatorRoutesOptions extends FacilitatorLinks {
   /** Returns what is settled now. */
   supported(): SupportedAnswer
   verify: Verify
@@ -43,61 +41,41 @@ export interface FacilitatorRoutesOptions {
   /** Returns whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
   payments: PaymentFinder
-  findMerchant: FindPaidMerchant
-  /** Answers browsers with pages; absent where the console is not built. */
-  answerPage?: AnswerPage | undefined
   /** The part of `/.well-known/x402` that does not change. */
   about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>
-  /** `undefined` where there is no limit. */
-  limiter: RateLimiter | undefined
-  /** Receives every answer about a payment that could be read. */
-  onAnswer?: (answer: PaymentAnswer) => void
   /** Called when a request has claimed a payment, before the payment is worked on. */
-  onClaimed?: ((request: FastifyRequest, settlementId: string) => void) | undefined
-  /** Lists the resources of settled payments. */
-  bazaar?: BazaarIntake | undefined
+  onClaimed(request: FastifyRequest, settlementId: string): void
 }
 
-export interface SupportedKind {
-  scheme: 'exact' | 'upto' | 'batch-settlement'
+/**
+ * Offers the resource of a settled payment to a catalog; `undefined` where the payment names none. It never throws or
+ * rejects.
+ */
+export type OfferResource = (settled: {
   network: string
-  extra: {
-    assets: readonly TakenAsset[]
-    /** How `exact` moves the tokens, and how deposits of `batch-settlement` do. */
-    assetTransferMethods?: readonly ('eip3009' | 'permit2')[]
-    /** The wallet that payers of `upto` name. */
-    facilitatorAddress?: Address
-  }
-}
+  asset: Address
+  payTo: Address
+  payer: Address
+  /** Atomic units. */
+  amount: bigint
+  requirements: unknown
+  payload: unknown
+  settlementId: string
+}) => Promise<BazaarStatus> | undefined
 
-/** Says which tokens are taken, with the domain that a requirement must quote. */
-export function describeAssets(
-  { tokens }: Terms,
-  checksum: (address: Address) => Address,
-): TakenAsset[] {
-  return [...tokens.values()].map(({ address, symbol, name, version, currency, minAmount }) => ({
-    address: checksum(address),
-    symbol,
-    decimals: TOKEN_DECIMALS,
-    name,
-    version,
-    currency,
-    minAmount: minAmount.toString(),
-  }))
-}
-
-/** Takes in the bazaar extension of payments that have settled. It never throws or rejects. */
-export interface BazaarIntake {
-  offer(settled: {
-    network: string
-    asset: Address
-    payTo: Address
-    payer: Address
-    amount: bigint
-    requirements: unknown
-    payload: unknown
-    settlementId: string
-  }): Promise<BazaarStatus> | undefined
+/** What a facilitator is linked to where it is mounted. All of it may be left out. */
+export interface FacilitatorLinks {
+  /** Receives every answer about a payment that could be read. */
+  onAnswer?(answer: PaymentAnswer): void
+  offerResource?: OfferResource | undefined
+  /** Finds the merchant whose listing speaks for an address. */
+  merchantOf?: FindPaidMerchant | undefined
+  /** Answers browsers with pages. */
+  answerPage?: AnswerPage | undefined
+  /** Limits the requests of a caller; none does unless it is given. */
+  limiter?: RateLimiter | undefined
+  /** Other addresses of the service that `/.well-known/x402` names. */
+  resources?: Omit<FacilitatorAnswer['resources'], 'supported'>
 }
 
 /** Serves `/supported`, `/verify` and `/settle` of x402 v2, and `/payments` to look payments up. */
@@ -135,7 +113,7 @@ export async function facilitatorRoutes(
       idempotencyKey: readIdempotencyKey(request),
       caller: callerOf(request.ip),
       isConnected: () => !reply.raw.destroyed,
-      onClaimed: (settlementId) => options.onClaimed?.(request, settlementId),
+      onClaimed: (settlementId) => options.onClaimed(request, settlementId),
     }
     let result = await settleBetween(leave, () => options.settle(asked))
     let success = trackDelivery(reply, result.delivery, request)
@@ -147,7 +125,7 @@ export async function facilitatorRoutes(
     }
     await withoutFailing(request, async () => {
       report(reportSettle(result, startedAt))
-      const listed = await offerResource(options.bazaar, request.body, result)
+      const listed = await offerResource(options.offerResource, request.body, result)
       if (listed !== undefined) {
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar: listed }))
       }
@@ -160,7 +138,7 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  paymentRoutes(app, options.payments, options.findMerchant, options.answerPage)
+  paymentRoutes(app, options.payments, options.merchantOf, options.answerPage)
   wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
 }
 
@@ -215,13 +193,13 @@ async function withoutFailing(
 
 /** Offers the resource of a settled payment to the catalog. Others are not listed, because the buyer wrote the extension. */
 function offerResource(
-  bazaar: BazaarIntake | undefined,
+  offer: OfferResource | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
 ): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, payer, amount } = payment
-  return bazaar?.offer({
+  return offer?.({
     network,
     asset,
     payTo,

@@ -1,5 +1,5 @@
 import { type ErrorAnswer, httpCodes, type RouteFamily } from '@arcus/protocol/answers/errors'
-import { MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
+import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import { readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -107,14 +107,20 @@ interface ErrorHandlingOptions {
   isChainUnread?: (error: unknown) => boolean
 }
 
+const ANSWERS_ERRORS = 'answersErrors'
+
 /**
  * Answers every error of every route in the shape of its family, and logs failures once. A request that still arrives
- * over a kept-alive connection while the server closes gets 503. Call it before the first route.
+ * over a kept-alive connection while the server closes gets 503. Call it before the first route; where an outer scope has
+ * it, it does nothing.
  */
 export function installErrorHandling(
   app: FastifyInstance,
   { isStoreGone = () => false, isChainUnread = () => false }: ErrorHandlingOptions = {},
 ): void {
+  if (app.hasDecorator(ANSWERS_ERRORS)) return
+  app.decorate(ANSWERS_ERRORS, true)
+  refuseDeepBodies(app)
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -143,6 +149,14 @@ export function installErrorHandling(
       .code(fault.statusCode)
       .headers(fault.headers)
       .send(errorAnswer(family, fault, request.body))
+  })
+}
+
+/** Refuses bodies that nest so deep that whatever walks them by recursion would run out of stack. */
+function refuseDeepBodies(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => {
+    const family = request.routeOptions.config.family ?? 'plain'
+    done(isDeeperThan(MAX_JSON_DEPTH, request.body) ? deepBodyFault(family) : undefined)
   })
 }
 

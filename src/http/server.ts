@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import {
   type ConnectionError,
   type FastifyBaseLogger,
@@ -11,7 +10,6 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { deepBodyFault } from './errors.js'
 import { FORWARDED_FOR, readForwarded } from './forwarded.js'
 import { securityHeaders } from './headers.js'
 import {
@@ -85,7 +83,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.removeContentTypeParser('text/plain')
   boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
   if (options.trustProxy !== false) readForwardedFirst(app)
-  refuseDeepBodies(app)
   answerRequestIds(app)
   logRequests(app)
   return app
@@ -104,14 +101,6 @@ function readForwardedFirst(app: FastifyInstance): void {
     const given = headers[FORWARDED_FOR]
     if (typeof given === 'string') headers[FORWARDED_FOR] = readForwarded(given).join(', ')
     done()
-  })
-}
-
-/** Refuses bodies that nest so deep that whatever walks them by recursion would run out of stack. */
-function refuseDeepBodies(app: FastifyInstance): void {
-  app.addHook('preValidation', (request, _reply, done) => {
-    const family = request.routeOptions.config.family ?? 'plain'
-    done(isDeeperThan(MAX_JSON_DEPTH, request.body) ? deepBodyFault(family) : undefined)
   })
 }
 

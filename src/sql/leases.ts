@@ -33,6 +33,9 @@ export interface LeaseStore {
   leave(): Promise<void>
 }
 
+/** The lease on the work that one process does for all: probes that are due, and sweeps. */
+export const UPKEEP = 'upkeep'
+
 /** Returns the name of the lease on sending transactions of a wallet. */
 export function laneLease(network: string, relayer: Address): string {
   return `lane/${network}/${relayer}`

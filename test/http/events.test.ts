@@ -39,6 +39,7 @@ beforeEach(async () => {
     readPayment: readExactDetails,
     network,
     checksum: getAddress,
+    isKeeper: () => true,
     isDiskLow: () => disk.isLow,
     now: () => noon,
     log: { warn: ({ err }: { err?: unknown }) => expect(err).toBeUndefined() },

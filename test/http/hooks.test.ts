@@ -6,7 +6,7 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startGasWatch } from '../../src/app/gas-watch.js'
+import { startGasWatch } from '../../src/app/metrics/gas-watch.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite/stores.js'
 import type { Stores } from '../../src/app/stores/stores.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
@@ -950,13 +950,11 @@ describe('the webhook of the operator', () => {
     const balances = [10n ** 18n, 10n ** 18n]
     const relayers = [anAccount().address, anAccount().address]
     const watched = {
-      ready: { feePerGas: () => 20n * 10n ** 9n },
-      status: {
-        network,
-        relayer: { addresses: relayers },
-        readBalances: async () => balances,
-        readRunway: async () => 30,
-      },
+      network,
+      feePerGas: () => 20n * 10n ** 9n,
+      relayer: { addresses: relayers },
+      readBalances: async () => balances,
+      readRunway: async () => 30,
     }
     await patiently(() => expect(tries).toBe(2))
     const networks = [watched] as unknown as Parameters<typeof startGasWatch>[0]['networks']

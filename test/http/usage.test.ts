@@ -29,7 +29,8 @@ beforeEach(async () => {
     clock += 10_000
     const usage = createUsageStore(server.sql)
     const log = { warn() {} }
-    return createUsageRefresh({ activity, store: usage, now: () => clock, log }).refresh()
+    const isKeeper = () => true
+    return createUsageRefresh({ activity, store: usage, isKeeper, now: () => clock, log }).refresh()
   }
   pay = async (merchantId, payers, over) => {
     const [endpoint] = await store.endpointsOf(merchantId)

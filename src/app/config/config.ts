@@ -21,6 +21,8 @@ export interface NetworkConfig {
   readonly chainId: number
   /** The first is the primary. May carry access keys: never logged, never answered. */
   readonly rpcUrls: readonly string[]
+  /** The name of the setting with the nodes. */
+  readonly nodesSetting: string
   /** The stablecoins that are settled, with their checksums; the first is the default one. */
   readonly assets: readonly [Address, ...Address[]]
   /** The nodes that wallets are given, so none with a key. */
@@ -166,7 +168,10 @@ function networkConfig(
   const publicRpcUrls = Object.freeze(set.DEVNET ? [...rpcUrls] : [publicRpcUrl])
   const explorer = set.DEVNET ? undefined : explorerUrl
   return [
-    Object.freeze({ network, chainId, rpcUrls, assets, publicRpcUrls, explorerUrl: explorer }),
+    Object.freeze({
+      ...{ network, chainId, rpcUrls, assets, publicRpcUrls, explorerUrl: explorer },
+      nodesSetting: `${group}_RPC_URLS`,
+    }),
   ]
 }
 

@@ -5,15 +5,14 @@ import { LRUCache } from 'lru-cache'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Address, Hex } from 'viem'
 import { isFree } from '../../facilitator/answers.js'
+import type { FacilitatorObserver } from '../../facilitator/observer.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
 import { exactKey } from '../../facilitator/schemes/exact-job.js'
 import { permit2Key } from '../../facilitator/schemes/permit2-job.js'
-import type { Settle } from '../../facilitator/settle/settler.js'
-import type { Verify } from '../../facilitator/verify/verifier.js'
 
 export interface AnswerMetrics {
-  measureVerify(verify: Verify): Verify
-  measureSettle(settle: Settle): Settle
+  verified: FacilitatorObserver['verified']
+  settled: FacilitatorObserver['settled']
   /** Counts an answer that neither verifier nor settler gave: a limit, a malformed body, a fault of ours. */
   countFault(family: 'verify' | 'settle', code: string, body: unknown): void
   /** Begins to count at zero for a network, so that the first answer is an increase. */
@@ -84,41 +83,30 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
     begin(network) {
       for (const kept of ['yes', 'no']) inTime.inc({ network, kept }, 0)
     },
-    measureVerify: (verify) => async (body) => {
+    verified(body, answer, tookSeconds) {
       const network = networkLabel(networkOf(body))
-      const startedAt = performance.now()
-      try {
-        const answer = await verify(body)
-        const { isValid, invalidReason } = answer.body
-        total.verify.inc({ network, reason: isValid ? 'valid' : reasonLabel(invalidReason) })
-        const key = isValid ? paymentKey(body) : undefined
-        if (key !== undefined) promises.set(key, true)
-        return answer
-      } finally {
-        seconds.verify.observe({ network }, (performance.now() - startedAt) / 1000)
-      }
+      seconds.verify.observe({ network }, tookSeconds)
+      if (answer === undefined) return
+      const { isValid, invalidReason } = answer.body
+      total.verify.inc({ network, reason: isValid ? 'valid' : reasonLabel(invalidReason) })
+      const key = isValid ? paymentKey(body) : undefined
+      if (key !== undefined) promises.set(key, true)
     },
-    measureSettle: (settle) => async (request) => {
-      const network = networkLabel(networkOf(request.body))
-      const startedAt = performance.now()
-      try {
-        const result = await settle(request)
-        const { success, errorReason = '' } = result.body
-        const tookSeconds = (performance.now() - startedAt) / 1000
-        const free = isFree(result)
-        if (!free) countPromise(network, success, errorReason, tookSeconds)
-        const reason = free ? 'free' : success ? 'settled' : reasonLabel(errorReason)
-        total.settle.inc({ network, reason })
-        const key = paymentKey(request.body)
-        if (success && key !== undefined) promises.delete(key)
-        // If there is a row, the promise ended when the row was decided.
-        const isFinal = !success && result.settlementId === undefined
-        if (isFinal && !openReasons.has(errorReason)) {
-          breakPromise(key, network, reasonLabel(errorReason))
-        }
-        return result
-      } finally {
-        seconds.settle.observe({ network }, (performance.now() - startedAt) / 1000)
+    settled(body, result, tookSeconds) {
+      const network = networkLabel(networkOf(body))
+      seconds.settle.observe({ network }, tookSeconds)
+      if (result === undefined) return
+      const { success, errorReason = '' } = result.body
+      const free = isFree(result)
+      if (!free) countPromise(network, success, errorReason, tookSeconds)
+      const reason = free ? 'free' : success ? 'settled' : reasonLabel(errorReason)
+      total.settle.inc({ network, reason })
+      const key = paymentKey(body)
+      if (success && key !== undefined) promises.delete(key)
+      // If there is a row, the promise ended when the row was decided.
+      const isFinal = !success && result.settlementId === undefined
+      if (isFinal && !openReasons.has(errorReason)) {
+        breakPromise(key, network, reasonLabel(errorReason))
       }
     },
     countFault(family, code, body) {

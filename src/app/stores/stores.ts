@@ -1,19 +1,28 @@
-import type { SessionStore } from '../../directory/store/sessions.js'
+import type { DirectoryStores } from '../../directory/store/stores.js'
 import type { BudgetStore } from '../../facilitator/journal/budgets.js'
-import type { DeliveryStore } from '../../facilitator/journal/deliveries.js'
-import type { JobSharing, SettlementJournal } from '../../facilitator/journal/settlement-journal.js'
+import { createRebuiltJobs } from '../../facilitator/journal/rebuilt-jobs.js'
+import type { FacilitatorStores } from '../../facilitator/journal/stores.js'
+import { createHostedRecords } from '../../hosted/store.js'
 import type { ClockAhead, LeaseStore } from '../../sql/leases.js'
 import type { RequestCountStore } from '../../sql/postgres/request-counts.js'
-import type { createSqlStores } from './sql/stores.js'
+import type { Sql } from '../../sql/sql.js'
+import { createAuditStore } from './audit.js'
+
+/** Creates the stores that belong to the process and its commands. */
+export function createProcessStores(sql: Sql) {
+  return {
+    rebuiltJobs: createRebuiltJobs(sql),
+    audit: createAuditStore(sql),
+    hostedRecords: createHostedRecords(sql),
+  }
+}
 
 /** Every store of the service, over one database. */
-export interface Stores extends ReturnType<typeof createSqlStores> {
-  journal: SettlementJournal
-  sharing: JobSharing
+export interface Stores
+  extends FacilitatorStores,
+    DirectoryStores,
+    ReturnType<typeof createProcessStores> {
   leases: LeaseStore
-  deliveries: DeliveryStore
-  budgets: BudgetStore
-  sessions: SessionStore
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */
   requestCounts: RequestCountStore | undefined
   /** The place that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */

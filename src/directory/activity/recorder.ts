@@ -26,6 +26,8 @@ interface ActivityRecorderOptions {
   refundWallets: ReadonlyMap<Address, Address>
   findPayment: FindPayment
   retentionDays: number
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
   /** Nothing is kept while the disk is nearly full. */
   isDiskLow: () => boolean
   /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
@@ -173,6 +175,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
 
   /** Deletes old rows in small commits, so that nothing waits for it. */
   async function sweep(signal: AbortSignal): Promise<void> {
+    if (!options.isKeeper()) return
     const before = now() - options.retentionDays * DAY_MS
     while (!signal.aborted && (await store.forget(before, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))

@@ -7,6 +7,8 @@ import { percentiles, sales } from './summary.js'
 interface UsageRefreshOptions {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
   store: UsageStore
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -26,9 +28,12 @@ const DAY_SECONDS = 86_400
  * Creates the refresh of the figures that are published of each endpoint and merchant. It reads the sums of those alone that
  * were paid since, or whose hours have passed.
  */
-export function createUsageRefresh({ activity, store, now, log }: UsageRefreshOptions) {
+export function createUsageRefresh(options: UsageRefreshOptions) {
+  const { activity, store, isKeeper, now, log } = options
+
   /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
   async function refresh(signal?: AbortSignal): Promise<number> {
+    if (!isKeeper()) return 0
     const seconds = Math.floor(now() / 1000)
     let after = await store.begin(seconds)
     if (after === undefined) return 0

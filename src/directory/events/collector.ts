@@ -23,6 +23,8 @@ interface EventCollectorOptions {
   readPayment: (job: NonNullable<QueuedNews['job']>) => JournalPayment
   /** Listings are about this network. */
   network: string
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
   checksum: (address: Address) => Address
   /** The queue waits while the disk is nearly full. */
   isDiskLow: () => boolean
@@ -127,6 +129,7 @@ export function createEventCollector(options: EventCollectorOptions) {
   return createPolling({
     everyMs: TICK_MS,
     async poll(signal) {
+      if (!options.isKeeper()) return
       await collect(signal)
       await sweep(signal)
     },

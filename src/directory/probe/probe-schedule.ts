@@ -24,6 +24,8 @@ const SAME_FAILURE_SECONDS = 240
 export interface ProbeScheduleOptions {
   store: Pick<ListingStore, 'dueEndpoints' | 'entriesById' | 'saveProbe'>
   probe: Probe
+  /** Returns whether this process probes what is due, as one process does for all. */
+  isKeeper: () => boolean
   /** Unix milliseconds. */
   now: () => number
   effectOf: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
@@ -134,7 +136,7 @@ export function createProbeSchedule(options: ProbeScheduleOptions) {
   }
 
   async function refill(): Promise<void> {
-    const due = await store.dueEndpoints(seconds(), BATCH)
+    const due = options.isKeeper() ? await store.dueEndpoints(seconds(), BATCH) : []
     refillAt = now() + (due.length < BATCH ? IDLE_REFILL_MS : 0)
     const waiting = due.filter(({ endpoint }) => !underWay.has(endpoint.id))
     const { ready, later } = spread(waiting, seconds())

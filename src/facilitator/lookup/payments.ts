@@ -208,7 +208,7 @@ export type FindPaidMerchant = (payTo: Address) => Promise<{ id: string; name: s
 export function paymentRoutes(
   app: FastifyInstance,
   payments: PaymentFinder,
-  findMerchant: FindPaidMerchant,
+  findMerchant: FindPaidMerchant = async () => undefined,
   answerPage?: AnswerPage,
 ): void {
   const openAsPage = (request: FastifyRequest, reply: FastifyReply) => {

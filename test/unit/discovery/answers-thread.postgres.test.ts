@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { composeDiscovery } from '../../../src/app/directory.js'
 import { openPostgresStores } from '../../../src/app/stores/postgres/stores.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
+import { composeDiscovery } from '../../../src/directory/directory.js'
 import type { Question } from '../../../src/directory/discovery/answers.js'
 import { parseListQuery } from '../../../src/directory/discovery/queries.js'
 import { StoreUnavailableError } from '../../../src/sql/errors.js'

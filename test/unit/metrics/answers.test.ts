@@ -1,9 +1,8 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { Registry } from 'prom-client'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type AnswerMetrics, createAnswerMetrics } from '../../../src/app/metrics/answers.js'
 import type { SettleResult } from '../../../src/facilitator/answers.js'
-import type { Settle } from '../../../src/facilitator/settle/settler.js'
 import { aBody, aJob, confirmed, failed } from './a-job.js'
 
 let registry: Registry
@@ -14,12 +13,10 @@ beforeEach(() => {
 })
 
 const sayYes = (body: unknown = aBody()) =>
-  metrics.measureVerify(async () => ({ status: 200, body: { isValid: true } }))(body)
+  metrics.verified(body, { status: 200, body: { isValid: true } }, 0.1)
 
 const sayNo = (invalidReason: string, body: unknown = aBody()) =>
-  metrics.measureVerify(async () => ({ status: 200, body: { isValid: false, invalidReason } }))(
-    body,
-  )
+  metrics.verified(body, { status: 200, body: { isValid: false, invalidReason } }, 0.1)
 
 function settleWith(errorReason: string | undefined, settlementId?: string) {
   const answer: SettleResult = {
@@ -32,9 +29,7 @@ function settleWith(errorReason: string | undefined, settlementId?: string) {
     },
     ...(settlementId && { settlementId }),
   }
-  const settle: Settle = async () => answer
-  const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
-  return metrics.measureSettle(settle)(request)
+  metrics.settled(aBody(), answer, 0.5)
 }
 
 /** `label=value,…` to figure, of one metric. */
@@ -51,11 +46,11 @@ const used = reasons.nonceAlreadyUsed.code
 
 describe('answers', () => {
   it('are counted by network and reason', async () => {
-    await sayYes()
-    await sayYes(aBody('eip155:5042002'))
-    await sayNo(poor)
-    await settleWith(undefined)
-    await settleWith(used)
+    sayYes()
+    sayYes(aBody('eip155:5042002'))
+    sayNo(poor)
+    settleWith(undefined)
+    settleWith(used)
     expect(await figures('arcus_verify_total')).toEqual({
       'eip155:5042 valid': 1,
       'eip155:5042002 valid': 1,
@@ -71,11 +66,11 @@ describe('answers', () => {
     metrics.begin('eip155:5042')
     const promise = () => figures('arcus_settle_promise_total')
     expect(await promise()).toEqual({ 'eip155:5042 yes': 0, 'eip155:5042 no': 0 })
-    await settleWith(undefined)
-    await settleWith(used)
-    await settleWith(poor)
+    settleWith(undefined)
+    settleWith(used)
+    settleWith(poor)
     expect(await promise()).toEqual({ 'eip155:5042 yes': 1, 'eip155:5042 no': 0 })
-    await settleWith(reasons.settlementPending.code, 'a')
+    settleWith(reasons.settlementPending.code, 'a')
     metrics.countFault('settle', reasons.unexpectedSettleError.code, aBody())
     metrics.countFault('settle', reasons.rateLimited.code, aBody())
     metrics.countFault('verify', reasons.unexpectedVerifyError.code, aBody())
@@ -85,24 +80,20 @@ describe('answers', () => {
   it('that charged nothing are counted apart, and keep no promise', async () => {
     const payment = { network: '', asset: '0x', payTo: '0x', payer: '0x', amount: 0n } as const
     const body = { success: true, transaction: '', network: '' } as const
-    const settle: Settle = async () => ({ status: 200, body, payment })
-    const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
-    await metrics.measureSettle(settle)(request)
+    metrics.settled(aBody(), { status: 200, body, payment }, 0.5)
     expect(await figures('arcus_settle_total')).toEqual({ 'eip155:5042 free': 1 })
     expect(await figures('arcus_settle_promise_total')).toEqual({})
   })
 
   it('break the promise when success comes after more than five seconds', async () => {
-    const clock = vi.spyOn(performance, 'now')
-    const settle: Settle = async () => {
-      clock.mockReturnValue(5_001)
-      return { status: 200, body: { success: true, transaction: '', network: '' } }
-    }
-    clock.mockReturnValue(0)
-    const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
-    await metrics.measureSettle(settle)(request)
-    clock.mockRestore()
-    expect(await figures('arcus_settle_promise_total')).toEqual({ 'eip155:5042 no': 1 })
+    const body = { success: true, transaction: '', network: '' } as const
+    metrics.settled(aBody(), { status: 200, body }, 5)
+    expect(await figures('arcus_settle_promise_total')).toEqual({ 'eip155:5042 yes': 1 })
+    metrics.settled(aBody(), { status: 200, body }, 5.001)
+    expect(await figures('arcus_settle_promise_total')).toEqual({
+      'eip155:5042 yes': 1,
+      'eip155:5042 no': 1,
+    })
   })
 
   it.each([
@@ -113,18 +104,17 @@ describe('answers', () => {
     { body: { paymentPayload: null, paymentRequirements: null } },
     { body: { paymentRequirements: { network: 'eip155:1' } } },
   ])('to $body count for the network other', async ({ body }) => {
-    await sayYes(body)
+    sayYes(body)
     expect(await figures('arcus_verify_total')).toEqual({ 'other valid': 1 })
   })
 
   it('with a code outside the table count as other', async () => {
-    await sayNo('made_up_by_somebody')
+    sayNo('made_up_by_somebody')
     expect(await figures('arcus_verify_total')).toEqual({ 'eip155:5042 other': 1 })
   })
 
   it('that ended in an error are timed, and left to the count of faults', async () => {
-    const fails = metrics.measureVerify(() => Promise.reject(new Error('no chain')))
-    await expect(fails(aBody())).rejects.toThrow('no chain')
+    metrics.verified(aBody(), undefined, 0.1)
     metrics.countFault('verify', reasons.unexpectedVerifyError.code, aBody())
     expect(await figures('arcus_verify_total')).toEqual({
       'eip155:5042 unexpected_verify_error': 1,
@@ -136,26 +126,26 @@ describe('answers', () => {
 
 describe('a promise of verify', () => {
   it('is broken when the row fails, once', async () => {
-    await sayYes()
+    sayYes()
     metrics.decided(aJob, failed)
     metrics.decided(aJob, failed)
-    await settleWith(poor, 'row')
+    settleWith(poor, 'row')
     expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
   })
 
   it('is broken when settle refuses before there is a row', async () => {
-    await sayYes()
-    await settleWith(poor)
-    await settleWith(poor)
+    sayYes()
+    settleWith(poor)
+    settleWith(poor)
     expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
   })
 
   it('is kept once the payment is confirmed, whatever later callers are answered', async () => {
-    await sayYes()
+    sayYes()
     metrics.decided(aJob, confirmed)
-    await settleWith(undefined, 'row')
-    await settleWith(used, 'row')
-    await settleWith(used)
+    settleWith(undefined, 'row')
+    settleWith(used, 'row')
+    settleWith(used)
     expect(await broken()).toEqual({})
   })
 
@@ -167,16 +157,16 @@ describe('a promise of verify', () => {
     'paymentIdentifierConflict',
     'invalidPayload',
   ] as const)('stands while settle says %s', async (reason) => {
-    await sayYes()
-    await settleWith(reasons[reason].code)
+    sayYes()
+    settleWith(reasons[reason].code)
     expect(await broken()).toEqual({})
     metrics.decided(aJob, failed)
     expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
   })
 
   it('that was never made is not broken', async () => {
-    await sayNo(poor)
-    await settleWith(poor)
+    sayNo(poor)
+    settleWith(poor)
     metrics.decided(aJob, failed)
     expect(await broken()).toEqual({})
   })

@@ -39,7 +39,11 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
   })
 
   const refresher = () =>
-    createUsageRefresh({ activity: stores.activity, store: stores.usage, now: () => clock, log })
+    createUsageRefresh({
+      ...{ activity: stores.activity, store: stores.usage, log },
+      isKeeper: () => true,
+      now: () => clock,
+    })
   const refresh = () => refresher().refresh()
   const append = (...rows: NewActivity[]) => stores.activity.append(rows)
 

@@ -99,10 +99,10 @@ export const facilitatorAnswer = z
       .describe('The key that signs attestations now; `null` where none are signed.'),
     resources: z.object({
       supported: z.url(),
-      discovery: z.url(),
-      search: z.url(),
-      mcp: z.url(),
-      openapi: z.url(),
+      discovery: z.url().optional(),
+      search: z.url().optional(),
+      mcp: z.url().optional(),
+      openapi: z.url().optional(),
     }),
   })
   .meta({ id: 'Facilitator' })

@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createSessionStore } from '../../../directory/store/postgres/sessions.js'
-import { createBudgetStore } from '../../../facilitator/journal/postgres/budgets.js'
-import { createDeliveryStore } from '../../../facilitator/journal/postgres/deliveries.js'
-import {
-  createJobSharing,
-  createSettlementJournal,
-} from '../../../facilitator/journal/postgres/settlement-journal.js'
+import { createDirectoryStores } from '../../../directory/store/stores.js'
+import { createFacilitatorStores } from '../../../facilitator/journal/postgres/stores.js'
 import { openDatabase } from '../../../sql/postgres/database.js'
 import { createLeaseStore } from '../../../sql/postgres/leases.js'
 import { migrate } from '../../../sql/postgres/migrations.js'
 import { createRequestCountStore } from '../../../sql/postgres/request-counts.js'
 import { createSql } from '../../../sql/postgres/sql.js'
-import { createSqlStores } from '../sql/stores.js'
-import type { Stores } from '../stores.js'
+import { createProcessStores, type Stores } from '../stores.js'
 
 export interface PostgresOptions {
   url: string
@@ -34,13 +29,10 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
   const worker = randomUUID()
   const leases = createLeaseStore({ url, owner: worker, onIdleError })
   return {
-    ...createSqlStores(sql),
-    journal: createSettlementJournal(database, worker),
-    sharing: createJobSharing(database, worker),
+    ...createFacilitatorStores(database, sql, worker),
+    ...createDirectoryStores(sql, createSessionStore(database)),
+    ...createProcessStores(sql),
     leases,
-    deliveries: createDeliveryStore(database),
-    budgets: createBudgetStore(database),
-    sessions: createSessionStore(database),
     requestCounts: createRequestCountStore(database),
     threadSource: url,
     async sizeBytes() {

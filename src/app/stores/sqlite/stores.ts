@@ -1,18 +1,13 @@
 import { statSync } from 'node:fs'
 import { createMemorySessions } from '../../../directory/store/sessions.js'
-import { createBudgetStore } from '../../../facilitator/journal/sqlite/budgets.js'
-import { createDeliveryStore } from '../../../facilitator/journal/sqlite/deliveries.js'
-import {
-  createJobSharing,
-  createSettlementJournal,
-} from '../../../facilitator/journal/sqlite/settlement-journal.js'
+import { createDirectoryStores } from '../../../directory/store/stores.js'
+import { createFacilitatorStores } from '../../../facilitator/journal/sqlite/stores.js'
 import { createSoleLeases } from '../../../sql/leases.js'
 import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
 import { type Database, openDatabase } from '../../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../sql/sqlite/group-commit.js'
 import { createSql } from '../../../sql/sqlite/sql.js'
-import { createSqlStores } from '../sql/stores.js'
-import type { Stores } from '../stores.js'
+import { createProcessStores, type Stores } from '../stores.js'
 
 /** The write-ahead log is missing until the first write. */
 const quietly = { throwIfNoEntry: false } as const
@@ -25,15 +20,12 @@ export function openSqliteStores(
   const commit = createGroupCommit(database)
   const sql = createSql(database, commit)
   return {
-    ...createSqlStores(sql),
+    ...createFacilitatorStores(database, commit, sql),
+    ...createDirectoryStores(sql, createMemorySessions()),
+    ...createProcessStores(sql),
     database,
     commit,
-    journal: createSettlementJournal(database, commit),
-    sharing: createJobSharing(database),
     leases: createSoleLeases(),
-    deliveries: createDeliveryStore(database, commit),
-    budgets: createBudgetStore(database),
-    sessions: createMemorySessions(),
     requestCounts: undefined,
     threadSource: database.memory ? undefined : database.name,
     async sizeBytes() {

@@ -68,6 +68,7 @@ function aRecorder(over: Over = {}) {
       refresh: async () => {},
     },
     asset: payTo,
+    isKeeper: () => true,
     isRelayer: (address) => address.startsWith('0x77'),
     isDiskLow: () => disk.isLow,
     refundWallets: new Map([[wallet, payTo]]),

@@ -51,6 +51,7 @@ function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () =
   schedule = createProbeSchedule({
     store: listing.store,
     probe,
+    isKeeper: () => true,
     pace: createHostPace(Date.now),
     effectOf: async (_, result, seconds) => ({
       after: (previous) => nextHealth(previous, result, seconds, () => 0.5),

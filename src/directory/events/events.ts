@@ -1,27 +1,30 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
-import type { Address } from 'viem'
-import { createAttributor } from '../directory/activity/attribution.js'
-import { createEventCollector } from '../directory/events/collector.js'
-import { hookRoutes } from '../directory/events/hook-routes.js'
-import { createHookSecrets } from '../directory/events/hook-secrets.js'
-import { createHookSender } from '../directory/events/hook-sender.js'
-import { eventRoutes } from '../directory/events/routes.js'
-import type { WriteCheck } from '../directory/listings/signed-write.js'
-import type { WriteQuota } from '../directory/listings/write-limits.js'
-import { createGuardedFetch, type GuardedFetch } from '../directory/probe/guarded-fetch.js'
-import type { TargetRules } from '../directory/probe/target-rules.js'
-import type { Sessions } from '../directory/session/sign-in.js'
-import { readExactDetails } from '../facilitator/schemes/exact-job.js'
-import type { Config } from './config/config.js'
-import type { Secrets } from './config/secrets.js'
-import type { Stores } from './stores/stores.js'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Address, Hex } from 'viem'
+import { createAttributor } from '../activity/attribution.js'
+import type { WriteCheck } from '../listings/signed-write.js'
+import type { WriteQuota } from '../listings/write-limits.js'
+import { createGuardedFetch, type GuardedFetch } from '../probe/guarded-fetch.js'
+import type { TargetRules } from '../probe/target-rules.js'
+import type { Sessions } from '../session/sign-in.js'
+import type { SettledPayment } from '../store/events.js'
+import type { DirectoryStores } from '../store/stores.js'
+import { createEventCollector, type JournalPayment } from './collector.js'
+import { hookRoutes } from './hook-routes.js'
+import { createHookSecrets } from './hook-secrets.js'
+import { createHookSender } from './hook-sender.js'
+import { eventRoutes } from './routes.js'
 
 export interface EventsWorld {
-  config: Pick<Config, 'baseUrl'>
-  secrets: Pick<Secrets, 'webhookKey' | 'operatorWebhook'>
-  stores: Pick<Stores, 'listings' | 'events' | 'hooks'>
+  /** The public address of this service. */
+  baseUrl: string
+  /** The key that encrypts the secrets of webhooks; `undefined` where there are no webhooks. */
+  webhookKey: Hex | undefined
+  /** A receiver of news for the operator. */
+  operatorWebhook: { url: string; secret: Buffer } | undefined
+  stores: Pick<DirectoryStores, 'listings' | 'events' | 'hooks'>
+  /** Reads a payment from the facilitator's table of payments. */
+  readPayment(payment: SettledPayment): JournalPayment
   sessions: Sessions
   check: WriteCheck
   quota: WriteQuota
@@ -32,26 +35,26 @@ export interface EventsWorld {
   network: string
   /** Whether other processes may use the same database. */
   isShared: boolean
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
   checksum: (address: Address) => Address
   isDiskLow: () => boolean
   /** Unix milliseconds. */
   now: () => number
-  log: Logger
+  log: FastifyBaseLogger
 }
 
 /** Builds the feeds of merchants and the webhooks that follow them. */
-export function composeEvents(world: EventsWorld) {
-  const { config, stores, sessions, isShared, now, log } = world
+export function createEvents(world: EventsWorld) {
+  const { baseUrl, stores, sessions, isShared, now, log } = world
   const { listings, events, hooks } = stores
-  const { webhookKey, operatorWebhook } = world.secrets
-  const { baseUrl } = config
+  const { webhookKey, operatorWebhook } = world
   const stopping = new AbortController()
   const collector = createEventCollector({
     ...world,
     store: events,
     attributor: createAttributor(listings),
     listings,
-    readPayment: readExactDetails,
   })
   const secrets = createHookSecrets(webhookKey)
   // The operator may name a receiver in this service's private network.

@@ -1,13 +1,14 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import { networks } from '@arcus/protocol/x402/networks'
-import type { Logger } from 'pino'
+import { type Network, networks } from '@arcus/protocol/x402/networks'
+import type { FastifyBaseLogger } from 'fastify'
 import type { Address } from 'viem'
+import type { Teardown } from '../async/teardown.js'
 import { multicall3Address } from '../chain/abi.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { batchContracts } from '../chain/batch-settlement.js'
-import { createBlockFeed } from '../chain/blocks.js'
+import { type Block, createBlockFeed } from '../chain/blocks.js'
 import { type DeploymentWatch, watchContracts } from '../chain/contract-watch.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
@@ -20,36 +21,25 @@ import {
   type Token,
   watchToken,
 } from '../chain/token.js'
-import type { BudgetStore } from '../facilitator/journal/budgets.js'
-import type { JobSharing, SettlementJournal } from '../facilitator/journal/settlement-journal.js'
-import { createGasModel, type GasLimits, priceOf } from '../facilitator/relayer/gas.js'
-import type { LeaseKeeper } from '../facilitator/relayer/leases.js'
-import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
-import { createRelayer, type Relayer } from '../facilitator/relayer/relayer.js'
-import type { Signer } from '../facilitator/relayer/signer.js'
-import { createBatchKinds } from '../facilitator/schemes/batch/kinds.js'
+import type { FacilitatorStores } from './journal/stores.js'
+import type { FacilitatorObserver } from './observer.js'
+import { createGasModel, type GasLimits, priceOf } from './relayer/gas.js'
+import type { LeaseKeeper } from './relayer/leases.js'
+import { createRelayer, type Relayer } from './relayer/relayer.js'
+import type { Signer } from './relayer/signer.js'
+import { createBatchKinds } from './schemes/batch/kinds.js'
+import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './schemes/exact-job.js'
+import { createPermit2Kind, type OwnMulticall } from './schemes/permit2-job.js'
 import {
-  createExactKind,
-  createOwnTransactions,
-  EXACT,
-  PERMIT2,
-} from '../facilitator/schemes/exact-job.js'
-import { createPermit2Kind, type OwnMulticall } from '../facilitator/schemes/permit2-job.js'
-import type { Attestor } from '../facilitator/settle/attestor.js'
-import type { AcceptedToken } from '../facilitator/verify/checks.js'
-import { createGasGuard, type GasGuard, subsidisedLimit } from '../facilitator/verify/gas-guard.js'
-import type { OperatorBlocks } from '../facilitator/verify/operator-blocks.js'
-import type { ServedNetwork } from '../facilitator/verify/payment-check.js'
-import type { ReadFees } from '../hosted/endpoints.js'
-import type { Config, NetworkConfig } from './config/config.js'
-import { ConfigError } from './config/env.js'
-import type { MinAmount } from './config/setting-types.js'
-import type { Teardown } from './lifecycle.js'
-import { createBalances, createRunway } from './metrics/gas-money.js'
-import type { Metrics } from './metrics/metrics.js'
-import type { StatusNetwork } from './metrics/status.js'
-import type { ReadyNetwork } from './readiness.js'
-import type { Tracing } from './tracing/tracing.js'
+  type FacilitatorSettings,
+  FacilitatorSettingsError,
+  type NetworkSettings,
+} from './settings.js'
+import type { Attestor } from './settle/attestor.js'
+import type { AcceptedToken } from './verify/checks.js'
+import { createGasGuard, type GasGuard, subsidisedLimit } from './verify/gas-guard.js'
+import type { OperatorBlocks } from './verify/operator-blocks.js'
+import type { ServedNetwork } from './verify/payment-check.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
 const MAX_BATCH = 50
@@ -63,84 +53,80 @@ const contractsOf = {
 const SHARED_UPTO = 'upto in shared transactions'
 
 /** One network of the settings: its chain, its tokens, its relayers. */
-export interface ComposedNetwork {
+export interface OpenNetwork {
   relayer: Relayer
   /** As they were pinned at start; the first is the default one. */
   tokens: readonly [AcceptedToken, ...AcceptedToken[]]
+  /** The network as verify and settle see it. */
   served: ServedNetwork
+  /** The contracts of `batch-settlement`, and those of payments by `upto`. */
   batchWatch: DeploymentWatch
   uptoWatch: DeploymentWatch
-  readFees: ReadFees
-  ready: ReadyNetwork
-  status: StatusNetwork
+  figures: NetworkFigures
+}
+
+/** What a network is asked about itself, by readiness, metrics and the status page. */
+export interface NetworkFigures {
+  network: Network
+  chainId: number
+  name: string
+  rpc: Rpc
+  relayer: Relayer
+  /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
+  readTokens: readonly (() => Promise<Token>)[]
+  latestBlock(): Block | undefined
+  /** Unix seconds of the newest block; undefined before the first. */
+  chainSeconds(): number | undefined
 }
 
 /** The values that all networks use. */
-export interface Shared {
-  journal: SettlementJournal
-  sharing: JobSharing
+export interface NetworkWorld {
+  settings: FacilitatorSettings
+  stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets'>
   leases: LeaseKeeper
-  budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
   signers: readonly Signer[]
   /** `undefined` where nothing is attested. */
   attestor: Attestor | undefined
-  /** `undefined` if metrics are off. */
-  metrics: Metrics | undefined
-  /** `undefined` if traces are off. */
-  tracing: Tracing | undefined
+  observer: FacilitatorObserver
   teardown: Teardown
-  log: Logger
+  log: FastifyBaseLogger
   now: () => number
 }
 
 /**
- * Builds everything that serves one network. Rejects with `TokenMismatchError` or `RpcUnavailableError` if the chain is
+ * Opens everything that serves one network. Rejects with `TokenMismatchError` or `RpcUnavailableError` if the chain is
  * not as the settings say.
  */
-export async function composeNetwork(
-  place: NetworkConfig,
-  config: Config,
-  shared: Shared,
-): Promise<ComposedNetwork> {
+export async function openNetwork(
+  place: NetworkSettings,
+  world: NetworkWorld,
+): Promise<OpenNetwork> {
   const { network, chainId } = place
-  const { budgets, metrics, now } = shared
-  const log = shared.log.child({ network })
-  const rpc = createRpc(place.rpcUrls, metrics?.observeRpc(network))
-  shared.teardown.add('chain connections', () => rpc.close())
-  const tokens = await readTokens(rpc, shared.keccak256, place, config.minAmount)
-  const multicall = ownMulticall(shared.signers, config.multicallWallets)
+  const { settings, teardown } = world
+  const log = world.log.child({ network })
+  const rpc = createRpc(place.rpcUrls, world.observer.rpc(network))
+  teardown.add('chain connections', () => rpc.close())
+  const tokens = await readTokens(rpc, world.keccak256, place, settings.minAmount)
+  const multicall = ownMulticall(world.signers, settings.multicallWallets)
   const chain = openChain(rpc, tokens)
-  const { feed, chainSeconds } = chain
-  const settling = await composeSettling({ place, config, shared, tokens, multicall, chain, log })
+  const settling = await openRelayer({ place, world, tokens, multicall, chain, log })
   const { relayer } = settling
-  const watches = await watchChain({ rpc, tokens, multicall, shared, log })
+  const watches = await watchChain({ rpc, tokens, multicall, world, log })
   const { tokenWatches, batchWatch, permit2Watches } = watches
-  const readRunway = createRunway({ network, budgets, now })
-  const readBalances = createBalances(rpc, relayer.addresses, now)
-  const watched = { network, relayer, chainSeconds, readBalances, readRunway }
-  metrics?.watch(watched)
   return {
     relayer,
     tokens,
-    served: toServed({ place, shared, tokens, multicall, chain, watches, ...settling }),
+    served: toServed({ place, world, tokens, multicall, chain, watches, ...settling }),
     batchWatch,
     uptoWatch: permit2Watches.upto,
-    readFees() {
-      const block = feed.latest()
-      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
-    },
-    ready: {
-      network,
-      chainId,
-      rpc,
+    figures: {
+      ...{ network, chainId, name: networks[network].name, rpc, relayer },
       readTokens: [...tokenWatches.values()].map(({ read }) => read),
-      relayer,
-      feePerGas: () => feed.latest()?.baseFeePerGas,
-      readRunway,
+      latestBlock: chain.feed.latest,
+      chainSeconds: chain.chainSeconds,
     },
-    status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
 }
 
@@ -166,25 +152,24 @@ function openChain(rpc: Rpc, tokens: readonly Token[]) {
 }
 
 /** Builds the relayer and the guard of its gas. */
-async function composeSettling({
+async function openRelayer({
   place: { network, chainId },
-  config,
-  shared,
+  world,
   tokens,
   multicall,
   chain,
   log,
 }: {
-  place: NetworkConfig
-  config: Config
-  shared: Shared
+  place: NetworkSettings
+  world: NetworkWorld
   tokens: readonly Token[]
   multicall: OwnMulticall
   chain: Chain
-  log: Logger
+  log: FastifyBaseLogger
 }) {
   const { rpc, feed, readCoded, readFacts, findUse, permit2 } = chain
-  const { signers, attestor, journal, now } = shared
+  const { settings, stores, signers, attestor, now } = world
+  const { journal } = stores
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
     {
@@ -197,15 +182,15 @@ async function composeSettling({
   )
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
-  const { dailyGasLimit, maxFeePerGasWei: maxFeePerGas } = config
+  const { dailyGasLimit, maxFeePerGasWei: maxFeePerGas } = settings
   const gasLimits: GasLimits = {
-    perAccount: config.failedGasBudget,
-    wasted: config.wastedGasLimit,
+    perAccount: settings.failedGasBudget,
+    wasted: settings.wastedGasLimit,
     subsidised: subsidisedLimit(dailyGasLimit),
   }
   const guardGas = createGasGuard({
     network,
-    budgets: shared.budgets,
+    budgets: stores.budgets,
     dailyGasLimit,
     limits: gasLimits,
     maxFeePerGas,
@@ -214,21 +199,20 @@ async function composeSettling({
     now,
   })
   const isOurs = createOwnTransactions(journal)
-  const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
   const relayer = createRelayer({
     ...{ network, chainId, rpc, feed, journal, signers, gas, gasLimits, readCoded },
     ...{ hasMulticall3, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
-    sharing: shared.sharing,
-    leases: shared.leases,
+    sharing: stores.sharing,
+    leases: world.leases,
     kinds: {
       [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
       [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
-    keccak256: shared.keccak256,
-    events: shared.tracing?.relayerEvents(network, counted) ?? counted,
+    keccak256: world.keccak256,
+    events: world.observer.relayer(network),
   })
-  shared.teardown.add('relayer', () => relayer.stop())
+  world.teardown.add('relayer', () => relayer.stop())
   return { relayer, guardGas }
 }
 
@@ -237,14 +221,14 @@ async function watchChain({
   rpc,
   tokens,
   multicall,
-  shared: { keccak256, teardown },
+  world: { keccak256, teardown },
   log,
 }: {
   rpc: Rpc
   tokens: readonly Token[]
   multicall: OwnMulticall
-  shared: Shared
-  log: Logger
+  world: NetworkWorld
+  log: FastifyBaseLogger
 }) {
   const watched = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
   const contracts = await watchContracts(rpc, watched, log)
@@ -266,7 +250,7 @@ async function watchChain({
 /** Returns the network as verify and settle see it. */
 function toServed({
   place: { network, chainId },
-  shared: { blocks },
+  world: { blocks },
   tokens,
   multicall,
   chain,
@@ -274,8 +258,8 @@ function toServed({
   relayer,
   guardGas,
 }: {
-  place: NetworkConfig
-  shared: Shared
+  place: NetworkSettings
+  world: NetworkWorld
   tokens: readonly AcceptedToken[]
   multicall: OwnMulticall
   chain: Chain
@@ -309,7 +293,7 @@ function toServed({
   }
 }
 
-/** Returns the multicall of the relayers. Throws `ConfigError` when it is for other wallets only. */
+/** Returns the multicall of the relayers. Throws `FacilitatorSettingsError` when it is for other wallets only. */
 function ownMulticall(
   signers: readonly Signer[],
   named: readonly Address[] | undefined,
@@ -318,20 +302,22 @@ function ownMulticall(
   const callers = (named ?? relayers).map((it) => it.toLowerCase())
   const wallets = relayers.filter((it) => callers.includes(it))
   if (wallets.length === 0) {
-    throw new ConfigError(['RELAYER_MULTICALL_WALLETS names none of the relayer wallets.'])
+    throw new FacilitatorSettingsError(
+      'RELAYER_MULTICALL_WALLETS names none of the relayer wallets.',
+    )
   }
   return { address: relayerMulticallOf(named ?? relayers).address, wallets }
 }
 
 /**
  * Reads and pins each token of a network, with its minimum. People could not distinguish two with one symbol. Throws
- * `ConfigError`, `TokenMismatchError`, `RpcUnavailableError`.
+ * `FacilitatorSettingsError`, `TokenMismatchError`, `RpcUnavailableError`.
  */
 async function readTokens(
   rpc: Rpc,
   keccak256: Keccak256,
-  place: NetworkConfig,
-  { least, bySymbol }: MinAmount,
+  place: NetworkSettings,
+  { least, bySymbol }: FacilitatorSettings['minAmount'],
 ): Promise<[AcceptedToken, ...AcceptedToken[]]> {
   const read = await Promise.all(
     place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset })),
@@ -339,7 +325,9 @@ async function readTokens(
   const symbols = read.map(({ symbol }) => symbol)
   const twin = symbols.find((symbol, i) => symbols.indexOf(symbol) < i)
   if (twin !== undefined) {
-    throw new ConfigError([`Two assets of ${place.network} have the symbol ${twin}: name one.`])
+    throw new FacilitatorSettingsError(
+      `Two assets of ${place.network} have the symbol ${twin}: name one.`,
+    )
   }
   const tokens = read.map((token) => ({ ...token, minAmount: bySymbol[token.symbol] ?? least }))
   return tokens as [AcceptedToken, ...AcceptedToken[]]

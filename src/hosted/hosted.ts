@@ -1,39 +1,49 @@
 import { x402 } from '@arcus/merchant'
 import { createChannels } from '@arcus/merchant/channels'
 import { createRefunds, proofOf, type Refund, type RefundTransfer } from '@arcus/merchant/refunds'
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Network } from '@arcus/protocol/x402/networks'
-import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { DeploymentWatch } from '../chain/contract-watch.js'
 import type { ListingStore } from '../directory/store/listings.js'
-import { createLocalClient, type LocalClientOptions } from '../facilitator/local-client.js'
-import type { PaymentFinder } from '../facilitator/lookup/payments.js'
-import { mountEndpoints, type ReadFees } from '../hosted/endpoints.js'
-import { listHosted, type ProbeHosted, unlistHosted } from '../hosted/listing.js'
-import { createChannelStorage, dropReservations, openRefundRecords } from '../hosted/records.js'
-import type { HostedRecords } from '../hosted/store.js'
-import type { Config, HostedConfig } from './config/config.js'
+import { mountEndpoints, type ReadFees } from './endpoints.js'
+import { listHosted, type ProbeHosted, unlistHosted } from './listing.js'
+import { createChannelStorage, dropReservations, openRefundRecords } from './records.js'
+import type { HostedRecords } from './store.js'
 
 /** The hosted endpoints, built and not yet started. */
-export interface ComposedHosted {
-  /** The routes as a plugin; `undefined` when nothing is hosted. */
-  routes: ((app: FastifyInstance) => Promise<void>) | undefined
+export interface Hosted {
+  /** `undefined` when nothing is hosted. */
+  plugin: ((app: FastifyInstance) => Promise<void>) | undefined
   /** Lists the hosted endpoints, or takes them off the catalog. Called once payments are served. */
   start(): Promise<void>
   /** Called before the facilitator stops. */
-  close(): Promise<void>
+  stop(): Promise<void>
 }
 
-export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
-  config: Config
-  hostedPrivateKey: Hex | undefined
+/** The endpoints to sell; `undefined` in the settings when nothing is hosted. */
+export interface HostedSettings {
+  readonly payTo: Address
+  /** The pause between two claims of channels. */
+  readonly claimSeconds: number
+}
+
+export interface HostedPorts {
+  /** The public address of this service. */
+  baseUrl: string
+  settings: HostedSettings | undefined
+  /** The key of the wallet that refunds, and that receives from channels. */
+  privateKey: Hex | undefined
+  /** Makes a client of the facilitator in this process, whose calls wait until `started` resolves. */
+  client(started: Promise<void>): FacilitatorClient
   records: HostedRecords
   listings: ListingStore
   probe: ProbeHosted
-  findPayment: PaymentFinder['byNonce']
+  findPayment: FindPayment
   network: Network
   token: Stablecoin
   /** Returns whether the contracts of batch-settlement are deployed, and reports each change. */
@@ -45,30 +55,38 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   isShared: boolean
   /** Returns whether this process does the work that one process does for all. */
   isKeeper(): boolean
-  log: Logger
+  log: FastifyBaseLogger
 }
+
+/** Finds a payment of the facilitator by its payer and nonce; `undefined` where there is none. */
+type FindPayment = (
+  network: string,
+  payer: Address,
+  nonce: Hex,
+  which: { asset: Address; method: 'eip3009' | 'permit2' },
+) => Promise<PaymentStatus | { queries: string[] } | undefined>
 
 /** The plugin asks every five seconds whether `upto` is settled now, milliseconds. */
 const UPTO_NOTICED_MS = 6_000
 
 /** Builds the operator's own merchant: the plugin that every merchant installs, over the facilitator of this process. */
-export async function composeHosted(world: HostedWorld): Promise<ComposedHosted> {
-  const { config, hostedPrivateKey, listings } = world
+export async function createHosted(world: HostedPorts): Promise<Hosted> {
+  const { settings, privateKey, listings } = world
   const now = () => Math.floor(Date.now() / 1000)
-  if (config.hosted === undefined || hostedPrivateKey === undefined) {
+  if (settings === undefined || privateKey === undefined) {
     return {
-      routes: undefined,
+      plugin: undefined,
       start: () => unlistHosted(listings, now),
-      close: async () => {},
+      stop: async () => {},
     }
   }
-  const { payTo } = config.hosted
-  const { network, token, probe } = world
+  const { payTo } = settings
+  const { baseUrl, network, token, probe } = world
   const log = world.log.child({ module: 'hosted' })
   const { refunds, channels, facilitator, begin, giveUp } = await openPayments(
     world,
-    config.hosted,
-    hostedPrivateKey,
+    settings,
+    privateKey,
     log,
   )
   let listing: NodeJS.Timeout | undefined
@@ -76,15 +94,14 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     listHosted({
       store: listings,
       probe,
-      baseUrl: config.baseUrl,
+      baseUrl,
       network,
       token,
       payTo,
       now,
     })
   return {
-    async routes(app) {
-      const { baseUrl } = config
+    async plugin(app) {
       await app.register(x402, {
         facilitator,
         payTo,
@@ -114,7 +131,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
       })
       await list()
     },
-    async close() {
+    async stop() {
       clearTimeout(listing)
       giveUp()
       await channels.close()
@@ -125,7 +142,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
 
 /** Returns the wallet that refunds calls of hosted endpoints, with the address whose payments it refunds. */
 export function hostedRefundWallets(
-  { hosted }: Pick<Config, 'hosted'>,
+  hosted: HostedSettings | undefined,
   key: Hex | undefined,
 ): Map<Address, Address> {
   if (hosted === undefined || key === undefined) return new Map()
@@ -134,7 +151,12 @@ export function hostedRefundWallets(
 }
 
 /** Opens refunds and channels of the hosted endpoints over the facilitator of this process. */
-async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
+async function openPayments(
+  world: HostedPorts,
+  hosted: HostedSettings,
+  key: Hex,
+  log: FastifyBaseLogger,
+) {
   const { records, findPayment, network, isShared, isKeeper } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
@@ -145,7 +167,7 @@ async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, 
   })
   // Errors go to the callers that wait for it. Without any, the rejection is swallowed.
   started.catch(() => undefined)
-  const facilitator = createLocalClient({ ...world, started })
+  const facilitator = world.client(started)
   const signer = privateKeyToAccount(key)
   const refunds = await createRefunds({
     facilitator,
@@ -182,7 +204,7 @@ async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, 
 
 async function wasSettled(
   { network, asset, payer, paymentNonce, method = 'eip3009' }: Refund,
-  findPayment: PaymentFinder['byNonce'],
+  findPayment: FindPayment,
 ): Promise<boolean | undefined> {
   const [from, nonce, token] = [payer, paymentNonce, asset].map((text) => text.toLowerCase())
   const which = { asset: token as Address, method }
@@ -194,7 +216,7 @@ async function wasSettled(
 
 async function findTransfer(
   transfer: RefundTransfer,
-  findPayment: PaymentFinder['byNonce'],
+  findPayment: FindPayment,
 ): Promise<string | undefined> {
   const { network, from, nonce } = transfer
   // A refund is a transfer by EIP-3009 of our own wallet.

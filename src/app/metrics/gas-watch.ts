@@ -1,11 +1,12 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
-import type { EventStore } from '../directory/store/events.js'
-import { LEAST_GAS, LOW_RUNWAY_DAYS } from './doctor/chain-checks.js'
-import { knownRunway } from './metrics/gas-money.js'
-import type { ComposedNetwork } from './network.js'
+import type { EventStore } from '../../directory/store/events.js'
+import { LEAST_GAS, LOW_RUNWAY_DAYS } from '../doctor/chain-checks.js'
+import type { ReadyNetwork } from '../readiness.js'
+import { knownRunway } from './gas-money.js'
+import type { WatchedNetwork } from './settling.js'
 
 interface GasWatchOptions {
-  networks: readonly Pick<ComposedNetwork, 'ready' | 'status'>[]
+  networks: readonly (WatchedNetwork & Pick<ReadyNetwork, 'feePerGas'>)[]
   events: Pick<EventStore, 'keep'>
   /** Whether this process does the work that one process does for all. */
   isKeeper(): boolean
@@ -26,18 +27,18 @@ const DAY_MS = 86_400_000
 export function startGasWatch(options: GasWatchOptions) {
   const { networks, events, isKeeper, now, log } = options
 
-  async function look({ ready, status }: GasWatchOptions['networks'][number]): Promise<void> {
-    const { network, relayer } = status
-    const balances = await status.readBalances()
+  async function look(watched: GasWatchOptions['networks'][number]): Promise<void> {
+    const { network, relayer } = watched
+    const balances = await watched.readBalances()
     const wallets = relayer.addresses.flatMap((address, i) => {
       const balance = balances[i]
       return balance === undefined ? [] : [{ address, balance }]
     })
     // A node that does not answer says nothing about the money.
     if (wallets.length === 0) return
-    const runway = await knownRunway(balances, relayer.addresses.length, status.readRunway)
+    const runway = await knownRunway(balances, relayer.addresses.length, watched.readRunway)
     const days = runway ?? Number.POSITIVE_INFINITY
-    const needed = (ready.feePerGas() ?? 0n) * LEAST_GAS
+    const needed = (watched.feePerGas() ?? 0n) * LEAST_GAS
     const dry = wallets.filter(({ balance }) => balance <= needed)
     if (dry.length === 0 && days >= LOW_RUNWAY_DAYS) return
     const data = {

@@ -1,0 +1,430 @@
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import cookie from '@fastify/cookie'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { isContractSignature } from '../chain/contract-wallet.js'
+import { readReceived } from '../chain/received.js'
+import type { Rpc } from '../chain/rpc.js'
+import type { SignerRecovery } from '../chain/signer-recovery.js'
+import type { Token } from '../chain/token.js'
+import { installCompression } from '../http/headers.js'
+import type { AnswerPage } from '../http/not-found.js'
+import { scriptBeside } from '../sql/thread.js'
+import { createAttributor } from './activity/attribution.js'
+import { createExploreFigures } from './activity/explore-figures.js'
+import { exploreRoutes } from './activity/explore-routes.js'
+import { createActivityRecorder } from './activity/recorder.js'
+import { activityRoutes } from './activity/routes.js'
+import { createSettlementFeed } from './activity/settlement-feed.js'
+import { createPublicTotals } from './activity/summary.js'
+import { createUsageRefresh } from './activity/usage-refresh.js'
+import { createDiscoveryAnswers, type DiscoveryAnswers } from './discovery/answers.js'
+import { createThreadedAnswers } from './discovery/answers-thread.js'
+import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
+import { createCatalogReader } from './discovery/catalog-reader.js'
+import { toItem } from './discovery/item.js'
+import { createPace, createUrgency } from './discovery/pace.js'
+import { discoveryRoutes } from './discovery/routes.js'
+import { createEvents, type EventsWorld } from './events/events.js'
+import { exportRoutes } from './exports/routes.js'
+import { createIdentityReader } from './identity/checks.js'
+import { createIdentityWatch } from './identity/identity-watch.js'
+import { createIdentityRegistry, IDENTITY_NETWORK } from './identity/registry.js'
+import { createCatalog } from './listings/catalog.js'
+import { catalogRoutes } from './listings/catalog-routes.js'
+import { createMerchantView } from './listings/merchant-view.js'
+import { pageRoutes } from './listings/pages.js'
+import { writeRoutes } from './listings/routes.js'
+import { createSaveProbes } from './listings/save-probes.js'
+import { createSignatureCheck, createWriteCheck } from './listings/signed-write.js'
+import { createSigningTerms } from './listings/signing-terms.js'
+import { createSaveAllowances, createWriteQuota } from './listings/write-limits.js'
+import { createWrites } from './listings/writes.js'
+import { mcpRoutes } from './mcp/routes.js'
+import { createCatalogTools } from './mcp/tools.js'
+import { createCallBudget, createHostPace } from './probe/call-limits.js'
+import { historyRoutes } from './probe/endpoint-history.js'
+import { createGuardedFetch, type GuardedFetch } from './probe/guarded-fetch.js'
+import type { OwnCalls } from './probe/own-calls.js'
+import { createLiveTerms, createProbe, type Probe } from './probe/probe.js'
+import { probeRoutes } from './probe/probe-routes.js'
+import { createProbeSchedule, type ProbeSchedule } from './probe/probe-schedule.js'
+import { tryAllowance, tryRoutes } from './probe/try-routes.js'
+import { createValidator, validateRoutes } from './probe/validate-routes.js'
+import { createFeedbackMaker } from './ratings/feedback.js'
+import { createRatings, type FindPayment } from './ratings/ratings.js'
+import { ratingRoutes } from './ratings/routes.js'
+import { type AutoCatalog, createAutoCatalog } from './seen/auto-catalog.js'
+import { createInfoCheck } from './seen/info-check.js'
+import { createProbeEffects } from './seen/probe-effects.js'
+import { statusRoutes } from './seen/status-routes.js'
+import { sessionRoutes } from './session/session-routes.js'
+import { createSessions, createSignIn } from './session/sign-in.js'
+import { markedName } from './store/listing-warnings.js'
+import type { ListingReader, ListingStore } from './store/listings.js'
+import { isPublicPayee } from './store/ownership.js'
+import type { DirectoryStores } from './store/stores.js'
+
+/** The settings of the directory. */
+export interface DirectorySettings extends ProbingSettings {
+  readonly activityRetentionDays: number
+  readonly identityRegistry: Address
+  readonly reputationRegistry: Address
+  /** Origins whose pages may call `/mcp`, apart from our own. */
+  readonly mcpAllowedOrigins: readonly string[]
+  /** New owners accepted from one block of addresses; 0 is no limit. */
+  readonly newOwnersPerHour: number
+  /** Whether pages call and pay endpoints, by themselves or through this service. */
+  readonly tryIt: boolean
+}
+
+/** What the directory is given. Whoever gives it also closes it, after the directory has stopped. */
+export interface DirectoryPorts
+  extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'> {
+  stores: DirectoryStores
+  /** The place that a thread can read over a connection of its own; `undefined` for a database in memory. */
+  threadSource: string | undefined
+  /** The network that listings are about: the mainnet where it is served. */
+  rpc: Rpc
+  /** Every token of that network; the first is the default one. */
+  tokens: readonly [Token, ...Token[]]
+  keccak256: Keccak256
+  recovery: SignerRecovery
+  checksum: (address: Address) => Address
+  ownCalls: OwnCalls
+  /** Whether other processes may use the same database. */
+  isShared: boolean
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
+  isRelayer: (address: Address) => boolean
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
+  refundWallets: ReadonlyMap<Address, Address>
+  isPayToBlocked: (payTo: Address) => boolean
+  isPayerBlocked: (payer: Address) => boolean
+  findPayment: FindPayment
+  /** Whether the disk is nearly full, so that everything but payments is left out. */
+  isDiskLow: () => boolean
+  /** Unix milliseconds. */
+  now: () => number
+  log: FastifyBaseLogger
+}
+
+/** Discovery and the merchant directory, built and not yet started. */
+export interface Directory {
+  /** Serves `/discovery`, `/api` and `/mcp`, and the pages of merchants by `answerPage`. */
+  plugin(app: FastifyInstance, links: { answerPage: AnswerPage }): Promise<void>
+  start(): void
+  /** Call it before the database is closed. */
+  stop(): Promise<void>
+  ports: {
+    /** Takes in an answer of the facilitator, for figures. */
+    onAnswer(answer: PaymentAnswer): void
+    /** Lists the resource that a settled payment names. */
+    offerResource: AutoCatalog['offer']
+    /** Finds the merchant whose listing speaks for an address (lower case). */
+    merchantOf(payTo: Address): Promise<{ id: string; name: string } | undefined>
+    listings: ListingStore
+    probe: Probe
+  }
+  figures: {
+    index: ComposedDiscovery['figures']
+    probes: ProbeSchedule['figures']
+    /** Answers since the start whose activity could not be kept. */
+    dropped(): number
+  }
+}
+
+/** Builds every value of discovery and directory. */
+export function createDirectory(settings: DirectorySettings, ports: DirectoryPorts): Directory {
+  const { rpc, tokens, stores, checksum, isKeeper, now } = ports
+  const { network, chainId } = tokens[0]
+  const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
+  const log = ports.log.child({ module: 'directory' })
+  const world = { ...ports, settings, log, network }
+  const { listings, activity } = stores
+  const { origin: audience, host: domain } = new URL(directoryUrl)
+
+  const probing = createProbing(world)
+  const { rules, fetch, guarded, probe, pace, budget, infoCheck, schedule, validator } = probing
+  const identities = createIdentities({ ...world, fetch })
+  const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
+  const { writes, check, checkSignature, quota } = createSignedWrites({
+    ...world,
+    ...{ audience, probe, asksContract },
+    onApplied: (merchantId) => void identities.checkNow(merchantId),
+  })
+  const discovery = composeDiscovery({
+    threadSource: ports.threadSource,
+    store: listings,
+    onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
+  })
+  const catalog = createCatalog({ store: listings, checksum })
+  const seen = createAutoCatalog({
+    ...world,
+    store: listings,
+    networks: new Map([[network, tokens]]),
+    ...{ infoCheck, probeSoon: schedule.probeSoon, targetRules: rules },
+  })
+  const recorder = createActivityRecorder({
+    ...world,
+    onPaid: (from, to) => ratings.reweigh(from, to),
+    store: activity,
+    asset: dollarsAmong(tokens),
+    attributor: createAttributor(listings),
+    retentionDays,
+  })
+  const usage = createUsageRefresh({ activity, store: stores.usage, isKeeper, now, log })
+  const readTotals = createPublicTotals({ store: activity, now })
+  const settlements = createSettlementFeed({
+    store: stores.settlements,
+    ...{ listings, tokens, checksum, log },
+  })
+  const readFigures = createExploreFigures({ activity, readTotals, now })
+  const sessions = createSessions(stores.sessions, now, audience)
+  const events = createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded })
+  const ratings = createRatings({
+    ...world,
+    store: stores.ratings,
+    history: stores.history,
+    listings,
+    readReceived: (query) =>
+      readReceived(rpc, { ...query, assets: tokens.map(({ address }) => address) }),
+    ...{ check, checkSignature, quota, audience },
+  })
+  const feedback = createFeedbackMaker({
+    ...settings,
+    ...{ ratings, checksum, now, keccak256: ports.keccak256 },
+    ...{ rpc: network === IDENTITY_NETWORK ? rpc : undefined },
+  })
+  const place = { sessions, domain, uri: audience }
+  const isContractSigner = { isContractSignature: asksContract, chainIds: [chainId] }
+  const signIn = createSignIn({ ...place, ...isContractSigner, now })
+  const tools = createCatalogTools({
+    ...{ answers: discovery.answers, listings, probe, toItem },
+    liveTerms: probing.liveTerms,
+  })
+  const allowedOrigins = [...new Set([baseUrl, directoryUrl, ...settings.mcpAllowedOrigins])]
+
+  async function routes(app: FastifyInstance, answerPage: AnswerPage): Promise<void> {
+    await installCompression(app)
+    await app.register(cookie)
+    await discovery.routes(app)
+    await app.register(validateRoutes, { validator, budget, pace })
+    await app.register(statusRoutes, {
+      store: listings,
+      findRefusals: seen.findRefusals,
+      checksum,
+    })
+    const about = { facilitator: baseUrl, checksum }
+    await app.register(catalogRoutes, { catalog, store: listings, ...about, now })
+    await app.register(exportRoutes, { store: listings, ...about })
+    const pages = { store: listings, catalog, readTotals, answerPage, directoryUrl }
+    await app.register(pageRoutes, pages)
+    await app.register(writeRoutes, {
+      ...{ writes, listings, chainId },
+      view: createMerchantView(listings, checksum, now),
+      signingTerms: createSigningTerms({ audience, network, chainId, tokens, checksum, now }),
+    })
+    await app.register(historyRoutes, { store: listings, history: stores.history, now })
+    await app.register(probeRoutes, { store: listings, schedule, budget })
+    if (settings.tryIt) await app.register(tryRoutes, { store: listings, ...probing.tryIt })
+    await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
+    await app.register(activityRoutes, {
+      ...{ tokens, retentionDays, readTotals, listings, sessions, checksum, now },
+      store: activity,
+    })
+    await app.register(exploreRoutes, { read: readFigures, feed: settlements })
+    await events.routes(app)
+    const rating = { ratings, feedback, checksum, store: stores.ratings, listings }
+    await app.register(ratingRoutes, rating)
+  }
+
+  return {
+    async plugin(app, { answerPage }) {
+      // A scope of its own, so that hooks of the directory do not touch payments.
+      await app.register(async (scope) => routes(scope, answerPage))
+      // The MCP routes have a body parser of their own.
+      await app.register(async (scope) => mcpRoutes(scope, { tools, allowedOrigins }))
+    },
+    start() {
+      discovery.start()
+      catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
+      schedule.start()
+      events.start()
+      usage.start()
+      recorder.start()
+      // Payments do not wait for it; it never rejects.
+      void identities.start()
+    },
+    async stop() {
+      probing.stop()
+      identities.stop()
+      await Promise.all([events.stop(), settlements.stop()])
+      await Promise.all([schedule.stop(), seen.stop(), discovery.stop(), recorder.stop()])
+      await usage.stop()
+    },
+    ports: {
+      onAnswer(answer) {
+        discovery.giveWay()
+        // Listings are about one network, so payments on another are nobody's revenue.
+        if (answer.payment.network === network) recorder.record(answer)
+      },
+      offerResource: seen.offer,
+      async merchantOf(payTo) {
+        const found = (await listings.merchantsPaidTo(payTo)).find(isPublicPayee)
+        return found && { id: found.id, name: markedName(found) }
+      },
+      ...{ listings, probe },
+    },
+    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
+  }
+}
+
+/** The ports of the directory, and what its parts share. */
+interface DirectoryWorld extends DirectoryPorts {
+  settings: DirectorySettings
+  /** CAIP-2; listings are about it. */
+  network: string
+}
+
+/** Returns the token that sums of activity are in; `undefined` where no dollars are settled. */
+function dollarsAmong(tokens: readonly Token[]): Address | undefined {
+  return tokens.find(({ currency }) => currency === 'USD')?.address
+}
+
+/** Builds the watch of ERC-8004 identities. */
+function createIdentities({
+  settings,
+  rpc,
+  network,
+  stores: { listings: store },
+  fetch,
+  now,
+  log,
+}: DirectoryWorld & { fetch: GuardedFetch }) {
+  const registry = createIdentityRegistry({
+    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
+    registry: settings.identityRegistry,
+  })
+  const allowHttp = settings.probeAllowPrivateHosts
+  const readIdentity = createIdentityReader({ registry, fetch, now, allowHttp })
+  return createIdentityWatch({ store, registry, readIdentity, now, log })
+}
+
+type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promise<boolean>
+
+/** Builds the signed writes of listings with all their checks. */
+function createSignedWrites(
+  world: DirectoryWorld & {
+    audience: string
+    probe: Probe
+    asksContract: AsksContract
+    /** Called after each write of a merchant. */
+    onApplied(merchantId: string): void
+  },
+) {
+  const { settings, stores, tokens, network, audience, probe, now } = world
+  const { keccak256, recovery, asksContract: isContractSignature } = world
+  const { listings } = stores
+  const { chainId } = tokens[0]
+  const checkSignature = createSignatureCheck({ chainId, recovery, isContractSignature })
+  const checking = { listings, audience, chainId, checkSignature, keccak256, now }
+  const check = createWriteCheck(checking)
+  const { isDiskLow } = world
+  const maxNewOwners = settings.newOwnersPerHour
+  const quota = createWriteQuota({ listings, maxNewOwners, isDiskLow, now })
+  const writes = createWrites({
+    listings: {
+      ...listings,
+      async applyWrite(write, change) {
+        const result = await listings.applyWrite(write, change)
+        // Any write can change the facts that an identity was checked against.
+        if (result.state === 'applied') world.onApplied(write.merchantId)
+        return result
+      },
+    },
+    probe: createSaveProbes({ probe, network, tokens, now }),
+    allowances: createSaveAllowances(now),
+    ...{ check, quota, network, tokens, now },
+  })
+  return { writes, check, checkSignature, quota }
+}
+
+interface ProbingSettings {
+  /** The public address of this service. */
+  readonly baseUrl: string
+  /** The public address of the directory. */
+  readonly directoryUrl: string
+  /** Whether endpoints may be on private networks, without TLS. */
+  readonly probeAllowPrivateHosts: boolean
+}
+
+/** Builds everything that calls addresses of strangers, with one guard, one pace and one budget for all of it. */
+function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
+  const { settings, ownCalls, network, tokens, isKeeper, now, log } = world
+  const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = settings
+  const { listings: store } = world.stores
+  const stopping = new AbortController()
+  const rules = { allowPrivateHosts, ownOrigins: [baseUrl, directoryUrl] }
+  const guarded = createGuardedFetch({ ...rules, baseUrl, signal: stopping.signal })
+  const fetch = ownCalls.around(guarded)
+  const probe = createProbe({ fetch, network, tokens, now })
+  const pace = createHostPace(now)
+  const budget = createCallBudget({ now })
+  const infoCheck = createInfoCheck(now)
+  const effectOf = createProbeEffects({ infoCheck })
+  return {
+    ...{ rules, fetch, guarded, probe, pace, budget, infoCheck },
+    schedule: createProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
+    validator: createValidator({ fetch, rules, network, tokens, now }),
+    liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
+    /** A budget of its own, so that probes and people who wait do not take turns. */
+    tryIt: { fetch, budget: createCallBudget({ now, ...tryAllowance }) },
+    /** Aborts every call under way. */
+    stop: () => stopping.abort(),
+  }
+}
+
+interface ComposedDiscovery extends DiscoveryAnswers {
+  /** Makes answers from query parameters, and keeps them while nothing changes. */
+  answers: CatalogAnswers
+  routes(app: FastifyInstance): Promise<void>
+}
+
+interface DiscoveryWorld {
+  /** `Stores.threadSource`: the database that a thread can open by itself. */
+  threadSource: string | undefined
+  store: ListingReader
+  onFault: (error: unknown) => void
+}
+
+/** Builds discovery: on a thread of its own, or on this one over a database in memory, which no thread can share. */
+export function composeDiscovery({
+  threadSource: source,
+  store,
+  onFault,
+}: DiscoveryWorld): ComposedDiscovery {
+  const script = scriptBeside(import.meta.url, 'discovery-thread')
+  const made =
+    source === undefined
+      ? answersHere(store, onFault)
+      : createThreadedAnswers({ script, source, onFault })
+  const answers = createCatalogAnswers({ answers: made, listings: store })
+  return {
+    ...made,
+    answers,
+    routes: async (app) => {
+      await app.register(discoveryRoutes, { answers })
+    },
+  }
+}
+
+function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): DiscoveryAnswers {
+  const urgency = createUrgency()
+  const pace = createPace(urgency)
+  const catalog = createCatalogReader({ source: store, pace, onFault })
+  const { start, stop, figures } = catalog
+  const { answer } = createDiscoveryAnswers({ catalog, items: store, pace })
+  return { start, stop, figures, answer, giveWay: urgency.raise }
+}

@@ -1,0 +1,275 @@
+import { createChecksum } from '@arcus/protocol/x402/address'
+import { isBatchBody } from '@arcus/protocol/x402/batch-request'
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { createTeardown, type Teardown } from '../async/teardown.js'
+import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
+import { loadSignerRecovery, type SignerRecovery } from '../chain/signer-recovery.js'
+import { installErrorHandling } from '../http/errors.js'
+import { StoreUnavailableError } from '../sql/errors.js'
+import { laneLease, UPKEEP } from '../sql/leases.js'
+import { startShrinking } from './journal/shrinking.js'
+import type { FacilitatorStores } from './journal/stores.js'
+import { createLocalClient } from './local-client.js'
+import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
+import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
+import { type FacilitatorObserver, silentObserver } from './observer.js'
+import type { LeaseKeeper } from './relayer/leases.js'
+import type { Signer } from './relayer/signer.js'
+import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
+import { createBatchSettler } from './schemes/batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './schemes/batch/verifier.js'
+import { createPaymentDigest } from './schemes/payment-method.js'
+import {
+  type FacilitatorSettings,
+  FacilitatorSettingsError,
+  type NetworkSettings,
+} from './settings.js'
+import type { Attestor } from './settle/attestor.js'
+import { createDeliveries, startKeySweep } from './settle/deliveries.js'
+import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-pace.js'
+import { createSettler, type Settle } from './settle/settler.js'
+import { createSupported, describeFacilitator } from './supported.js'
+import { type OperatorBlocks, watchOperatorBlocks } from './verify/operator-blocks.js'
+import { createPaymentCheck } from './verify/payment-check.js'
+import { createVerifier, type Verify } from './verify/verifier.js'
+
+/** What a facilitator is given. Whoever gives it also closes it, after the facilitator has stopped. */
+export interface FacilitatorPorts {
+  stores: FacilitatorStores
+  leases: LeaseKeeper
+  keccak256: Keccak256
+  /** The wallets that pay the gas, at least one. */
+  signers: readonly Signer[]
+  /** `undefined` where nothing is attested. */
+  attestor?: Attestor | undefined
+  observer?: FacilitatorObserver
+  log: FastifyBaseLogger
+}
+
+/** The facilitator, built and not yet started: a Fastify plugin, and what other parts of a process may ask it. */
+export interface Facilitator {
+  /** Serves `/supported`, `/verify`, `/settle`, `/payments` and `/.well-known/x402`. Register it in any Fastify 5 app. */
+  plugin(app: FastifyInstance, links: FacilitatorLinks): Promise<void>
+  /** Begins to send transactions. Call it before the first request. */
+  start(): Promise<void>
+  /** Stops everything, after the last answer is out. */
+  stop(): Promise<void>
+  ports: {
+    networks: readonly [OpenNetwork, ...OpenNetwork[]]
+    payments: PaymentFinder
+    blocks: OperatorBlocks
+    recovery: SignerRecovery
+    checksum(address: Address): Address
+    /** The wallets of all networks, lower-case. */
+    addresses: ReadonlySet<Address>
+    /** Makes a client for a merchant in the same process. Calls wait until `started` resolves. */
+    client(started: Promise<void>, onAnswer: (answer: PaymentAnswer) => void): FacilitatorClient
+  }
+  figures: readonly NetworkFigures[]
+}
+
+/** Interval at which one replica checks whether another has delivered a success. */
+const DELIVERY_POLL_MS = 100
+
+/**
+ * Builds verify, settle and the look-up of payments over all networks of the settings. Rejects with
+ * `FacilitatorSettingsError`, `TokenMismatchError`, `RpcUnavailableError` or `StoreUnavailableError`.
+ */
+export async function createFacilitator(
+  settings: FacilitatorSettings,
+  ports: FacilitatorPorts,
+): Promise<Facilitator> {
+  const teardown = createTeardown(ports.log)
+  try {
+    return await build(settings, ports, teardown)
+  } catch (error) {
+    // The next attempt must not find a relayer of this one still running.
+    await teardown.run()
+    throw error
+  }
+}
+
+async function build(
+  settings: FacilitatorSettings,
+  ports: FacilitatorPorts,
+  teardown: Teardown,
+): Promise<Facilitator> {
+  const { stores, leases, keccak256, attestor, observer = silentObserver, log } = ports
+  const { now } = leases
+  const checksum = createChecksum(keccak256)
+  const recovery = await loadSignerRecovery(keccak256)
+  log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
+  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
+    log.warn({ err }, 'blocks could not be read'),
+  )
+  teardown.add('operator blocks', blocks.stop)
+
+  const networks: OpenNetwork[] = []
+  for (const place of settings.networks) {
+    const world = { ...ports, settings, attestor, observer, blocks, teardown, now }
+    networks.push(await openNetwork(place, world).catch(namingNodes(place)))
+  }
+  requireKnownSymbols(settings, networks)
+  const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
+
+  const schemes = createSchemes(settings, ports, { networks, checksum, recovery })
+  const verify: Verify = async (body) => {
+    const startedAt = performance.now()
+    let answer: Awaited<ReturnType<Verify>> | undefined
+    try {
+      answer = await schemes.verify(body)
+      return answer
+    } finally {
+      observer.verified(body, answer, secondsSince(startedAt))
+    }
+  }
+  const settle: Settle = async (request) => {
+    const startedAt = performance.now()
+    let result: Awaited<ReturnType<Settle>> | undefined
+    try {
+      result = await schemes.settle(request)
+      return result
+    } finally {
+      observer.settled(request.body, result, secondsSince(startedAt))
+    }
+  }
+  const supported = createSupported({ networks, attestor, checksum })
+  const payments = createPaymentFinder({
+    journal: stores.journal,
+    terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
+    explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
+    checksum,
+  })
+  const about = describeFacilitator(settings, networks, attestor, checksum)
+
+  return {
+    async plugin(app, links) {
+      installErrorHandling(app, {
+        isStoreGone: (error) => error instanceof StoreUnavailableError,
+        isChainUnread: (error) =>
+          error instanceof RpcUnavailableError || error instanceof RpcResponseError,
+      })
+      const resources = { supported: `${settings.baseUrl}/supported`, ...links.resources }
+      await facilitatorRoutes(app, {
+        ...links,
+        ...{ supported, verify, settle, payments, about: { ...about, resources } },
+        takeVerified: schemes.takeVerified,
+        onClaimed: observer.claimed,
+      })
+    },
+    async start() {
+      const lanes = networks.map(({ relayer: { network, addresses } }) =>
+        addresses.map((address) => laneLease(network, address)),
+      )
+      await leases.start([[UPKEEP], ...lanes])
+      for (const { relayer } of networks) await relayer.start()
+      const isKeeper = () => leases.held(UPKEEP) !== undefined
+      teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
+      const { journalRetentionDays: retentionDays } = settings
+      if (retentionDays === undefined) return
+      const { shrinker } = stores
+      const onFailure = observer.shrinkFailed
+      const shrinking = { shrinker, retentionDays, mayRun: isKeeper, onFailure, now, log }
+      teardown.add('shrinking', startShrinking(shrinking).stop)
+    },
+    stop: teardown.run,
+    ports: {
+      networks: networks as [OpenNetwork, ...OpenNetwork[]],
+      ...{ payments, blocks, recovery, checksum, addresses },
+      client: (started, onAnswer) =>
+        createLocalClient({ verify, settle, supported, started, onAnswer }),
+    },
+    figures: networks.map(({ figures }) => figures),
+  }
+}
+
+/**
+ * Builds verify and settle of both schemes. A request goes to the scheme that its requirement names; `exact` explains what
+ * is wrong with a body that names none.
+ */
+function createSchemes(
+  { baseUrl, settleWaitSeconds }: FacilitatorSettings,
+  { stores, leases, keccak256, attestor, log }: FacilitatorPorts,
+  world: {
+    networks: readonly OpenNetwork[]
+    checksum: (address: Address) => Address
+    recovery: SignerRecovery
+  },
+) {
+  const { checksum, recovery } = world
+  const { journal, deliveries: deliveryStore } = stores
+  const { now, isShared } = leases
+  const networks = new Map(world.networks.map(({ served }) => [served.terms.network, served]))
+  const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
+  const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
+  const computeDigest = createPaymentDigest(keccak256)
+  const checkPayment = createPaymentCheck({
+    served: networks,
+    ...{ journal, computeDigest, recovery, now },
+  })
+  const pollMs = isShared ? DELIVERY_POLL_MS : undefined
+  const deliveries = createDeliveries({ store: deliveryStore, now, pollMs, log })
+  const { isDelivering } = deliveries
+  const verified = createVerifiedPayments()
+  const paymentUrl = (network: string, payer: Address, nonce: string) =>
+    `${baseUrl}/payments/${network}/${payer}/${nonce}`
+  const statusUrl = (settlementId: string) => `${baseUrl}/payments/status/${settlementId}`
+  const canSettle = (network: string, facilitator?: Address) => {
+    const multicall = networks.get(network)?.permit2.multicall()
+    const isMulticall = facilitator === multicall?.address
+    const senders = isMulticall ? multicall?.wallets : facilitator && [facilitator]
+    return relayers.get(network)?.canSend(senders) ?? false
+  }
+  const verifying = { verified, checksum, canSettle }
+  const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
+  const exact = {
+    verify: createVerifier({
+      ...verifying,
+      ...{ checkPayment, deliveryStore, paymentUrl, now, isDelivering },
+    }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
+    takeVerified: createVerifiedCheck(verified, terms, computeDigest),
+  }
+  const batch = {
+    verify: createBatchVerifier({ ...verifying, networks, journal }),
+    settle: createBatchSettler({ ...settling, networks, statusUrl }),
+    takeVerified: createVerifiedDepositCheck(verified, networks),
+  }
+  const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
+  return {
+    verify: ((body) => schemeOf(body).verify(body)) satisfies Verify as Verify,
+    settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
+    takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
+  }
+}
+
+function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000
+}
+
+/** Names the network and the setting of nodes that do not answer, because their own error has no address in it. */
+function namingNodes({ network, rpcUrls, nodesSetting }: NetworkSettings) {
+  return (error: unknown): never => {
+    if (!(error instanceof RpcUnavailableError)) throw error
+    const count = rpcUrls.length === 1 ? 'the one node' : `all ${rpcUrls.length} nodes`
+    const place = nodesSetting === undefined ? network : `${network} in ${nodesSetting}`
+    throw new RpcUnavailableError(`${error.message} (tried ${count} of ${place})`, { cause: error })
+  }
+}
+
+/** Throws where the minimum of a symbol is set that no token of any network has: it would protect nothing. */
+function requireKnownSymbols(
+  { minAmount }: FacilitatorSettings,
+  networks: readonly OpenNetwork[],
+): void {
+  const known = new Set(networks.flatMap(({ tokens }) => tokens.map(({ symbol }) => symbol)))
+  const unknown = Object.keys(minAmount.bySymbol).filter((symbol) => !known.has(symbol))
+  if (unknown.length === 0) return
+  throw new FacilitatorSettingsError(
+    `MIN_AMOUNT names ${unknown.join(' and ')}, but the assets of the settings are ${[...known].join(' and ')}: correct the symbol.`,
+  )
+}

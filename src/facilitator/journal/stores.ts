@@ -1,0 +1,15 @@
+import type { BlockStore } from './blocks.js'
+import type { BudgetStore } from './budgets.js'
+import type { DeliveryStore } from './deliveries.js'
+import type { JobSharing, SettlementJournal } from './settlement-journal.js'
+import type { Shrinker } from './shrinking.js'
+
+/** Everything that the facilitator keeps. One database holds all of it. */
+export interface FacilitatorStores {
+  journal: SettlementJournal
+  sharing: JobSharing
+  deliveries: DeliveryStore
+  budgets: BudgetStore
+  blocks: BlockStore
+  shrinker: Shrinker
+}

@@ -2,7 +2,7 @@ import { readSettings } from '../app/config/config.js'
 import { ConfigError } from '../app/config/env.js'
 import { examine } from '../app/doctor/examine.js'
 import { type Finding, fail, writeReport } from '../app/doctor/finding.js'
-import { inspectDatabase } from '../app/stores/open-stores.js'
+import { inspectDatabase } from '../app/doctor/inspect-database.js'
 import { defineCommand, print } from './command-line.js'
 
 const help = `arcus doctor [--json]

@@ -405,7 +405,7 @@ export function composeDiscovery({
   store,
   onFault,
 }: DiscoveryWorld): ComposedDiscovery {
-  const script = scriptBeside(import.meta.url, 'discovery-thread')
+  const script = scriptBeside(import.meta.url, '../app/discovery-thread')
   const made =
     source === undefined
       ? answersHere(store, onFault)

@@ -1,6 +1,6 @@
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createReadinessChecks, type ReadyNetwork } from '../../src/app/readiness.js'
+import { createReadinessChecks, type ReadyNetwork } from '../../src/app/doctor/readiness.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { readToken, watchToken } from '../../src/chain/token.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { ServerFacts } from '../../src/app/doctor/inspection.js'
 import { checkDatabase } from '../../src/app/doctor/settings-checks.js'
-import type { ServerFacts } from '../../src/app/stores/stores.js'
 
 const database = { kind: 'postgres', url: 'postgres://a@b/c', poolSize: 10 } as const
 const good: ServerFacts = {

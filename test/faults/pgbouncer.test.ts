@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
-import { inspectPostgres } from '../../src/app/stores/postgres/inspection.js'
+import { inspectPostgres } from '../../src/app/doctor/postgres-inspection.js'
 import { type PostgresServer, startPostgres } from '../support/postgres.js'
 import { pause } from './support/behaviours.js'
 import { findProgram } from './support/debian.js'

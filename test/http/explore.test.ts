@@ -1,7 +1,7 @@
 import { exploreAnswer } from '@arcus/protocol/answers/explore'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openSqliteStores } from '../../src/app/stores/sqlite/stores.js'
+import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import type { Stores } from '../../src/app/stores/stores.js'
 import { createExploreFigures } from '../../src/directory/activity/explore-figures.js'
 import { exploreRoutes } from '../../src/directory/activity/explore-routes.js'

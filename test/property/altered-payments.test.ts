@@ -2,7 +2,7 @@ import type { Payment } from '@arcus/protocol/x402/payment'
 import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
-import { openSqliteStores } from '../../src/app/stores/sqlite/stores.js'
+import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
 import { createPaymentDigest } from '../../src/facilitator/schemes/payment-method.js'
 import {

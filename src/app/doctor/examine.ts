@@ -8,7 +8,6 @@ import { FORWARDED_FORM } from '../../http/health.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/gas-money.js'
-import type { DatabaseInspection } from '../stores/stores.js'
 import {
   checkClock,
   checkMulticall,
@@ -21,6 +20,7 @@ import {
   variables,
 } from './chain-checks.js'
 import { type Finding, fail, ok, warn } from './finding.js'
+import type { DatabaseInspection } from './inspection.js'
 import { checkDatabase, checkSettings } from './settings-checks.js'
 
 interface Installation {

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { DatabaseInspection, ServerFacts } from '../stores/stores.js'
 import { type Finding, fail, ok, warn } from './finding.js'
+import type { DatabaseInspection, ServerFacts } from './inspection.js'
 
 /** Warns about settings that are valid but unwise where strangers pay. */
 export function checkSettings(

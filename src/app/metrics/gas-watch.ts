@@ -1,7 +1,7 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { EventStore } from '../../directory/store/events.js'
 import { LEAST_GAS, LOW_RUNWAY_DAYS } from '../doctor/chain-checks.js'
-import type { ReadyNetwork } from '../readiness.js'
+import type { ReadyNetwork } from '../doctor/readiness.js'
 import { knownRunway } from './gas-money.js'
 import type { WatchedNetwork } from './settling.js'
 

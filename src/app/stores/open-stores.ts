@@ -2,9 +2,8 @@ import type { ListingReader } from '../../directory/store/listings.js'
 import { createListingReader } from '../../directory/store/sql/listing-reader.js'
 import { openReader } from '../../sql/sqlite/database.js'
 import { createSqlReader } from '../../sql/sqlite/sql.js'
-import { inspectSqlite } from './sqlite/inspection.js'
-import { openSqliteStores } from './sqlite/stores.js'
-import type { DatabaseInspection, Stores } from './stores.js'
+import { openSqliteStores } from './sqlite.js'
+import type { Stores } from './stores.js'
 
 /** A database as the settings name it. */
 export type DatabasePlace =
@@ -19,17 +18,10 @@ export async function openStores(
   onIdleError?: (error: unknown) => void,
 ): Promise<Stores> {
   if (place.kind === 'sqlite') return openSqliteStores(place.path)
-  const { openPostgresStores } = await import('./postgres/stores.js')
+  const { openPostgresStores } = await import('./postgres.js')
   // Each by its name: the settings conceal the URL from a copy of the whole object.
   const { url, poolSize } = place
   return openPostgresStores({ url, poolSize, ...(onIdleError && { onIdleError }) })
-}
-
-/** Reads the state of the database without changing it. Never rejects. The caller closes the inspection. */
-export async function inspectDatabase(place: DatabasePlace): Promise<DatabaseInspection> {
-  if (place.kind === 'sqlite') return inspectSqlite(place.path)
-  const { inspectPostgres } = await import('./postgres/inspection.js')
-  return inspectPostgres(place.url)
 }
 
 export interface OpenListingReader extends ListingReader {

@@ -41,6 +41,7 @@ describe('readConfig', () => {
           assets: ['0x3600000000000000000000000000000000000000'],
           publicRpcUrls: ['https://rpc.mainnet.arc.io'],
           explorerUrl: 'https://explorer.arc.io',
+          nodesSetting: 'MAINNET_RPC_URLS',
         },
       ],
       buybackAddress: undefined,

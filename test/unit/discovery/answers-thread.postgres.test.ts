@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openPostgresStores } from '../../../src/app/stores/postgres/stores.js'
+import { openPostgresStores } from '../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import { composeDiscovery } from '../../../src/directory/directory.js'
 import type { Question } from '../../../src/directory/discovery/answers.js'

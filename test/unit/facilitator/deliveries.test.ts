@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openSqliteStores } from '../../../src/app/stores/sqlite/stores.js'
+import { openSqliteStores } from '../../../src/app/stores/sqlite.js'
 import type { DeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
 import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/settle/deliveries.js'
 import { aJob, anOutcome, noon } from '../store/store-contract.js'

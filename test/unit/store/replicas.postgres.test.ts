@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openPostgresStores } from '../../../src/app/stores/postgres/stores.js'
+import { openPostgresStores } from '../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Attempt } from '../../../src/facilitator/journal/settlement-journal.js'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../src/sql/leases.js'

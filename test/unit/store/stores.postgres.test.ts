@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Address } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openPostgresStores } from '../../../src/app/stores/postgres/stores.js'
+import { openPostgresStores } from '../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import { markRestored } from '../../../src/facilitator/journal/postgres/deliveries.js'

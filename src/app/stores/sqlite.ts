@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
-import { createMemorySessions } from '../../../directory/store/sessions.js'
-import { createDirectoryStores } from '../../../directory/store/stores.js'
-import { createFacilitatorStores } from '../../../facilitator/journal/sqlite/stores.js'
-import { createSoleLeases } from '../../../sql/leases.js'
-import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
-import { type Database, openDatabase } from '../../../sql/sqlite/database.js'
-import { createGroupCommit, type GroupCommit } from '../../../sql/sqlite/group-commit.js'
-import { createSql } from '../../../sql/sqlite/sql.js'
-import { createProcessStores, type Stores } from '../stores.js'
+import { createMemorySessions } from '../../directory/store/sessions.js'
+import { createDirectoryStores } from '../../directory/store/stores.js'
+import { createFacilitatorStores } from '../../facilitator/journal/sqlite/stores.js'
+import { createSoleLeases } from '../../sql/leases.js'
+import { startCheckpoints } from '../../sql/sqlite/checkpoints.js'
+import { type Database, openDatabase } from '../../sql/sqlite/database.js'
+import { createGroupCommit, type GroupCommit } from '../../sql/sqlite/group-commit.js'
+import { createSql } from '../../sql/sqlite/sql.js'
+import { createProcessStores, type Stores } from './stores.js'
 
 /** The write-ahead log is missing until the first write. */
 const quietly = { throwIfNoEntry: false } as const

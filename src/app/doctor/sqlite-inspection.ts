@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { createBudgetStore } from '../../../facilitator/journal/sqlite/budgets.js'
-import { schemaVersion } from '../../../sql/migrations.js'
-import type { DatabaseInspection } from '../stores.js'
+import { createBudgetStore } from '../../facilitator/journal/sqlite/budgets.js'
+import { schemaVersion } from '../../sql/migrations.js'
+import type { DatabaseInspection } from './inspection.js'
 
 /** Long enough to get between two commits of a service that runs on the file. */
 const BUSY_TIMEOUT_MS = 2_000

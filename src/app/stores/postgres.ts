@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { createSessionStore } from '../../../directory/store/postgres/sessions.js'
-import { createDirectoryStores } from '../../../directory/store/stores.js'
-import { createFacilitatorStores } from '../../../facilitator/journal/postgres/stores.js'
-import { openDatabase } from '../../../sql/postgres/database.js'
-import { createLeaseStore } from '../../../sql/postgres/leases.js'
-import { migrate } from '../../../sql/postgres/migrations.js'
-import { createRequestCountStore } from '../../../sql/postgres/request-counts.js'
-import { createSql } from '../../../sql/postgres/sql.js'
-import { createProcessStores, type Stores } from '../stores.js'
+import { createSessionStore } from '../../directory/store/postgres/sessions.js'
+import { createDirectoryStores } from '../../directory/store/stores.js'
+import { createFacilitatorStores } from '../../facilitator/journal/postgres/stores.js'
+import { openDatabase } from '../../sql/postgres/database.js'
+import { createLeaseStore } from '../../sql/postgres/leases.js'
+import { migrate } from '../../sql/postgres/migrations.js'
+import { createRequestCountStore } from '../../sql/postgres/request-counts.js'
+import { createSql } from '../../sql/postgres/sql.js'
+import { createProcessStores, type Stores } from './stores.js'
 
 export interface PostgresOptions {
   url: string

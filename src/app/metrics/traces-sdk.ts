@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
-import type { TracingOptions } from './tracing.js'
+import type { TracingOptions } from './traces.js'
 
 interface SdkOptions {
   /** The collector, to which `/v1/traces` is added. */

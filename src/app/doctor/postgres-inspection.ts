@@ -1,7 +1,7 @@
-import { createBudgetStore } from '../../../facilitator/journal/postgres/budgets.js'
-import { schemaVersion } from '../../../sql/migrations.js'
-import { type Database, openDatabase } from '../../../sql/postgres/database.js'
-import type { DatabaseInspection } from '../stores.js'
+import { createBudgetStore } from '../../facilitator/journal/postgres/budgets.js'
+import { schemaVersion } from '../../sql/migrations.js'
+import { type Database, openDatabase } from '../../sql/postgres/database.js'
+import type { DatabaseInspection } from './inspection.js'
 
 /** The facts that one query reads. */
 interface Facts {

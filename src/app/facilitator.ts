@@ -26,7 +26,7 @@ import {
   createVerifiedCheck,
   createVerifiedPayments,
   type TakeVerified,
-} from '../facilitator/settle/settle-pace.js'
+} from '../facilitator/settle/settle-limit.js'
 import { createSettler, type Settle } from '../facilitator/settle/settler.js'
 import { createPaymentCheck } from '../facilitator/verify/payment-check.js'
 import { createVerifier, type Verify } from '../facilitator/verify/verifier.js'

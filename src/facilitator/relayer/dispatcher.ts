@@ -201,16 +201,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
-    const { bearer, burnt } = error
-    if (bearer.name === WASTED.plain) {
+    const { budget, burnt } = error
+    if (budget.name === WASTED.plain) {
       budgets.takeTurns()
       for (const entry of members) queue.putBack(entry)
       return
     }
-    const concerned = budgets.concernedBy(bearer, members)
+    const concerned = budgets.concernedBy(budget, members)
     for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
     if (error.isSpent) {
-      const { amount, limit } = bearer
+      const { amount, limit } = budget
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it has room for.
       const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0

@@ -7,11 +7,11 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
   failure,
-  findSpending,
+  findGasCharge,
+  type GasChargeOptions,
   type OutcomeKeeper,
   type RelayerEvents,
   readSlotResult,
-  type SpendingOptions,
 } from './outcomes.js'
 import type { JobQueue } from './queue.js'
 import type { Slot } from './slot.js'
@@ -42,7 +42,7 @@ export interface Examiner {
   settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void>
 }
 
-export interface ExaminerOptions extends SpendingOptions {
+export interface ExaminerOptions extends GasChargeOptions {
   keeper: OutcomeKeeper
   jobs: TrackedJobs
   queue: JobQueue
@@ -184,16 +184,16 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     }
     for (const { entry, burnt } of unsettled) entry.burntGas += burnt
     queue.dispatch()
-    const spending = await keeper.persistently(() =>
-      findSpending(options, attempt, receipt, result),
+    const gasCharge = await keeper.persistently(() =>
+      findGasCharge(options, attempt, receipt, result),
     )
     const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
     const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
-    const failed = isOwn ? members.map(({ entry }) => entry) : spending.burnt
+    const failed = isOwn ? members.map(({ entry }) => entry) : gasCharge.burnt
     for (const { payer } of failed) budgets.note(payer, false)
     for (const { entry } of settled) budgets.note(entry.payer, true)
-    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
-    events.spent(spending.total, spending.wasted)
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, gasCharge })
+    events.spent(gasCharge.total, gasCharge.wasted)
     for (const { entry } of unsettled) {
       if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)

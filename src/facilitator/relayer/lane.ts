@@ -340,8 +340,8 @@ async function sign(
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)
   // Nobody would answer for the gas of a job that is decided.
   if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
-  const bearers = budgets.bearersOf(members, gasLimit, fees, isReplacement)
-  await journal.recordAttempt(attempt, epoch, bearers)
+  const charged = budgets.budgetsOf(members, gasLimit, fees, isReplacement)
+  await journal.recordAttempt(attempt, epoch, charged)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
   if (lane.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)

@@ -149,7 +149,7 @@ export function paymentKind(
   return {
     profile(job) {
       const { isAlone, payer, payTo, nonce, value } = readExactDetails(job)
-      return { isAlone, payer, payTo, nonce, runners: [payer], value: BigInt(value) }
+      return { isAlone, payer, payTo, nonce, accountsThatRun: [payer], value: BigInt(value) }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     movedIn: (job) => BigInt(readExactDetails(job).value),

@@ -98,8 +98,9 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
       }
       if (row.digest !== job.digest) return settleAfter(row, job, request, deadline)
     }
-    const { gasPayer, runners, amount } = plan
-    const refusal = plan.refusal ?? (await checkGasBudgets(chain, gasPayer, runners, amount))
+    const { gasPayer, accountsThatRun, amount } = plan
+    const refusal =
+      plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, amount))
     if (refusal !== undefined) return refuse(request, refusal)
     return carryOut(request, chain, plan, { failed: row, deadline })
   }

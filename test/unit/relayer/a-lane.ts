@@ -74,7 +74,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
   const landed: { hash: Hex; jobIds: string[] }[] = []
   const taken: Hex[] = []
   const lowered: number[] = []
-  const attempts: { attempt: Attempt; epoch: number; bearers: unknown }[] = []
+  const attempts: { attempt: Attempt; epoch: number; budgets: unknown }[] = []
   const hashOf = (raw: Hex): Hex =>
     `0x${keccak256(Buffer.from(raw.slice(2), 'hex')).toString('hex')}`
 
@@ -89,7 +89,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     return hash
   }
 
-  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n })
+  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', accountsThatRun: [], value: 1n })
   const jobs = createTrackedJobs({ exact: { profile } as unknown as JobKind }, () => 0)
   for (const id of ['a', 'b', 'z']) {
     jobs.track({ id, kind: 'exact', round: 0, state: 'queued', transaction: null } as Job)
@@ -119,10 +119,10 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
       setBusy() {},
     },
     journal: {
-      async recordAttempt(attempt: Attempt, epoch: number, bearers: unknown) {
+      async recordAttempt(attempt: Attempt, epoch: number, budgets: unknown) {
         await world.whileKept()
         done.push(`kept ${attempt.hash}`)
-        attempts.push({ attempt, epoch, bearers })
+        attempts.push({ attempt, epoch, budgets })
       },
       openAttempts: async () => world.kept,
       findNextNonce: async () => world.keptNonce,
@@ -149,7 +149,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     },
     budgets: {
       readCodes: async () => {},
-      bearersOf: (entries: readonly { job: Job }[]) => entries.map(({ job }) => ({ name: job.id })),
+      budgetsOf: (entries: readonly { job: Job }[]) => entries.map(({ job }) => ({ name: job.id })),
       headroomFor: () => 300n,
     },
     leases: { held: () => world.held },

@@ -21,7 +21,7 @@ describe('a transaction', () => {
       {
         attempt: { ...first, relayerNonce: 0, jobIds: ['a', 'b'] },
         epoch: 1,
-        bearers: [{ name: 'a' }, { name: 'b' }],
+        budgets: [{ name: 'a' }, { name: 'b' }],
       },
     ])
     expect(taken).toEqual([first.hash])

@@ -196,9 +196,7 @@ export async function examine<Expected extends ExpectedTransfer>(
       ),
     )
   }
-  const { payer, payTo, asset, value, nonce } = expected
-  const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
-  const rejection = checkFacts(payment, facts) ?? checkMore(facts)
+  const rejection = checkFacts(expected, facts) ?? checkMore(facts)
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 

@@ -24,7 +24,7 @@ export const rooms: readonly Room[] = [
   money(['test/unit/relayer/outcomes.test.ts'], {
     'src/facilitator/relayer/outcomes.ts': 'readSlotResult createGasShares',
   }),
-  money(['test/unit/relayer/gasCharge.test.ts'], {
+  money(['test/unit/relayer/gas-charge.test.ts'], {
     'src/facilitator/relayer/outcomes.ts': 'findCoded findGasCharge',
   }),
   money(['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'], {

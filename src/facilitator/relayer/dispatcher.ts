@@ -67,7 +67,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** The lanes whose last transaction carried a job that travels alone. */
   const sentSingle = new WeakSet<Lane>()
 
-  queue.onDispatch(dispatch)
+  void follow()
+
+  async function follow(): Promise<void> {
+    while (!isStopped) {
+      await queue.untilChange()
+      try {
+        dispatch()
+      } catch (err) {
+        log.warn({ err }, 'jobs could not be handed to the lanes')
+      }
+    }
+  }
 
   function dispatch(): void {
     while (!isStopped && queue.length() > 0) {

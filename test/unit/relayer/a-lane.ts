@@ -7,6 +7,7 @@ import { createTrackedJobs, type JobKind } from '../../../src/facilitator/relaye
 import { createLane, type LaneOptions } from '../../../src/facilitator/relayer/lane.js'
 import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
 import type { RelayerTransaction } from '../../../src/facilitator/relayer/signer.js'
+import { createSlots } from '../../../src/facilitator/relayer/slot.js'
 
 export const wallet = '0x00000000000000000000000000000000000000f1'
 export const call = { to: `0x${'36'.repeat(20)}`, data: '0x1234', gasLimit: 100_000n } as const
@@ -95,7 +96,17 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     jobs.track({ id, kind: 'exact', round: 0, state: 'queued', transaction: null } as Job)
   }
 
+  const slots = createSlots()
+  const land = ({ transactionHash }: Receipt) => {
+    const mined = slots.land(transactionHash)
+    if (mined !== undefined) {
+      const { hash, jobIds } = mined.attempt
+      landed.push({ hash, jobIds })
+    }
+    return mined !== undefined
+  }
   const lane = createLane({
+    slots,
     network: 'eip155:5042',
     chainId: 5042,
     signer: {
@@ -144,8 +155,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     },
     examiner: {
       examine: async () => {},
-      settleSlot: async (_slot: unknown, { hash, jobIds }: Attempt) =>
-        void landed.push({ hash, jobIds }),
+      land,
     },
     budgets: {
       readCodes: async () => {},
@@ -155,7 +165,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     leases: { held: () => world.held },
   } as unknown as LaneOptions)
 
-  return { world, lane, jobs, done, landed, taken, lowered, attempts }
+  return { world, lane, land, jobs, done, landed, taken, lowered, attempts }
 }
 
 export function aReceipt(hash: Hex): Receipt {

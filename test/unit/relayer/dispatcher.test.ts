@@ -296,8 +296,8 @@ describe('plain accounts that have burnt their sum', () => {
     enqueue('b')
     enqueueWallet('w', null)
     await vi.advanceTimersByTimeAsync(200)
-    // The one that was stopped waits behind the other.
-    expect([sent.toSorted(), refused]).toEqual([[['b'], ['w']], []])
+    // Both were stopped; the first goes alone, and the other waits for its turn.
+    expect([sent.toSorted(), refused]).toEqual([[['a'], ['w']], []])
     landed(0)
   })
 })

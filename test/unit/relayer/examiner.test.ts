@@ -67,7 +67,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     gas: createGasModel(),
     budgets: { note() {} },
     events: noRelayerEvents,
-    land: () => false,
+    slots: [],
     rpc: {} as Rpc,
     readCoded: async () => new Set(),
     journal: {} as SettlementJournal,

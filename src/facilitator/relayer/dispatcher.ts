@@ -29,20 +29,6 @@ export interface Dispatcher {
   stop(): void
 }
 
-export interface DispatcherOptions
-  extends Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> {
-  lanes: readonly Lane[]
-  queue: JobQueue
-  jobs: TrackedJobs
-  preparation: Preparation
-  budgets: GasBudgets
-  examiner: Pick<Examiner, 'examine'>
-  keeper: OutcomeKeeper
-  gas: GasModel
-  events: RelayerEvents
-  log: { warn(o: object, m: string): void }
-}
-
 /** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
 const UNPACED_IN_FLIGHT = 1
 /** The time it waits: little against a block of half a second, enough to share one transaction under load. */
@@ -57,7 +43,20 @@ const GIVE_UP_MS = 4_000
 const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(
+  options: Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
+    lanes: readonly Lane[]
+    queue: JobQueue
+    jobs: TrackedJobs
+    preparation: Preparation
+    budgets: GasBudgets
+    examiner: Pick<Examiner, 'examine'>
+    keeper: OutcomeKeeper
+    gas: GasModel
+    events: RelayerEvents
+    log: { warn(o: object, m: string): void }
+  },
+): Dispatcher {
   const { lanes, queue, jobs, preparation, keeper, examiner, budgets, feed, gas, now } = options
   const { events, log } = options
   let isStopped = false

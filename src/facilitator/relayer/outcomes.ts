@@ -291,12 +291,6 @@ export interface OutcomeKeeper {
   stop(): void
 }
 
-export interface OutcomeKeeperOptions
-  extends Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> {
-  jobs: TrackedJobs
-  events: RelayerEvents
-}
-
 export interface Decision {
   entry: TrackedJob
   outcome: Outcome
@@ -314,7 +308,12 @@ export interface ClosedSlot {
 const retries = { firstMs: 250, lastMs: 5_000 }
 
 /** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
-export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
+export function createOutcomeKeeper(
+  options: Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> & {
+    jobs: TrackedJobs
+    events: RelayerEvents
+  },
+): OutcomeKeeper {
   const { network, journal, jobs, events, now, log } = options
   let isStopped = false
 

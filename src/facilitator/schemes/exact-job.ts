@@ -163,24 +163,23 @@ export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled
   return transferLog === undefined ? undefined : { transferLog }
 }
 
-/** The part of an examination in which kinds of jobs differ. */
-interface ExaminationRules {
-  /** Decides the job by the end that its authorization found. */
-  decide(use: AuthorizationUse): Promise<Examination>
-  /** Checks what the token alone does not ask. */
-  checkMore?(facts: PaymentFacts): Rejection | undefined
-  /** The reason of a job whose time is over; `validBefore` if left out. */
-  expired?: ReasonKey
-}
-
 /** Examines a job that an authorization backs, by the facts and the uses of its method. Throws `RpcUnavailableError`. */
 export async function examine<Expected extends ExpectedTransfer>(
   expected: Expected,
   { findUse, readFacts }: Pick<PaymentKindOptions<Expected>, 'findUse' | 'readFacts'>,
   job: Job,
   atLeastBlock: number,
-  { decide, checkMore = () => undefined, expired = 'validBefore' }: ExaminationRules,
+  options: {
+    /** Decides the job by the end that its authorization found. */
+    decide(use: AuthorizationUse): Promise<Examination>
+    /** Checks what the token alone does not ask. */
+    checkMore?(facts: PaymentFacts): Rejection | undefined
+    /** The reason of a job whose time is over; `validBefore` if left out. */
+    expired?: ReasonKey
+  },
 ): Promise<Examination> {
+  const { decide, checkMore = () => undefined, expired = 'validBefore' } = options
+
   const facts = await readFacts(expected)
   if (facts.blockNumber < atLeastBlock) {
     throw new RpcUnavailableError('the chain node is behind the block that was already seen')

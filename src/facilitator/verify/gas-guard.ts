@@ -38,21 +38,6 @@ interface GasQuestion {
 /** Refuses a settlement whose gas the operator would not pay. Verify asks the same as settle. */
 export type GasGuard = (question: GasQuestion) => Promise<Rejection | undefined>
 
-interface GasGuardOptions {
-  network: string
-  budgets: BudgetStore
-  /** Gas for settlements a day, 18-decimal units; `undefined` is no ceiling. */
-  dailyGasLimit: bigint | undefined
-  limits: GasLimits
-  /** 18-decimal units for one gas. */
-  maxFeePerGas: bigint
-  /** The base fee of the newest block; undefined before the first. */
-  baseFeePerGas(): bigint | undefined
-  gas: Pick<GasModel, 'perPayment' | 'aloneLimit'>
-  /** Unix milliseconds. */
-  now(): number
-}
-
 /**
  * Half of the day's ceiling may be spent on settlements that move less than their gas. The other half is kept for larger
  * ones, so that a flood of tiny payments shuts out only tiny payments.
@@ -65,7 +50,20 @@ export function subsidisedLimit(dailyGasLimit: bigint | undefined): bigint | und
 }
 
 /** Makes the guard that checks the gas price, the budgets of wasted and subsidised gas, and the day's ceiling. */
-export function createGasGuard(options: GasGuardOptions): GasGuard {
+export function createGasGuard(options: {
+  network: string
+  budgets: BudgetStore
+  /** Gas for settlements a day, 18-decimal units; `undefined` is no ceiling. */
+  dailyGasLimit: bigint | undefined
+  limits: GasLimits
+  /** 18-decimal units for one gas. */
+  maxFeePerGas: bigint
+  /** The base fee of the newest block; undefined before the first. */
+  baseFeePerGas(): bigint | undefined
+  gas: Pick<GasModel, 'perPayment' | 'aloneLimit'>
+  /** Unix milliseconds. */
+  now(): number
+}): GasGuard {
   const { network, budgets, dailyGasLimit, limits, maxFeePerGas } = options
 
   return async ({ account, hasCode, amount, gas: ownGas, maxAgeMs = 0 }) => {

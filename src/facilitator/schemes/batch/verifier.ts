@@ -20,15 +20,6 @@ import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
 import { checkClaimable, isSameRequest, withCanonicalSignatures } from './signatures.js'
 
-interface BatchVerifierOptions {
-  networks: ReadonlyMap<string, ServedNetwork>
-  journal: SettlementJournal
-  verified: VerifiedPayments
-  checksum: (address: Address) => Address
-  /** Returns whether a relayer can send transactions on this network now. */
-  canSettle: (network: string) => boolean
-}
-
 type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
 
 /** Makes the same as `createVerifiedCheck` for the deposit in a body. */
@@ -55,7 +46,14 @@ function signedDeposit(payload: Deposit, token: AcceptedToken): SignedDigest {
  * Answers `POST /verify` for deposits, vouchers and refunds. Rejects with `RpcUnavailableError` when the chain could not be
  * read.
  */
-export function createBatchVerifier(options: BatchVerifierOptions): Verify {
+export function createBatchVerifier(options: {
+  networks: ReadonlyMap<string, ServedNetwork>
+  journal: SettlementJournal
+  verified: VerifiedPayments
+  checksum: (address: Address) => Address
+  /** Returns whether a relayer can send transactions on this network now. */
+  canSettle: (network: string) => boolean
+}): Verify {
   const { networks, journal, verified, checksum } = options
 
   return async (body) => {

@@ -11,7 +11,7 @@ export interface DeploymentWatch {
 }
 
 /** Watches several groups of contracts, which may have members in common. */
-export interface ContractWatch<Group extends string> {
+interface ContractWatch<Group extends string> {
   of(group: Group): DeploymentWatch
   stop(): void
 }

@@ -10,7 +10,7 @@ const abi = parseAbi([
 /** The tag of ERC-8004 for a rating of quality, 0 to 100. */
 export const QUALITY_TAG = 'starred'
 
-export interface Feedback {
+interface Feedback {
   agentId: bigint
   score: number
   tag: string

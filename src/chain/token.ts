@@ -169,7 +169,7 @@ function requireText(text: string | undefined, call: string, address: Address): 
 }
 
 /** Checks that the token still is the one pinned at start: its admin can upgrade it. */
-export interface TokenWatch {
+interface TokenWatch {
   /** Reads the token now. Throws `TokenMismatchError` when it is not the pinned one, and `RpcUnavailableError`. */
   read(): Promise<Token>
   /** Returns what changed, while the token differs; payments in it are then not verified. */

@@ -7,7 +7,7 @@ import { openSqliteStores } from './sqlite/stores.js'
 import type { DatabaseInspection, Stores } from './stores.js'
 
 /** A database as the settings name it. */
-export type DatabasePlace =
+type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
 
@@ -32,7 +32,7 @@ export async function inspectDatabase(place: DatabasePlace): Promise<DatabaseIns
   return inspectPostgres(place.url)
 }
 
-export interface OpenListingReader extends ListingReader {
+interface OpenListingReader extends ListingReader {
   close(): Promise<void>
 }
 

@@ -13,7 +13,7 @@ const VALID_SECONDS = 120
 /** Beyond the longest wait of settle, so that a pending answer is read and not cut. */
 const TIMEOUT_MS = 100_000
 
-export interface CanaryOptions {
+interface CanaryOptions {
   url: string
   /** `asset` is one of the tokens of the settings. */
   place: NetworkConfig & { asset: Address }

@@ -7,7 +7,7 @@ import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'
 import type { ListingReader } from '../store/listings.js'
 
 /** A payment as its job in the journal states it; addresses are lower-case. */
-export interface JournalPayment extends PaidResource {
+interface JournalPayment extends PaidResource {
   asset: Address
   payer: Address
   payTo: Address

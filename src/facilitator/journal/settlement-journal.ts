@@ -5,7 +5,7 @@ import type { GasBudget, WasteKind } from './budgets.js'
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
  * exists, which a node may have. `confirmed` and `failed` are outcomes; a failed job may be reopened.
  */
-export type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
+type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
 
 /** A call to bring on chain exactly once. What a kind needs beyond this is in `details`. */
 export interface Job {

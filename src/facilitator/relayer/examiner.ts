@@ -45,7 +45,7 @@ export interface Examiner {
   land(receipt: Receipt): boolean
 }
 
-export interface ExaminerOptions extends GasChargeOptions {
+interface ExaminerOptions extends GasChargeOptions {
   keeper: OutcomeKeeper
   jobs: TrackedJobs
   queue: JobQueue

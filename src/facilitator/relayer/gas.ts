@@ -172,7 +172,7 @@ export interface GasBudgets {
   note(payer: string, isSettled: boolean): void
 }
 
-export interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
+interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
   jobs: TrackedJobs
   queue: Pick<JobQueue, 'isInHand'>
   gasLimits: GasLimits

@@ -297,7 +297,7 @@ export interface Decision {
 }
 
 /** A slot that its receipt closes, and what the transaction cost. */
-export interface ClosedSlot {
+interface ClosedSlot {
   relayer: Address
   relayerNonce: number
   /** The epoch of the lease under which it was worked on. */

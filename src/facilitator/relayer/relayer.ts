@@ -57,7 +57,7 @@ export interface Relayer {
   stop(): void
 }
 
-export interface RelayerOptions extends RelayerWorld {
+interface RelayerOptions extends RelayerWorld {
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
@@ -177,7 +177,7 @@ function assemble(options: RelayerOptions) {
 }
 
 /** Finds in the blocks of the chain what became of our transactions. */
-export interface BlockFollower {
+interface BlockFollower {
   start(): void
   /** Has the feed poll often while a block may hold a transaction of ours. */
   pace(): void
@@ -185,7 +185,7 @@ export interface BlockFollower {
   watchStuck(): void
 }
 
-export interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
   keeper: OutcomeKeeper

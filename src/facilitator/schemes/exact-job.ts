@@ -293,7 +293,7 @@ function failed(rejection: Rejection): { state: 'failed' } & Rejection {
 }
 
 /** Returns a uint256 of seconds as a number; a time past 2^53 never comes. */
-export function toSafeSeconds(seconds: bigint): number {
+function toSafeSeconds(seconds: bigint): number {
   return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds)
 }
 

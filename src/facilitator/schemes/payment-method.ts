@@ -43,7 +43,7 @@ export interface NetworkAccess {
 }
 
 /** The parts of a network that payments by Permit2 need. */
-export interface Permit2Access {
+interface Permit2Access {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse<Permit2Transfer>
   /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */

@@ -46,7 +46,7 @@ interface ListingEndpointBase {
   output?: { type: string; example?: unknown } | null
 }
 
-export type QueryValue = string | number | boolean | (string | number | boolean)[]
+type QueryValue = string | number | boolean | (string | number | boolean)[]
 
 /** Header values by name. They are shown to buyers, and Arcus never sends them. */
 type Headers = Record<string, string>
@@ -141,7 +141,7 @@ const reservedIds: ReadonlySet<string> = new Set(
 )
 
 /** `chosen` is free to take; `seenInPayments` exists or does not; nobody can take the others. */
-export type MerchantIdKind = 'chosen' | 'seenInPayments' | 'reserved' | 'malformed'
+type MerchantIdKind = 'chosen' | 'seenInPayments' | 'reserved' | 'malformed'
 
 export function merchantIdKind(id: string): MerchantIdKind {
   if (seenInPaymentsId.test(id)) return 'seenInPayments'
@@ -205,7 +205,7 @@ export const agentId = z
   })
   .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
 
-export interface JsonBounds {
+interface JsonBounds {
   maxBytes: number
   maxDepth: number
 }
@@ -213,7 +213,7 @@ export interface JsonBounds {
 const encoder = new TextEncoder()
 
 /** Says what is wrong with JSON that strangers will read, in words that follow its name. */
-export function jsonProblem(root: unknown, { maxBytes, maxDepth }: JsonBounds): string | undefined {
+function jsonProblem(root: unknown, { maxBytes, maxDepth }: JsonBounds): string | undefined {
   for (const { key, value, depth } of walkJson(root)) {
     const problem =
       characterProblem(key ?? '', 'json') ??

@@ -7,7 +7,7 @@ import { explainStart, installDrain, surviveRejections } from './app/lifecycle.j
 import { createLogger } from './app/logger.js'
 import { persist } from './async/persist.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { type Front, openFront } from './http/front.js'
+import { openStartupServer, type StartupServer } from './http/startup-server.js'
 import { StoreUnavailableError } from './sql/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
@@ -37,9 +37,9 @@ async function serve(): Promise<void> {
     log.warn(`${name} is ${detail}. ${fix}`)
   }
   surviveRejections(log)
-  const front = await openFront(config)
+  const startupServer = await openStartupServer(config)
   try {
-    const arcus = await patiently(() => compose(config, secrets, log), front, log)
+    const arcus = await patiently(() => compose(config, secrets, log), startupServer, log)
     installDrain({
       app: arcus.app,
       leave: arcus.leave,
@@ -48,9 +48,9 @@ async function serve(): Promise<void> {
       graceMs: config.settleWaitSeconds * 1000 + DRAIN_MARGIN_MS,
       log,
     })
-    await front.handOver(arcus.app)
+    await startupServer.handOver(arcus.app)
   } catch (error) {
-    front.close()
+    startupServer.close()
     throw error
   }
   log.info(
@@ -60,13 +60,17 @@ async function serve(): Promise<void> {
 }
 
 /** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */
-function patiently<Value>(build: () => Promise<Value>, front: Front, log: Logger): Promise<Value> {
+function patiently<Value>(
+  build: () => Promise<Value>,
+  startupServer: StartupServer,
+  log: Logger,
+): Promise<Value> {
   return persist(build, {
     ...retries,
     onFailure(error, nextTryMs) {
       const what = awaitedAfter(error)
       if (what === undefined) throw error
-      front.explain(`the service starts and waits for ${what}`)
+      startupServer.explain(`the service starts and waits for ${what}`)
       const reason = (error as Error).message
       log.warn({ reason, nextTryMs }, `${what} cannot be reached yet; trying again`)
     },

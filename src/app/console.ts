@@ -12,18 +12,6 @@ import { type PageHead, writeHead } from '../http/page-head.js'
 import { version } from '../http/version.js'
 import type { Config } from './config/config.js'
 
-interface ConsoleOptions {
-  /** The output of `npm run build`; `builtConsole` unless given. */
-  folder?: string
-  /** `BASE_URL` and `DIRECTORY_URL`: pages belong to the second. */
-  baseUrl: string
-  directoryUrl: string
-  /** Whether pages may call endpoints of merchants. */
-  tryIt?: boolean
-  /** Whether these may be local ones, without TLS. */
-  probeAllowPrivateHosts?: boolean
-}
-
 /** The web console as this process serves it. */
 export interface Console {
   isBuilt: boolean
@@ -93,7 +81,17 @@ function pageHeaders(isSecure: boolean, callable: string): Record<string, string
 }
 
 /** Opens the build of the console. Without one every page answers with a sentence that says so. */
-export function openConsole(options: ConsoleOptions): Console {
+export function openConsole(options: {
+  /** The output of `npm run build`; `builtConsole` unless given. */
+  folder?: string
+  /** `BASE_URL` and `DIRECTORY_URL`: pages belong to the second. */
+  baseUrl: string
+  directoryUrl: string
+  /** Whether pages may call endpoints of merchants. */
+  tryIt?: boolean
+  /** Whether these may be local ones, without TLS. */
+  probeAllowPrivateHosts?: boolean
+}): Console {
   const { folder = builtConsole, baseUrl, directoryUrl } = options
   const isBuilt = existsSync(`${folder}/${PAGE}`)
   const built = isBuilt ? readFileSync(`${folder}/${PAGE}`, 'utf8') : ''

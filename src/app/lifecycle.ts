@@ -18,7 +18,20 @@ const ONE_SIGNAL_MS = 1_000
 /** The event of a process whose parent is gone, which `cli/serve` looks out for. */
 const ORPHANED = 'orphaned'
 
-interface DrainOptions {
+interface Drain {
+  /** Drains and exits with `exitCode`; a second call joins the first, and the worse code counts. */
+  drain(reason: string, exitCode?: number): Promise<void>
+  /** Takes the listeners off again. */
+  uninstall(): void
+}
+
+/**
+ * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): show balancers and
+ * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
+ * The same signal more than a second later exits 1 at once. An uncaught exception leaves the state unknown, so it drains and
+ * exits 1.
+ */
+export function installDrain(options: {
   app: FastifyInstance
   /** Closes the resources of the routes after the last answer was sent. It gets 10 s. */
   onClose: () => Promise<void>
@@ -33,22 +46,7 @@ interface DrainOptions {
   exit?: (code: number) => void
   /** The emitter of signals and uncaught errors; default `process`. */
   source?: EventEmitter
-}
-
-interface Drain {
-  /** Drains and exits with `exitCode`; a second call joins the first, and the worse code counts. */
-  drain(reason: string, exitCode?: number): Promise<void>
-  /** Takes the listeners off again. */
-  uninstall(): void
-}
-
-/**
- * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): show balancers and
- * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
- * The same signal more than a second later exits 1 at once. An uncaught exception leaves the state unknown, so it drains and
- * exits 1.
- */
-export function installDrain(options: DrainOptions): Drain {
+}): Drain {
   const { app, onClose, graceMs, log, delayMs = 0 } = options
   const exit = options.exit ?? ((code: number) => process.exit(code))
   const source = options.source ?? process

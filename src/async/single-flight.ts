@@ -1,5 +1,5 @@
 /** A run that every caller shares who asks while it is under way. */
-export interface SingleFlight<Args extends unknown[], Result> {
+interface SingleFlight<Args extends unknown[], Result> {
   /** Begins a run, or joins the one under way, whatever its arguments were. */
   (...args: Args): Promise<Result>
   /** Returns the run under way; `undefined` where there is none. */

@@ -4,16 +4,6 @@ import { RpcUnavailableError } from './rpc-errors.js'
 
 /** The first four bytes of the calls encoded by hand; `test/unit/chain/abi.test.ts` compares them with viem's. */
 export const selectors = {
-  name: '0x06fdde03',
-  version: '0x54fd4d50',
-  decimals: '0x313ce567',
-  symbol: '0x95d89b41',
-  domainSeparator: '0x3644e515',
-  balanceOf: '0x70a08231',
-  transfer: '0xa9059cbb',
-  authorizationState: '0xe94a0102',
-  isBlacklisted: '0xfe575a87',
-  paused: '0x5c975abb',
   isValidSignature: '0x1626ba7e',
   transferWithAuthorization: '0xcf092995',
   aggregate3: '0x82ad56cb',

@@ -228,7 +228,7 @@ async function readUse(
  * Reads the payment in a transaction whose logs led to it; `undefined` when its receipt has no transfer that belongs to
  * it. Throws `RpcUnavailableError`.
  */
-export async function readPaidUse(
+async function readPaidUse(
   rpc: Rpc,
   transaction: Hex,
   {

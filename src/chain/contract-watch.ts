@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { asked, createChainClient } from './client.js'
 import type { Rpc } from './rpc.js'
 
 /** Knows whether the contracts that something needs are deployed on a network. */
@@ -10,7 +11,7 @@ export interface DeploymentWatch {
 }
 
 /** Watches several groups of contracts, which may have members in common. */
-export interface ContractWatch<Group extends string> {
+interface ContractWatch<Group extends string> {
   of(group: Group): DeploymentWatch
   stop(): void
 }
@@ -20,14 +21,11 @@ const CHECK_MS = 30_000
 
 /** Reads which of these contracts have code. Throws `RpcUnavailableError`. */
 async function readDeployed(rpc: Rpc, addresses: readonly Address[]): Promise<Set<Address>> {
-  const codes = await rpc.batch(
-    addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })),
+  const client = createChainClient(rpc)
+  const codes = await Promise.all(
+    addresses.map((address) => asked(client.getCode({ address }), 'the contracts of the schemes')),
   )
-  const hasCode = (i: number) => {
-    const code = codes[i]
-    return code?.ok === true && typeof code.value === 'string' && code.value.length > 2
-  }
-  return new Set(addresses.filter((_, i) => hasCode(i)))
+  return new Set(addresses.filter((_, i) => codes[i] !== undefined))
 }
 
 /** Checks at once and then every half minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */

@@ -1,16 +1,9 @@
 import { zeroAddress } from '@arcus/protocol/x402/address'
-import {
-  type Address,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-  parseAbi,
-  toEventSelector,
-} from 'viem'
+import { type Address, type Hex, parseAbi, toEventSelector } from 'viem'
 import { addressOf } from './abi.js'
+import { answered, asked, createChainClient, unlessReverted } from './client.js'
 import { type BlockRange, readLogs } from './receipts.js'
-import type { Rpc, RpcCall, RpcResult } from './rpc.js'
-import { isRevert, RpcUnavailableError } from './rpc-errors.js'
+import type { Rpc } from './rpc.js'
 
 const abi = parseAbi([
   'function getVersion() view returns (string)',
@@ -33,6 +26,8 @@ const OPERATOR_TOPIC = 2
 /** Room for a base64 `data:` URI of 64 KiB; a longer text is no longer the name of a file. */
 const MAX_URI_BYTES = 96 * 1024
 const READ_TIMEOUT_MS = 5_000
+/** What an error names. */
+const WHAT = 'the identity registry'
 
 /** An ERC-8004 agent as the registry knows it. */
 export interface Agent {
@@ -57,17 +52,13 @@ export async function readRegistryVersion(
   rpc: Rpc,
   registry: Address,
 ): Promise<string | undefined> {
-  const [code, version] = await rpc.batch([
-    { method: 'eth_getCode', params: [registry, 'latest'] },
-    callOf(registry, encodeFunctionData({ abi, functionName: 'getVersion' })),
+  const client = createChainClient(rpc)
+  const version = client.readContract({ address: registry, abi, functionName: 'getVersion' })
+  const [code, text] = await Promise.all([
+    asked(client.getCode({ address: registry }), WHAT),
+    answered(version, WHAT),
   ])
-  if (code?.ok !== true) throw unreadable()
-  if (code.value === '0x' || !isValue(version)) return undefined
-  try {
-    return decodeFunctionResult({ abi, functionName: 'getVersion', data: version.value })
-  } catch {
-    return undefined
-  }
+  return code === undefined ? undefined : text
 }
 
 /**
@@ -80,34 +71,25 @@ export async function readAgent(
   agentId: bigint,
   spender: Address,
 ): Promise<Agent | undefined> {
+  const client = createChainClient(rpc, { timeoutMs: READ_TIMEOUT_MS })
   const args = [agentId] as const
-  const [owner, isAuthorized, wallet, uri] = await rpc.batch(
-    [
-      encodeFunctionData({ abi, functionName: 'ownerOf', args }),
-      encodeFunctionData({ abi, functionName: 'isAuthorizedOrOwner', args: [spender, agentId] }),
-      encodeFunctionData({ abi, functionName: 'getAgentWallet', args }),
-      encodeFunctionData({ abi, functionName: 'tokenURI', args }),
-    ].map((data) => callOf(registry, data)),
-    { timeoutMs: READ_TIMEOUT_MS },
-  )
-  if (!isValue(owner)) return undefined
-  try {
-    return {
-      owner: decodeFunctionResult({ abi, functionName: 'ownerOf', data: owner.value }),
-      isAuthorized:
-        isValue(isAuthorized) &&
-        decodeFunctionResult({
-          abi,
-          functionName: 'isAuthorizedOrOwner',
-          data: isAuthorized.value,
-        }),
-      wallet: isValue(wallet)
-        ? decodeFunctionResult({ abi, functionName: 'getAgentWallet', data: wallet.value })
-        : zeroAddress,
-      uri: isValue(uri) ? decodeUri(uri.value) : '',
-    }
-  } catch {
-    throw unreadable()
+  const at = { address: registry, abi, args } as const
+  const [owner, isAuthorized, wallet, uri] = await Promise.all([
+    unlessReverted(client.readContract({ ...at, functionName: 'ownerOf' }), WHAT),
+    unlessReverted(
+      client.readContract({ ...at, functionName: 'isAuthorizedOrOwner', args: [spender, agentId] }),
+      WHAT,
+    ),
+    unlessReverted(client.readContract({ ...at, functionName: 'getAgentWallet' }), WHAT),
+    unlessReverted(client.readContract({ ...at, functionName: 'tokenURI' }), WHAT),
+  ])
+  if (owner === undefined) return undefined
+  const isTooLong = Buffer.byteLength(uri ?? '') > MAX_URI_BYTES
+  return {
+    owner,
+    isAuthorized: isAuthorized ?? false,
+    wallet: wallet ?? zeroAddress,
+    uri: isTooLong ? null : (uri ?? ''),
   }
 }
 
@@ -129,25 +111,4 @@ export async function readAgentChanges(
     if (operator !== undefined) changes.operators.add(addressOf(operator))
   }
   return changes
-}
-
-function callOf(to: Address, data: Hex): RpcCall {
-  return { method: 'eth_call', params: [{ to, data }, 'latest'] }
-}
-
-/** Returns false for a revert, with which the registry says that there is nothing; throws for anything else that is no value. */
-function isValue(result: RpcResult | undefined): result is { ok: true; value: Hex } {
-  if (result === undefined) throw unreadable()
-  if (result.ok) return true
-  if (isRevert(result.error)) return false
-  throw unreadable()
-}
-
-function decodeUri(data: Hex): string | null {
-  if (data.length > 2 * (MAX_URI_BYTES + 96)) return null
-  return decodeFunctionResult({ abi, functionName: 'tokenURI', data })
-}
-
-function unreadable(): RpcUnavailableError {
-  return new RpcUnavailableError('the identity registry could not be read')
 }

@@ -22,7 +22,7 @@ export interface PaymentFacts {
   allowance: bigint
 }
 
-export interface PaymentParties {
+interface PaymentParties {
   /** In lower case. */
   asset: Address
   payer: Address
@@ -31,7 +31,7 @@ export interface PaymentParties {
 }
 
 /** These decide which facts of a token are read. */
-export type TokenAbilities = Pick<Token, 'address' | 'hasBlocklist' | 'hasPause'>
+type TokenAbilities = Pick<Token, 'address' | 'hasBlocklist' | 'hasPause'>
 
 export type ReadPaymentFacts = (parties: PaymentParties) => Promise<PaymentFacts>
 

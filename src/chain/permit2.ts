@@ -85,7 +85,7 @@ export function isSettleCall(data: Hex): boolean {
 }
 
 /** What the call of a proxy has to do with a payment. */
-export type CallRelation = 'settles' | 'usesNonce' | 'other'
+type CallRelation = 'settles' | 'usesNonce' | 'other'
 
 /**
  * Compares the data of a call of the payment's proxy with the payment. All arguments but the signature stand at fixed
@@ -107,7 +107,7 @@ export function relationOf(data: Hex, expected: Permit2Transfer): CallRelation {
   return isSameNonce && owner === addressWord(expected.payer) ? 'usesNonce' : 'other'
 }
 
-export interface LoggedSettlement {
+interface LoggedSettlement {
   /** The index of the expected transfer, if the asset logged it directly before; another payment moved something else. */
   transferLog: number | undefined
   /** The hash of the call, where a multicall of the relayers made it and logged it directly afterwards. */

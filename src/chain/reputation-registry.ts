@@ -1,6 +1,6 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { answered, createChainClient } from './client.js'
 import type { Rpc } from './rpc.js'
-import { isRevert, RpcUnavailableError } from './rpc-errors.js'
 
 const abi = parseAbi([
   'function getIdentityRegistry() view returns (address)',
@@ -10,7 +10,7 @@ const abi = parseAbi([
 /** The tag of ERC-8004 for a rating of quality, 0 to 100. */
 export const QUALITY_TAG = 'starred'
 
-export interface Feedback {
+interface Feedback {
   agentId: bigint
   score: number
   tag: string
@@ -36,22 +36,8 @@ export async function readIdentityRegistryOf(
   rpc: Rpc,
   registry: Address,
 ): Promise<Address | undefined> {
-  const data = encodeFunctionData({ abi, functionName: 'getIdentityRegistry' })
-  const [read] = await rpc.batch([
-    { method: 'eth_call', params: [{ to: registry, data }, 'latest'] },
-  ])
-  if (read?.ok !== true) {
-    if (read !== undefined && isRevert(read.error)) return undefined
-    throw new RpcUnavailableError('the reputation registry could not be read')
-  }
-  try {
-    const address = decodeFunctionResult({
-      abi,
-      functionName: 'getIdentityRegistry',
-      data: read.value as Hex,
-    })
-    return address.toLowerCase() as Address
-  } catch {
-    return undefined
-  }
+  const call = { address: registry, abi, functionName: 'getIdentityRegistry' } as const
+  const read = createChainClient(rpc).readContract(call)
+  const address = await answered(read, 'the reputation registry')
+  return address?.toLowerCase() as Address | undefined
 }

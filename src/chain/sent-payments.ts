@@ -16,7 +16,7 @@ import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
 /** A payment as a call of ours shows it. */
-export interface CalledPayment {
+interface CalledPayment {
   payment: Pick<Payment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>
   /** As the token or Permit2 saw it. */
   signature: Hex

@@ -1,10 +1,11 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
 import { currencyOf } from '@arcus/protocol/x402/currencies'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import { type Address, decodeAbiParameters, type Hex } from 'viem'
-import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
-import type { Rpc, RpcCall, RpcResult } from './rpc.js'
-import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
+import { type Address, bytesToHex, parseAbi, zeroHash } from 'viem'
+import { multicall3Address } from './abi.js'
+import { answered, asked, createChainClient, rpcErrorOf } from './client.js'
+import type { Rpc } from './rpc.js'
+import { RpcUnavailableError } from './rpc-errors.js'
 
 /** A stablecoin as it was found on its chain at start: the values that Arcus pins, and its abilities. */
 export interface Token {
@@ -21,6 +22,20 @@ export interface Token {
   hasBlocklist: boolean
   hasPause: boolean
 }
+
+/** The calls of a FiatToken that are read when nothing waits for them. */
+export const tokenAbi = parseAbi([
+  'function name() view returns (string)',
+  'function version() view returns (string)',
+  'function symbol() view returns (string)',
+  'function decimals() view returns (uint8)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function isBlacklisted(address account) view returns (bool)',
+  'function paused() view returns (bool)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function transfer(address to, uint256 value) returns (bool)',
+])
 
 /** All tokens that are settled have so many decimals. */
 export const TOKEN_DECIMALS = 6
@@ -43,80 +58,71 @@ interface TokenPlace {
 export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlace): Promise<Token> {
   const address = place.asset.toLowerCase() as Address
   const someone = '0x00000000000000000000000000000000000000aa'
-  const call = (data: Hex): RpcCall => ({
-    method: 'eth_call',
-    params: [{ to: address, data }, 'latest'],
-  })
-  const answers = await rpc.batch([
-    { method: 'eth_chainId', params: [] },
-    { method: 'eth_getCode', params: [address, 'latest'] },
-    call(selectors.name),
-    call(selectors.version),
-    call(selectors.domainSeparator),
-    call(selectors.decimals),
-    call(selectors.symbol),
-    call(`${selectors.authorizationState}${addressWord(someone)}${wordOf(0)}`),
-    call(`${selectors.isBlacklisted}${addressWord(someone)}`),
-    call(selectors.paused),
-  ])
-  requireAnswers(answers)
-  const [
-    chainId,
-    code,
-    name,
-    version,
-    separator,
-    decimals,
-    symbolAnswer,
-    state,
-    blocklist,
-    paused,
-  ] = answers
-  const found = Number(textOf(chainId))
-  if (found !== place.chainId) {
+  const client = createChainClient(rpc)
+  const token = { address, abi: tokenAbi } as const
+  const read = <Value>(call: Promise<Value>) => answered(call, 'the token')
+  const [chainId, code, name, version, separator, decimals, symbol, state, blocklist, paused] =
+    await Promise.all([
+      asked(client.getChainId(), 'its chain id'),
+      asked(client.getCode({ address }), 'the token'),
+      read(client.readContract({ ...token, functionName: 'name' })),
+      read(client.readContract({ ...token, functionName: 'version' })),
+      read(client.readContract({ ...token, functionName: 'DOMAIN_SEPARATOR' })),
+      read(client.readContract({ ...token, functionName: 'decimals' })),
+      read(client.readContract({ ...token, functionName: 'symbol' })),
+      read(
+        client.readContract({
+          ...token,
+          functionName: 'authorizationState',
+          args: [someone, zeroHash],
+        }),
+      ),
+      read(client.readContract({ ...token, functionName: 'isBlacklisted', args: [someone] })),
+      read(client.readContract({ ...token, functionName: 'paused' })),
+    ])
+  if (chainId !== place.chainId) {
     throw new TokenMismatchError(
-      `the RPC for ${place.network} serves chain id ${found}, expected ${place.chainId}`,
+      `the RPC for ${place.network} serves chain id ${chainId}, expected ${place.chainId}`,
     )
   }
-  if ((textOf(code) ?? '0x') === '0x') {
+  if (code === undefined) {
     throw new TokenMismatchError(`there is no contract at asset ${address} on ${place.network}`)
   }
   const domain = {
     name: requireText(name, 'name()', address),
     version: requireText(version, 'version()', address),
   }
-  const symbol = requireText(symbolAnswer, 'symbol()', address)
-  const token = {
-    network: place.network,
-    chainId: place.chainId,
-    address,
-    ...domain,
-    symbol,
-    currency: currencyOf(symbol),
-    hasBlocklist: isBoolean(blocklist),
-    hasPause: isBoolean(paused),
-  }
-  if (!isBoolean(state)) {
+  const shown = requireText(symbol, 'symbol()', address)
+  if (state === undefined) {
     throw new TokenMismatchError(`asset ${address} has no authorizationState (EIP-3009)`)
   }
-  if (textOf(decimals) !== `0x${wordOf(TOKEN_DECIMALS)}`) {
+  if (decimals !== TOKEN_DECIMALS) {
     throw new TokenMismatchError(
-      `asset ${address} (${symbol}) has ${countOf(decimals)} decimals, and only tokens with ${TOKEN_DECIMALS} are settled`,
+      `asset ${address} (${shown}) has ${decimals ?? 'no'} decimals, and only tokens with ${TOKEN_DECIMALS} are settled`,
     )
   }
   const domainSeparator = computeDomainSeparator(keccak256, {
-    name: token.name,
-    version: token.version,
-    chainId: token.chainId,
+    ...domain,
+    chainId,
     verifyingContract: address,
   })
-  const own = `0x${Buffer.from(domainSeparator).toString('hex')}`
-  if (textOf(separator) !== own) {
+  const own = bytesToHex(domainSeparator)
+  if (separator !== own) {
     throw new TokenMismatchError(
-      `asset ${address} says DOMAIN_SEPARATOR ${textOf(separator) ?? 'nothing'}, its name "${token.name}" and version "${token.version}" give ${own}`,
+      `asset ${address} says DOMAIN_SEPARATOR ${separator ?? 'nothing'}, its name "${domain.name}" and version "${domain.version}" give ${own}`,
     )
   }
-  return { ...token, domainSeparator }
+  return {
+    network: place.network,
+    chainId,
+    address,
+    ...domain,
+    symbol: shown,
+    currency: currencyOf(shown),
+    domainSeparator,
+    hasBlocklist: blocklist !== undefined,
+    hasPause: paused !== undefined,
+  }
 }
 
 /**
@@ -128,52 +134,33 @@ export async function readPlainTransferGas(
   token: Token,
   holder: Address,
 ): Promise<bigint | undefined> {
-  const data = `${selectors.transfer}${addressWord(holder)}${wordOf(0)}`
+  const call = { address: token.address, abi: tokenAbi, functionName: 'transfer' } as const
   try {
-    const gas = await rpc.request('eth_estimateGas', [{ from: holder, to: token.address, data }])
-    return BigInt(gas as string)
+    return await createChainClient(rpc).estimateContractGas({
+      ...call,
+      args: [holder, 0n],
+      account: holder,
+    })
   } catch (error) {
-    if (error instanceof RpcResponseError) return undefined
-    throw error
+    if (rpcErrorOf(error) instanceof RpcUnavailableError) throw rpcErrorOf(error)
+    return undefined
   }
+}
+
+/** Reads what an account holds of the token, 6-decimal units. Throws `RpcUnavailableError`. */
+export function readBalance(rpc: Rpc, { address }: Token, owner: Address): Promise<bigint> {
+  const call = { address, abi: tokenAbi, functionName: 'balanceOf', args: [owner] } as const
+  return asked(createChainClient(rpc).readContract(call), 'the balance')
 }
 
 /** Reads whether Multicall3 is at its canonical address; without it payments are sent one by one. */
 export async function readHasMulticall3(rpc: Rpc): Promise<boolean> {
-  const code = await rpc.request('eth_getCode', [multicall3Address, 'latest'])
-  return typeof code === 'string' && code.length > 2
+  const code = createChainClient(rpc).getCode({ address: multicall3Address })
+  return (await asked(code, 'whether there is a multicall')) !== undefined
 }
 
-/** Throws unless every call was answered or reverted. Any other answer is the node's trouble and says nothing about the token. */
-function requireAnswers(answers: readonly RpcResult[]): void {
-  for (const answer of answers) {
-    if (answer.ok ? typeof answer.value === 'string' : isRevert(answer.error)) continue
-    throw new RpcUnavailableError('the chain node could not read the token')
-  }
-}
-
-function textOf(result: RpcResult | undefined): string | undefined {
-  return result?.ok && typeof result.value === 'string' ? result.value : undefined
-}
-
-/** Reads a number for a message. */
-function countOf(result: RpcResult | undefined): string {
-  const word = textOf(result)
-  return word !== undefined && /^0x[0-9a-f]{64}$/.test(word) ? `${BigInt(word)}` : 'no'
-}
-
-function isBoolean(result: RpcResult | undefined): boolean {
-  const word = textOf(result)
-  return word === `0x${wordOf(0)}` || word === `0x${wordOf(1)}`
-}
-
-function requireText(result: RpcResult | undefined, call: string, address: Address): string {
-  try {
-    const [text] = decodeAbiParameters([{ type: 'string' }], (textOf(result) ?? '0x') as Hex)
-    if (text !== '') return text
-  } catch {
-    // No answer and a wrong answer have the same message and the same repair.
-  }
+function requireText(text: string | undefined, call: string, address: Address): string {
+  if (text) return text
   throw new TokenMismatchError(
     call === 'symbol()'
       ? `asset ${address} does not answer symbol(), so nobody could say what it is`
@@ -182,7 +169,7 @@ function requireText(result: RpcResult | undefined, call: string, address: Addre
 }
 
 /** Checks that the token still is the one pinned at start: its admin can upgrade it. */
-export interface TokenWatch {
+interface TokenWatch {
   /** Reads the token now. Throws `TokenMismatchError` when it is not the pinned one, and `RpcUnavailableError`. */
   read(): Promise<Token>
   /** Returns what changed, while the token differs; payments in it are then not verified. */

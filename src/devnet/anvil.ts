@@ -21,7 +21,7 @@ const forkTimeoutMs = 60_000
 const stopGraceMs = 2_000
 const maxComplaint = 300
 
-export type AnvilOptions = {
+type AnvilOptions = {
   /** Default 5042, Arc mainnet. */
   chainId?: number
   /** 0, the default, takes any free port. */
@@ -141,13 +141,13 @@ const minBaseFeeWei = 20n * 10n ** 9n
 const maxBaseFeeWei = 20_000n * 10n ** 9n
 const maxChangeDivisor = 50n
 
-export type BlockProducerOptions = {
+type BlockProducerOptions = {
   url: string
   /** Default 500, Arc's block time. */
   intervalMs?: number
 }
 
-export type BlockProducer = {
+type BlockProducer = {
   /** Resolves once the current block is mined. No other follows. */
   stop(): Promise<void>
 }

@@ -167,7 +167,7 @@ async function mineAtSameFee(url: string): Promise<void> {
   await callBatch(url, [['anvil_setNextBlockBaseFeePerGas', [baseFeePerGas]], ['evm_mine']])
 }
 
-export type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployedBytecode: Hex }
+type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployedBytecode: Hex }
 
 /** Reads a compiled contract from `contracts/artifacts`, written by `npm run contracts`. */
 export function readArtifact(name: string): Artifact {

@@ -1,4 +1,4 @@
-export type RpcRequest = readonly [method: string, params?: readonly unknown[]]
+type RpcRequest = readonly [method: string, params?: readonly unknown[]]
 
 type RpcAnswer = { id: number; result?: unknown; error?: { code: number; message: string } }
 

@@ -6,7 +6,7 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
 import type { Address } from 'viem'
 
-export type SampleApiOptions = {
+type SampleApiOptions = {
   port: number
   /** Default loopback. */
   host?: string
@@ -18,7 +18,7 @@ export type SampleApiOptions = {
   network: Network
 }
 
-export type SampleApi = { url: string; stop(): Promise<void> }
+type SampleApi = { url: string; stop(): Promise<void> }
 
 // One cent of a dollar or a euro, in 6 decimals.
 export const quotePrice = '10000'

@@ -32,7 +32,7 @@ import {
 } from './process.js'
 import { quotePrice, startSampleApi } from './sample-api.js'
 
-export type StackOptions = {
+type StackOptions = {
   port: number
   rpcPort: number
   apiPort: number
@@ -163,7 +163,7 @@ async function startMerchant(port: number, host: string, facilitatorUrl: string,
 }
 
 /** Why the sample API is not in the directory; nothing where it is. */
-export type SampleListing = { complaint?: string }
+type SampleListing = { complaint?: string }
 
 /** Lists the sample API, so that what a newcomer pays for has a name. Never rejects: everything else works without. */
 async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<SampleListing> {
@@ -292,7 +292,7 @@ function describeExit({ code, signal }: ChildExit): string {
   return code === null ? 'it could not be started' : `exit code ${code}`
 }
 
-export type DashboardBuild =
+type DashboardBuild =
   | { state: 'fresh' | 'built' }
   /** `complaint` holds the last lines of the build's output. */
   | { state: 'failed'; complaint: string }

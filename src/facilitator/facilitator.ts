@@ -30,7 +30,7 @@ import {
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
-import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-pace.js'
+import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './verify/operator-blocks.js'

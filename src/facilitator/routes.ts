@@ -25,11 +25,11 @@ import {
 } from './operations.js'
 import type { Delivery } from './settle/deliveries.js'
 import {
-  createSettlePace,
+  createSettleLimit,
   type Leave,
-  type SettlePace,
+  type SettleLimit,
   type TakeVerified,
-} from './settle/settle-pace.js'
+} from './settle/settle-limit.js'
 import type { Settle, SettleRequest } from './settle/settler.js'
 import type { Verify } from './verify/verifier.js'
 
@@ -102,8 +102,8 @@ export async function facilitatorRoutes(
   })
 
   const { limiter, takeVerified } = options
-  const enter: SettlePace =
-    limiter === undefined ? async () => () => {} : createSettlePace(limiter, takeVerified)
+  const enter: SettleLimit =
+    limiter === undefined ? async () => () => {} : createSettleLimit(limiter, takeVerified)
   const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
   app.post('/settle', { config: settling }, async (request, reply) => {
     const leave = await enter(request)

@@ -10,7 +10,7 @@ export const HOSTED_PREFIX = '/hosted/'
 export type ReadFees = () => { baseFeePerGas: bigint; blockTime: number } | undefined
 
 /** A hosted endpoint, as it is sold and listed. */
-export interface HostedEndpoint {
+interface HostedEndpoint {
   method: 'GET' | 'POST'
   path: string
   title: string

@@ -4,7 +4,7 @@ import type { EndpointHealth, ListedEndpoint, ListingStore } from '../directory/
 import { hostedEndpoints } from './endpoints.js'
 
 /** The merchant id of hosted endpoints, which is reserved. */
-export const HOSTED_MERCHANT = 'arcus'
+const HOSTED_MERCHANT = 'arcus'
 
 /** Calls an endpoint without payment. `accepts` is empty unless its answer matches the listing. */
 export type ProbeHosted = (
@@ -16,7 +16,7 @@ export type ProbeHosted = (
   extras: Record<string, unknown>
 }>
 
-export interface HostedListingOptions {
+interface HostedListingOptions {
   store: Pick<ListingStore, 'saveByOperator' | 'findMerchant' | 'endpointsOf'>
   probe: ProbeHosted
   baseUrl: string

@@ -1,7 +1,7 @@
 import { get, run, type Sql } from '../sql/sql.js'
 
 /** `channel`: a payment channel with its last voucher. `refund`: money that goes back; `refunded`: money that went back. */
-export type HostedKind = 'channel' | 'refund' | 'refunded'
+type HostedKind = 'channel' | 'refund' | 'refunded'
 
 const find = 'SELECT body FROM hosted_records WHERE kind = $1 AND id = $2'
 

@@ -65,7 +65,7 @@ export function sendCached(
 }
 
 /** An answer with its compressed form. */
-export interface PackedBody {
+interface PackedBody {
   plain: CachedBody
   gzip: CachedBody
 }

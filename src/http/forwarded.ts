@@ -28,7 +28,7 @@ export function readForwarded(header: string): string[] {
 }
 
 /** What `X-Forwarded-For` holds when a request arrives, for the operator. */
-export type ForwardedForm = 'none' | 'addresses' | 'unreadable'
+type ForwardedForm = 'none' | 'addresses' | 'unreadable'
 
 /** Reads the form of the header as it arrived, also where no proxy is trusted. */
 export function formOfForwarded({ rawHeaders }: IncomingMessage): ForwardedForm {

@@ -9,12 +9,12 @@ const wellFormed = /^[\x21-\x7e]{1,128}$/
 
 /** Takes the id that a caller gave if it is well formed, and makes one that is unique within a process otherwise. */
 export function createRequestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
-  const process = Date.now().toString(36)
+  const start = Date.now().toString(36)
   let count = 0
   return ({ headers }) => {
     const given = headers[REQUEST_ID]
     if (typeof given === 'string' && wellFormed.test(given)) return given
-    return `${process}-${(++count).toString(36)}`
+    return `${start}-${(++count).toString(36)}`
   }
 }
 

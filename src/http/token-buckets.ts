@@ -13,7 +13,7 @@ export interface TokenBucketOptions {
 }
 
 /** Token buckets by key, such as a caller or a host. */
-export interface TokenBuckets {
+interface TokenBuckets {
   /** Takes tokens. Returns 0, or takes none and returns the whole seconds until there are enough. */
   take(key: string, tokens?: number): number
 }

@@ -101,7 +101,7 @@ describe('two replicas on one PostgreSQL', () => {
     }
   })
 
-  it('share one daily budget of gas: spending at one stops the other', async () => {
+  it('share one daily budget of gas: gasCharge at one stops the other', async () => {
     const limited = { invalidReason: 'gas_budget_exceeded', isValid: false }
     for (let round = 0; round < 40; round++) {
       const { body } = await aSignedPayment()

@@ -29,32 +29,8 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'Gas above the cap is refused one step later. test/chain/worthless-gas.test.ts',
   ],
   [
-    'src/facilitator/verify/payment-check.ts createPaymentCheck: isRejection(terms) -> false',
-    'A network that is not served. test/chain/verify-codes.test.ts',
-  ],
-  [
-    'src/facilitator/verify/payment-check.ts createPaymentCheck: isClockReason(refusal) -> true',
-    'Equal: any other reason also stands without the clock.',
-  ],
-  [
-    'src/facilitator/verify/payment-check.ts createPaymentCheck: isRejection(token) -> false',
-    'Equal: the terms name every token that is not served before.',
-  ],
-  [
-    'src/facilitator/verify/payment-check.ts createPaymentCheck: !facts.isNonceUsed -> true',
-    'A payment that is asked about late. test/chain/foreign-transactions.test.ts',
-  ],
-  [
-    'src/facilitator/verify/payment-check.ts createPaymentCheck: isSame -> false',
-    'Only which of two true reasons is named.',
-  ],
-  [
     'src/facilitator/verify/payment-check.ts checkSignature: isWrapped -> false',
     'A signature by ERC-6492. test/chain/verify-codes.test.ts',
-  ],
-  [
-    "src/facilitator/verify/payment-check.ts simulate: rejection?.reason === 'validAfter' -> false",
-    'No test has a node that simulates in the past.',
   ],
   [
     'src/facilitator/settle/deliveries.ts isHeld: performance.now() - heldSince < FRESH_MS -> false',

@@ -24,8 +24,8 @@ export const rooms: readonly Room[] = [
   money(['test/unit/relayer/outcomes.test.ts'], {
     'src/facilitator/relayer/outcomes.ts': 'readSlotResult createGasShares',
   }),
-  money(['test/unit/relayer/spending.test.ts'], {
-    'src/facilitator/relayer/outcomes.ts': 'findCoded findSpending',
+  money(['test/unit/relayer/gas-charge.test.ts'], {
+    'src/facilitator/relayer/outcomes.ts': 'findCoded findGasCharge',
   }),
   money(['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'], {
     'src/facilitator/relayer/lane.ts':
@@ -36,7 +36,7 @@ export const rooms: readonly Room[] = [
   }),
   money(['test/unit/relayer/gas-budgets.test.ts'], {
     'src/facilitator/relayer/gas.ts':
-      'areTaken bearersOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
+      'areTaken budgetsOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
   }),
   money(['test/unit/relayer/lease-keeper.test.ts'], {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',

@@ -16,18 +16,6 @@ export interface ListingSigner {
   signTypedData(typedData: ListingTypedData): Promise<Hex>
 }
 
-export interface ListingClientOptions {
-  directoryUrl: string
-  signer: ListingSigner
-  /** The global `fetch` by default. */
-  fetch?: typeof fetch
-  /**
-   * The origin that signatures are for; the origin of `directoryUrl` by default. Give it when the directory is reached
-   * at another address than its own. Otherwise a directory could collect messages that work at a different one.
-   */
-  audience?: string
-}
-
 /** A merchant as its owner sees it, with warnings. */
 export type SavedListing = Answer<'PUT /api/merchants/{id}'>
 
@@ -58,7 +46,17 @@ export interface ListingClient {
 export type HookSettings = Input<'PUT /api/merchants/{id}/hooks'>['body']['body']
 
 /** Creates the client with which scripts and browsers write listings. */
-export function createListingClient(options: ListingClientOptions): ListingClient {
+export function createListingClient(options: {
+  directoryUrl: string
+  signer: ListingSigner
+  /** The global `fetch` by default. */
+  fetch?: typeof fetch
+  /**
+   * The origin that signatures are for; the origin of `directoryUrl` by default. Give it when the directory is reached
+   * at another address than its own. Otherwise a directory could collect messages that work at a different one.
+   */
+  audience?: string
+}): ListingClient {
   const { signer } = options
   const call = createCall(options.directoryUrl, options.fetch)
   const expectedAudience = options.audience ?? new URL(options.directoryUrl).origin

@@ -19,30 +19,6 @@ interface Log {
   error(details: object, text: string): void
 }
 
-export interface ChannelsOptions {
-  /** Base URL of the facilitator that sends deposits, claims and settlements, or a client of your own. */
-  facilitator: string | FacilitatorClient
-  /** The address that is paid: the receiver of every channel. */
-  payTo: string
-  /** Signs claims and refunds. It holds no money and needs no gas. Buyers' channels name it for good: keep the key. */
-  signer: ClientEvmSigner
-  /** A folder, or a storage of your own. A lost storage is lost money. */
-  storage: string | ChannelStorage
-  /** Default `eip155:5042`. */
-  network?: Network
-  /** The token of all channels, such as the address of EURC. Default: dollars (USDC). */
-  asset?: string
-  /** Interval at which earnings are claimed and settled. Default 3600, at most half of `withdrawDelaySeconds`. */
-  claimSeconds?: number
-  /** Delay for a buyer who withdraws the deposit on chain. 900 to 2,592,000; default a day. */
-  withdrawDelaySeconds?: number
-  /** Returns whether the facilitator settles the scheme now. While it does not, routes offer `exact` alone. Default: always. */
-  isOffered?: () => boolean
-  /** Returns whether this process claims now, where several share a storage. Default: it always does. */
-  isTurn?: () => boolean
-  log?: Log
-}
-
 /** The channels of one receiver by `batch-settlement`. Buyers deposit once and then sign a voucher for each call. */
 export interface Channels {
   readonly payTo: string
@@ -71,7 +47,29 @@ const FACILITATOR_TIMEOUT_MS = 90_000
 const CALLS_A_DEPOSIT = 10n
 
 /** Takes payments by `batch-settlement` through the official server scheme, and claims them on a schedule. */
-export function createChannels(options: ChannelsOptions): Channels {
+export function createChannels(options: {
+  /** Base URL of the facilitator that sends deposits, claims and settlements, or a client of your own. */
+  facilitator: string | FacilitatorClient
+  /** The address that is paid: the receiver of every channel. */
+  payTo: string
+  /** Signs claims and refunds. It holds no money and needs no gas. Buyers' channels name it for good: keep the key. */
+  signer: ClientEvmSigner
+  /** A folder, or a storage of your own. A lost storage is lost money. */
+  storage: string | ChannelStorage
+  /** Default `eip155:5042`. */
+  network?: Network
+  /** The token of all channels, such as the address of EURC. Default: dollars (USDC). */
+  asset?: string
+  /** Interval at which earnings are claimed and settled. Default 3600, at most half of `withdrawDelaySeconds`. */
+  claimSeconds?: number
+  /** Delay for a buyer who withdraws the deposit on chain. 900 to 2,592,000; default a day. */
+  withdrawDelaySeconds?: number
+  /** Returns whether the facilitator settles the scheme now. While it does not, routes offer `exact` alone. Default: always. */
+  isOffered?: () => boolean
+  /** Returns whether this process claims now, where several share a storage. Default: it always does. */
+  isTurn?: () => boolean
+  log?: Log
+}): Channels {
   const { payTo, signer, network = 'eip155:5042', isOffered = () => true, isTurn, log } = options
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const withdrawDelay = options.withdrawDelaySeconds ?? DEFAULT_WITHDRAW_DELAY_SECONDS

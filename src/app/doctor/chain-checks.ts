@@ -1,9 +1,9 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Address } from 'viem'
-import { selectors } from '../../chain/abi.js'
+import { answered, createChainClient } from '../../chain/client.js'
 import { readRegistryVersion } from '../../chain/identity-registry.js'
 import type { Rpc } from '../../chain/rpc.js'
-import { readHasMulticall3, type Token, TokenMismatchError } from '../../chain/token.js'
+import { readHasMulticall3, type Token, TokenMismatchError, tokenAbi } from '../../chain/token.js'
 import type { NetworkConfig } from '../config/config.js'
 import type { ReadRunway } from '../metrics/gas-money.js'
 import { type Finding, fail, ok, warn } from './finding.js'
@@ -130,21 +130,22 @@ export async function checkRegistry(
     : ok(name, `ERC-8004, version ${version}`)
 }
 
-/** Reads whether a token of the network blocks an address; `undefined` if none of them answers. */
+/**
+ * Reads whether a token of the network blocks an address; `undefined` if none of them answers. Throws
+ * `RpcUnavailableError`.
+ */
 export async function readIsBlocklisted(
   rpc: Rpc,
   { assets }: ChainPlace,
-  address: string,
+  address: Address,
 ): Promise<boolean | undefined> {
-  const data = `${selectors.isBlacklisted}${address.slice(2).toLowerCase().padStart(64, '0')}`
-  const calls = assets.map((to) => ({ method: 'eth_call', params: [{ to, data }, 'latest'] }))
-  const results = await rpc.batch(calls, { timeoutMs: READ_TIMEOUT_MS })
-  const words = results.flatMap((result) =>
-    result.ok && typeof result.value === 'string' && result.value.length === 66
-      ? [result.value]
-      : [],
+  const client = createChainClient(rpc, { timeoutMs: READ_TIMEOUT_MS })
+  const call = { abi: tokenAbi, functionName: 'isBlacklisted', args: [address] } as const
+  const read = assets.map((asset) =>
+    answered(client.readContract({ ...call, address: asset }), 'the token'),
   )
-  return words.length === 0 ? undefined : words.some((word) => BigInt(word) !== 0n)
+  const answers = (await Promise.all(read)).filter((answer) => answer !== undefined)
+  return answers.length === 0 ? undefined : answers.includes(true)
 }
 
 /** Returns `MAINNET` or `TESTNET`, the beginning of the network's variables. */
@@ -170,16 +171,15 @@ const SHORT_RUNWAY_DAYS = 1
 /** Beyond this a number of days is meaningless. */
 const LONG_RUNWAY_DAYS = 3_650
 
-/** Reads the gas money of each wallet in one round trip. Throws `RpcUnavailableError`. */
+/** Reads the gas money of each wallet in one round trip. Never rejects. */
 export async function readWallets(rpc: Rpc, addresses: readonly Address[]): Promise<Wallet[]> {
-  const results = await rpc.batch(
-    addresses.map((address) => ({ method: 'eth_getBalance', params: [address, 'latest'] })),
+  const client = createChainClient(rpc)
+  return Promise.all(
+    addresses.map(async (address) => {
+      const balance = await client.getBalance({ address }).catch(() => undefined)
+      return { address, balance }
+    }),
   )
-  return addresses.map((address, i) => {
-    const result = results[i]
-    const isRead = result?.ok && typeof result.value === 'string'
-    return { address, balance: isRead ? BigInt(result.value as string) : undefined }
-  })
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Network } from '@arcus/protocol/x402/networks'
 import type { Rpc } from '../../chain/rpc.js'
-import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Token } from '../../chain/token.js'
 import type { SettlementJournal } from '../../facilitator/journal/settlement-journal.js'
 import { closedAnywhere } from '../../facilitator/relayer/lane.js'
@@ -82,10 +81,7 @@ function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>)
 async function checkRelayers(served: ReadyNetwork): Promise<Finding> {
   const { network, rpc, relayer, feePerGas, readRunway } = served
   const lanes = relayer.lanes()
-  const wallets = await readWallets(rpc, relayer.addresses).catch((error) => {
-    if (!(error instanceof RpcUnavailableError)) throw error
-    return relayer.addresses.map((address) => ({ address, balance: undefined }))
-  })
+  const wallets = await readWallets(rpc, relayer.addresses)
   const known = wallets.map((wallet, i) => ({
     ...wallet,
     closed: lanes[i] && closedAnywhere(lanes[i]),

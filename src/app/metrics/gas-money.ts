@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { createChainClient } from '../../chain/client.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { type BudgetStore, dayOf } from '../../facilitator/journal/budgets.js'
 import { shareReads } from '../../http/cached-reply.js'
@@ -15,22 +16,9 @@ export function createBalances(
   addresses: readonly Address[],
   now: () => number,
 ): () => Promise<readonly (bigint | undefined)[]> {
-  async function read(): Promise<readonly (bigint | undefined)[]> {
-    const calls = addresses.map((address) => ({
-      method: 'eth_getBalance',
-      params: [address, 'latest'],
-    }))
-    try {
-      const results = await rpc.batch(calls, { timeoutMs: TIMEOUT_MS })
-      return addresses.map((_, i) => {
-        const result = results[i]
-        return result?.ok ? BigInt(result.value as string) : undefined
-      })
-    } catch {
-      return addresses.map(() => undefined)
-    }
-  }
-
+  const client = createChainClient(rpc, { timeoutMs: TIMEOUT_MS })
+  const balanceOf = (address: Address) => client.getBalance({ address }).catch(() => undefined)
+  const read = () => Promise.all(addresses.map(balanceOf))
   return shareReads(CACHE_MS, now, read)
 }
 

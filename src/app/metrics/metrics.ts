@@ -38,7 +38,7 @@ export interface WatchedDirectory {
   dropped(): number
 }
 
-export interface WatchedDatabase {
+interface WatchedDatabase {
   store: 'sqlite' | 'postgres'
   isWritable(): Promise<boolean>
   sizeBytes(): Promise<number>

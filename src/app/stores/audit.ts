@@ -1,7 +1,7 @@
 import { get, run, type Sql } from '../../sql/sql.js'
 
 /** A decision of an operator. */
-export interface AuditEntry {
+interface AuditEntry {
   /** Unix milliseconds. */
   at: number
   /** The person or the process, as in `alice@host`. */

@@ -9,7 +9,17 @@ export interface DiskWatch {
   stop(): void
 }
 
-export interface DiskWatchOptions {
+export interface Space {
+  freeBytes: number
+  sizeBytes: number
+}
+
+const CHECK_MS = 2_000
+/** The disk counts as low until so many times the bound is free: otherwise the state would change with each write. */
+const RELIEF = 1.25
+
+/** Reads the free space now and every two seconds. A read that fails changes nothing. */
+export async function watchDisk(options: {
   /** Folder of the database; `undefined` for one that is in memory or on a server. */
   folder: string | undefined
   /** The disk is low below this, or below a tenth of its size where that is less; 0 is never. */
@@ -21,19 +31,7 @@ export interface DiskWatchOptions {
   /** For tests. */
   readSpace?: (folder: string) => Promise<Space>
   checkMs?: number
-}
-
-export interface Space {
-  freeBytes: number
-  sizeBytes: number
-}
-
-const CHECK_MS = 2_000
-/** The disk counts as low until so many times the bound is free: otherwise the state would change with each write. */
-const RELIEF = 1.25
-
-/** Reads the free space now and every two seconds. A read that fails changes nothing. */
-export async function watchDisk(options: DiskWatchOptions): Promise<DiskWatch> {
+}): Promise<DiskWatch> {
   const { folder, minFreeBytes, log, readSpace = spaceOf, checkMs = CHECK_MS } = options
   let free: number | undefined
   let isLow = false

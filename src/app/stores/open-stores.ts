@@ -24,7 +24,7 @@ export async function openStores(
   return openPostgresStores({ url, poolSize, ...(onIdleError && { onIdleError }) })
 }
 
-export interface OpenListingReader extends ListingReader {
+interface OpenListingReader extends ListingReader {
   close(): Promise<void>
 }
 

@@ -4,9 +4,8 @@ import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { NetworkConfig } from '../../app/config/config.js'
 import type { MinAmount } from '../../app/config/setting-types.js'
-import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
-import { createRpc, type Rpc } from '../../chain/rpc.js'
-import { readToken, type Token } from '../../chain/token.js'
+import { createRpc } from '../../chain/rpc.js'
+import { readBalance, readToken, type Token } from '../../chain/token.js'
 
 /** A cent of a dollar or a euro, 6-decimal units. */
 const CENT = 10_000n
@@ -14,7 +13,7 @@ const VALID_SECONDS = 120
 /** Beyond the longest wait of settle, so that a pending answer is read and not cut. */
 const TIMEOUT_MS = 100_000
 
-export interface CanaryOptions {
+interface CanaryOptions {
   url: string
   /** `asset` is one of the tokens of the settings. */
   place: NetworkConfig & { asset: Address }
@@ -77,11 +76,6 @@ export async function openCanary({ url, place, keys, minAmount }: CanaryOptions)
     },
     close: () => void rpc.close(),
   }
-}
-
-async function readBalance(rpc: Rpc, token: Token, owner: Address): Promise<bigint> {
-  const data = `${selectors.balanceOf}${addressWord(owner)}`
-  return parseQuantity(await rpc.request('eth_call', [{ to: token.address, data }, 'latest']))
 }
 
 /** Returns the body that `/verify` and `/settle` take. */

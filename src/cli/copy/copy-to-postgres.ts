@@ -64,7 +64,7 @@ function createRowDigest(): { add(row: TextRow): void; finish(): RowDigest } {
   }
 }
 
-export interface CopyReport {
+interface CopyReport {
   tables: ({ name: string } & RowDigest)[]
   /** Whether the source was written to after its snapshot was taken: such writes are not in the copy. */
   hasChangedSince: boolean

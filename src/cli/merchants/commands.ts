@@ -247,10 +247,7 @@ export function parseReason(reason: string | undefined): string {
 type BlockTarget = Pick<Block, 'role' | 'address'>
 
 /** Reads `payer|payTo ADDRESS`. Throws a `UsageError`. */
-export function parseBlockTarget(
-  role: string | undefined,
-  address: string | undefined,
-): BlockTarget {
+function parseBlockTarget(role: string | undefined, address: string | undefined): BlockTarget {
   if (role !== 'payer' && role !== 'payTo') {
     throw new UsageError(`Name payer or payTo, got ${JSON.stringify(role)}.`)
   }

@@ -35,7 +35,7 @@ export function record(
 }
 
 /** Opens the database of the settings. Rejects with a `CommandError` where there is none, instead of making an empty one. */
-export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
+async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
   const config = readConfig(env)
   const { database } = config
   requireDatabase(database)

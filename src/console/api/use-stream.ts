@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 
-export type Connection = 'connecting' | 'live' | 'lost'
+type Connection = 'connecting' | 'live' | 'lost'
 
 /** The service sends an event every 15 seconds. */
 const SILENT_MS = 20_000

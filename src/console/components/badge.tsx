@@ -92,11 +92,7 @@ export function isPublicWarning(code: string): boolean {
 }
 
 /** Shows why to be careful with a listing. */
-export function WarningBadges({
-  warnings,
-}: {
-  warnings: readonly { code: string; message: string }[]
-}) {
+function WarningBadges({ warnings }: { warnings: readonly { code: string; message: string }[] }) {
   return warnings.map(({ code, message }) =>
     isPublicWarning(code) ? (
       <Badge key={code} tone="warn" title={message}>

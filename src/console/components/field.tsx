@@ -1,7 +1,7 @@
 import { type ComponentProps, type ReactNode, type Ref, useId } from 'react'
 import { Icon } from './icons.js'
 
-export const inputStyle =
+const inputStyle =
   'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
 
 const areaStyle =

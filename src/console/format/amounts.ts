@@ -128,7 +128,7 @@ const rules = new Intl.PluralRules('en')
 type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }
 
 /** Chooses the form of a text that fits a count. */
-export function plural(count: number, forms: Forms): string {
+function plural(count: number, forms: Forms): string {
   return forms[rules.select(count)] ?? forms.other
 }
 

@@ -1,5 +1,5 @@
 /** The meaning of a text that somebody typed into the one search box. */
-export type SearchTarget =
+type SearchTarget =
   | { kind: 'hash'; hash: string }
   | { kind: 'address'; address: string }
   /** A payment by its payer and nonce, on the named network or on that of the listings. */

@@ -5,7 +5,7 @@ import { type GuardedAnswer, headOf } from '../probe/guarded-fetch.js'
 export const CHALLENGE_ANSWER_BYTES = 4 * 1024
 
 /** A message that asks a receiver whether it wants what a webhook sends. */
-export interface Challenge {
+interface Challenge {
   id: string
   type: 'challenge'
   /** ISO 8601. */

@@ -5,9 +5,9 @@ import { type GuardedFetch, type GuardedRequest, headOf } from '../probe/guarded
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
 import { CHALLENGE_ANSWER_BYTES, createChallenge, whyNotAnswered } from './challenge.js'
+import { toEventJson } from './event-json.js'
 import { createHookPlaces, type Group } from './hook-places.js'
 import { type HookSecrets, signMessage } from './hook-secrets.js'
-import { toNotice } from './notice.js'
 
 interface HookSenderOptions {
   hooks: HookStore
@@ -154,7 +154,7 @@ export function createHookSender(options: HookSenderOptions) {
       const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
       for (const event of waiting) {
         if (isStopped || now() >= endsAt) return hooks.giveUp(hook, worker, now())
-        const notice = toNotice(event)
+        const notice = toEventJson(event)
         const outcome = await deliverTimed(hook, notice)
         // A call that our own end cut short says nothing about the receiver.
         if (outcome.error !== null && isStopped) return hooks.giveUp(hook, worker, now())

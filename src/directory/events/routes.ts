@@ -12,7 +12,7 @@ import { ownerCodes } from '../activity/routes.js'
 import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { EventStore } from '../store/events.js'
-import { toNotice } from './notice.js'
+import { toEventJson } from './event-json.js'
 
 const eventsOperation: Operation = {
   id: 'listEvents',
@@ -50,7 +50,7 @@ export async function eventRoutes(
       return {
         merchant: id,
         scope: isOwner ? 'owner' : 'public',
-        events: page.map(toNotice),
+        events: page.map(toEventJson),
         next: page.at(-1)?.id ?? since,
         hasMore: found.length > limit,
       }

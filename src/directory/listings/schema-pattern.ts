@@ -2,7 +2,7 @@ import { RE2JS } from 're2js'
 import { SchemaFault } from './schema-shape.js'
 
 /** Returns whether a text has a match. */
-export type SchemaPattern = (text: string) => boolean
+type SchemaPattern = (text: string) => boolean
 
 /** Any character up to a thousand times, `.{0,1000}`, has two thousand instructions. */
 const MAX_SIZE = 2_100
@@ -19,7 +19,7 @@ const token =
  * Returns at least as many instructions as a pattern of ECMAScript has once its repeats are written out; known before it
  * is compiled, because that alone may take long.
  */
-export function patternSize(pattern: string): number {
+function patternSize(pattern: string): number {
   const open: number[] = []
   let done = 0
   let last = 0

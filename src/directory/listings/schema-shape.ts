@@ -107,7 +107,7 @@ const shapeOf = new Map(
 )
 
 /** The parts of a schema that are known before a value is checked. */
-export interface SchemaParts {
+interface SchemaParts {
   /** Texts of `pattern` and names in `patternProperties`. */
   patterns: ReadonlySet<string>
   /** The schemas that `$ref` and `$dynamicRef` lead to. There is one document, so both find the same. */

@@ -93,7 +93,7 @@ const termsInput = {
 
 const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true }
 
-export interface McpServerOptions {
+interface McpServerOptions {
   tools: CatalogTools
   /** The caller whose calls are counted. */
   caller: string

@@ -231,7 +231,7 @@ export function headOf(answer: GuardedAnswer): AnswerHead | undefined {
   return 'head' in answer ? answer.head : undefined
 }
 
-export interface CallTimes {
+interface CallTimes {
   connectMs: number
   headersMs: number
   bodyMs: number

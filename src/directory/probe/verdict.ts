@@ -14,7 +14,7 @@ import {
   type QuotedTerms,
 } from './payment-required.js'
 
-export type VerdictState =
+type VerdictState =
   | 'live'
   | 'not_402'
   | 'wrong_network'
@@ -30,7 +30,7 @@ export type VerdictState =
   | 'unreachable'
 
 /** Oddities of an endpoint that is live all the same. */
-export type VerdictWarning =
+type VerdictWarning =
   | 'price_drift'
   | 'amount_zero'
   | 'schema_missing'

@@ -11,7 +11,7 @@ import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
-import { findPlace, healthOfFound, isStale, type Place } from './place.js'
+import { findPlace, healthOfSeen, isStale, type Place } from './place.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<
@@ -106,7 +106,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
       if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
     }
     const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
-    const health = healthOfFound([requirement], uncalled, nowSeconds())
+    const health = healthOfSeen([requirement], uncalled, nowSeconds())
     const endpoint = { ...described.endpoint, ...health }
     const evicted = place.state === 'free' ? place.evicted : undefined
     const saved = await store.saveUnclaimed(merchant, endpoint, nowSeconds(), evicted)

@@ -106,7 +106,7 @@ const FRESH_PROBE_SECONDS = 600
  * Returns the health of an entry without a probe: its first probe is due at once, or it is never called because of its
  * address or its method, with the reason.
  */
-export function healthOfFound(
+export function healthOfSeen(
   accepts: QuotedRequirement[],
   uncalled: Offer['uncalled'],
   nowSeconds: number,

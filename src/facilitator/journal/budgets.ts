@@ -18,7 +18,7 @@ export const SUBSIDISED = 'subsidised'
 const sums = new Set<string>([...Object.values(WASTED), SUBSIDISED])
 
 /** A budget that must cover the gas which a transaction may burn. */
-export interface GasBearer {
+export interface GasBudget {
   /** An account in lower case, or the name of a sum. */
   name: string
   /** The most that the transaction may burn of this budget, 18-decimal units; with 0 nothing is reserved. */
@@ -34,36 +34,36 @@ export interface GasBearer {
 /** A transaction was not kept, because a budget of gas has no room for it. */
 export class GasBudgetError extends Error {
   override name = 'GasBudgetError'
-  readonly bearer: GasBearer
+  readonly budget: GasBudget
   /** Gas that is booked already, 18-decimal units. */
   readonly burnt: bigint
   /** Whether there is no room for it even with nothing else under way. */
   readonly isSpent: boolean
 
-  constructor(bearer: GasBearer, burnt: bigint, isSpent: boolean) {
-    super(`the gas budget of ${bearer.name} has no room for the transaction`)
-    this.bearer = bearer
+  constructor(budget: GasBudget, burnt: bigint, isSpent: boolean) {
+    super(`the gas budget of ${budget.name} has no room for the transaction`)
+    this.budget = budget
     this.burnt = burnt
     this.isSpent = isSpent
   }
 }
 
 /** Throws `GasBudgetError` when the budget has no room for the transaction next to what is burnt and what is reserved. */
-export function requireBudget(bearer: GasBearer, burnt: bigint, reserved: bigint): void {
-  const { amount, limit, isStrict, last = amount } = bearer
+export function requireBudget(budget: GasBudget, burnt: bigint, reserved: bigint): void {
+  const { amount, limit, isStrict, last = amount } = budget
   const isSpent = isStrict ? burnt + amount > limit : burnt >= limit
-  if (isSpent) throw new GasBudgetError(bearer, burnt, true)
+  if (isSpent) throw new GasBudgetError(budget, burnt, true)
   const needed = burnt + reserved + amount
   const isFull = isStrict ? needed > limit : needed - last >= limit
-  if (amount > 0n && isFull) throw new GasBudgetError(bearer, burnt, false)
+  if (amount > 0n && isFull) throw new GasBudgetError(budget, burnt, false)
 }
 
-/** Returns the accounts that are charged for an attempt with these bearers, apart from those in `burnt`. */
-export function answerersOf(
-  bearers: readonly { name: string; isStrict: boolean }[],
+/** Returns the accounts that are charged for an attempt with these budgets, apart from those in `burnt`. */
+export function chargedAccounts(
+  budgets: readonly { name: string; isStrict: boolean }[],
   burnt: readonly { payer: string }[],
 ): string[] {
-  const accounts = bearers.filter(({ name }) => !sums.has(name))
+  const accounts = budgets.filter(({ name }) => !sums.has(name))
   const strict = accounts.filter(({ isStrict }) => isStrict)
   const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
   return answering.map(({ name }) => name).filter((name) => burnt.every((it) => it.payer !== name))

@@ -1,11 +1,11 @@
 import type { Address, Hex } from 'viem'
-import type { GasBearer, WasteKind } from './budgets.js'
+import type { GasBudget, WasteKind } from './budgets.js'
 
 /**
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
  * exists, which a node may have. `confirmed` and `failed` are outcomes; a failed job may be reopened.
  */
-export type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
+type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
 
 /** A call to bring on chain exactly once. What a kind needs beyond this is in `details`. */
 export interface Job {
@@ -88,7 +88,7 @@ export interface Decision {
 }
 
 /** The cost of a mined transaction, 18-decimal units. */
-export interface GasSpending {
+export interface GasCharge {
   network: string
   total: bigint
   /** The part that bought no settlement, and the kind of accounts that wasted it. */
@@ -129,7 +129,7 @@ export interface Resolution {
   slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
   outcomes: { id: string; round: number; outcome: Outcome }[]
   /** Gas to book in the same commit. */
-  spending?: GasSpending
+  gasCharge?: GasCharge
   now: number
 }
 
@@ -171,10 +171,10 @@ export interface SettlementJournal {
   signedAt(transaction: Hex): Promise<number | undefined>
   /**
    * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of
-   * the lease under which it was signed. The gas it may burn is reserved from the budgets of its bearers until its slot
+   * the lease under which it was signed. The gas it may burn is reserved from these budgets until its slot
    * closes. Rejects with `LeaseLostError`, `JobsTakenError` or `GasBudgetError`, and then keeps nothing.
    */
-  recordAttempt(attempt: Attempt, epoch: number, bearers?: readonly GasBearer[]): Promise<void>
+  recordAttempt(attempt: Attempt, epoch: number, budgets?: readonly GasBudget[]): Promise<void>
   /**
    * Changes the transaction that an open job names. It is `null` while no node has a transaction signed for the job, one of
    * which may land all the same. `message` says why nobody knows yet what the transaction did. Resolves with whether the job

@@ -64,7 +64,11 @@ const CHECK_MS = 60_000
 /** Time that everything else has between two steps. */
 const PAUSE_MS = 20
 
-interface ShrinkingOptions {
+/**
+ * Makes rows small at each start and then once a day (UTC): those decided more than `retentionDays` days before that day.
+ * What fails is tried again each minute.
+ */
+export function startShrinking(options: {
   shrinker: Shrinker
   retentionDays: number
   /** Returns whether this process may go on. */
@@ -77,13 +81,7 @@ interface ShrinkingOptions {
     info(details: object, message: string): void
     error(details: object, message: string): void
   }
-}
-
-/**
- * Makes rows small at each start and then once a day (UTC): those decided more than `retentionDays` days before that day.
- * What fails is tried again each minute.
- */
-export function startShrinking(options: ShrinkingOptions): { stop(): Promise<void> } {
+}): { stop(): Promise<void> } {
   const { shrinker, retentionDays, onFailure, now, log } = options
   let doneBefore = 0
   const polling = createPolling({

@@ -65,7 +65,7 @@ export interface PaymentFinder {
 }
 
 /** The queries of several payments with one nonce. */
-export interface Ambiguous {
+interface Ambiguous {
   queries: string[]
 }
 

@@ -29,20 +29,6 @@ export interface Dispatcher {
   stop(): void
 }
 
-export interface DispatcherOptions
-  extends Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> {
-  lanes: readonly Lane[]
-  queue: JobQueue
-  jobs: TrackedJobs
-  preparation: Preparation
-  budgets: GasBudgets
-  examiner: Pick<Examiner, 'examine'>
-  keeper: OutcomeKeeper
-  gas: GasModel
-  events: RelayerEvents
-  log: { warn(o: object, m: string): void }
-}
-
 /** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
 const UNPACED_IN_FLIGHT = 1
 /** The time it waits: little against a block of half a second, enough to share one transaction under load. */
@@ -57,7 +43,20 @@ const GIVE_UP_MS = 4_000
 const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(
+  options: Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
+    lanes: readonly Lane[]
+    queue: JobQueue
+    jobs: TrackedJobs
+    preparation: Preparation
+    budgets: GasBudgets
+    examiner: Pick<Examiner, 'examine'>
+    keeper: OutcomeKeeper
+    gas: GasModel
+    events: RelayerEvents
+    log: { warn(o: object, m: string): void }
+  },
+): Dispatcher {
   const { lanes, queue, jobs, preparation, keeper, examiner, budgets, feed, gas, now } = options
   const { events, log } = options
   let isStopped = false
@@ -67,7 +66,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** The lanes whose last transaction carried a job that travels alone. */
   const sentSingle = new WeakSet<Lane>()
 
-  queue.onDispatch(dispatch)
+  void follow()
+
+  async function follow(): Promise<void> {
+    while (!isStopped) {
+      await queue.untilChange()
+      try {
+        dispatch()
+      } catch (err) {
+        log.warn({ err }, 'jobs could not be handed to the lanes')
+      }
+    }
+  }
 
   function dispatch(): void {
     while (!isStopped && queue.length() > 0) {
@@ -201,16 +211,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
-    const { bearer, burnt } = error
-    if (bearer.name === WASTED.plain) {
+    const { budget, burnt } = error
+    if (budget.name === WASTED.plain) {
       budgets.takeTurns()
       for (const entry of members) queue.putBack(entry)
       return
     }
-    const concerned = budgets.concernedBy(bearer, members)
+    const concerned = budgets.concernedBy(budget, members)
     for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
     if (error.isSpent) {
-      const { amount, limit } = bearer
+      const { amount, limit } = budget
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it has room for.
       const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0

@@ -7,14 +7,14 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
   failure,
-  findSpending,
+  findGasCharge,
+  type GasChargeOptions,
   type OutcomeKeeper,
   type RelayerEvents,
   readSlotResult,
-  type SpendingOptions,
 } from './outcomes.js'
 import type { JobQueue } from './queue.js'
-import type { Slot } from './slot.js'
+import type { Slot, Slots } from './slot.js'
 
 /** Why a job is examined. */
 export interface Cause {
@@ -38,19 +38,22 @@ export interface Examiner {
   examine(entry: TrackedJob, cause: Cause): Promise<void>
   /** Looks whether the state of a job is final that others work on; anything else is left to them. */
   watch(entry: TrackedJob, atLeastBlock: number): Promise<void>
-  /** Decides the jobs of a slot by the receipt of one of its attempts, and examines those that it does not settle. */
-  settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void>
+  /**
+   * Closes the slot of this receipt, if it is of a transaction of ours; returns whether it was. Then its jobs are decided,
+   * each with its share of the gas, and those that the receipt does not settle are examined.
+   */
+  land(receipt: Receipt): boolean
 }
 
-export interface ExaminerOptions extends SpendingOptions {
+interface ExaminerOptions extends GasChargeOptions {
   keeper: OutcomeKeeper
   jobs: TrackedJobs
   queue: JobQueue
   gas: GasModel
   budgets: Pick<GasBudgets, 'note'>
   events: RelayerEvents
-  /** Closes the slot of a lane with this receipt, if one has it; then its members are decided, each with its share. */
-  land(receipt: Receipt): boolean
+  /** The nonces of every lane. */
+  slots: readonly Slots[]
   log: { warn(o: object, m: string): void }
 }
 
@@ -64,7 +67,7 @@ const LATER_MS = 1_000
 const UNCERTAIN_MS = 30_000
 
 export function createExaminer(options: ExaminerOptions): Examiner {
-  const { keeper, jobs, queue, gas, budgets, events, land, log } = options
+  const { keeper, jobs, queue, gas, budgets, events, log } = options
 
   /** The last examination of each job that is being examined: a job is examined by one at a time. */
   const turns = new WeakMap<TrackedJob, Promise<void>>()
@@ -166,7 +169,20 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     timer.unref()
   }
 
-  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
+  function land(receipt: Receipt): boolean {
+    for (const slots of options.slots) {
+      const landed = slots.land(receipt.transactionHash)
+      if (landed === undefined) continue
+      void settleSlot(landed, receipt)
+      return true
+    }
+    return false
+  }
+
+  async function settleSlot(
+    { slot, attempt }: { slot: Slot; attempt: Attempt },
+    receipt: Receipt,
+  ): Promise<void> {
     // Jobs that the slot gave back are sent elsewhere, and its transaction may settle them all the same.
     const entries = new Set([...jobs.leave(slot.jobIds), ...jobs.findAll(attempt.jobIds)])
     const result = readSlotResult([...entries], attempt.jobIds, receipt)
@@ -183,17 +199,17 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       )
     }
     for (const { entry, burnt } of unsettled) entry.burntGas += burnt
-    queue.dispatch()
-    const spending = await keeper.persistently(() =>
-      findSpending(options, attempt, receipt, result),
+    queue.noteChange()
+    const gasCharge = await keeper.persistently(() =>
+      findGasCharge(options, attempt, receipt, result),
     )
     const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
     const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
-    const failed = isOwn ? members.map(({ entry }) => entry) : spending.burnt
+    const failed = isOwn ? members.map(({ entry }) => entry) : gasCharge.burnt
     for (const { payer } of failed) budgets.note(payer, false)
     for (const { entry } of settled) budgets.note(entry.payer, true)
-    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
-    events.spent(spending.total, spending.wasted)
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, gasCharge })
+    events.spent(gasCharge.total, gasCharge.wasted)
     for (const { entry } of unsettled) {
       if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)
@@ -201,5 +217,5 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     }
   }
 
-  return { examine, watch, settleSlot }
+  return { examine, watch, land }
 }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import {
   dayOf,
-  type GasBearer,
+  type GasBudget,
   type GasBudgetError,
   SUBSIDISED,
   WASTED,
@@ -154,16 +154,16 @@ export interface GasBudgets {
    * Returns the budgets that must have room for a transaction with these jobs, and for how much of it; the jobs remember
    * their part. A replacement may exceed budgets that are not strict: its payments are under way already.
    */
-  bearersOf(
+  budgetsOf(
     entries: readonly TrackedJob[],
     gasLimit: bigint,
     fees: Fees,
     isReplacement?: boolean,
-  ): GasBearer[]
+  ): GasBudget[]
   /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
   headroomFor(entries: readonly TrackedJob[]): bigint
   /** Returns those of these jobs that a budget is about. */
-  concernedBy(bearer: GasBearer, entries: readonly TrackedJob[]): TrackedJob[]
+  concernedBy(budget: GasBudget, entries: readonly TrackedJob[]): TrackedJob[]
   /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
   pause(full: GasBudgetError, ms: number): void
   /** Lets new payers without code take turns until midnight UTC. */
@@ -172,7 +172,7 @@ export interface GasBudgets {
   note(payer: string, isSettled: boolean): void
 }
 
-export interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
+interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
   jobs: TrackedJobs
   queue: Pick<JobQueue, 'isInHand'>
   gasLimits: GasLimits
@@ -265,31 +265,31 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
       }
     },
     async readCodes(entries) {
-      const runners = entries.flatMap((entry) => entry.runners as Address[])
-      const coded: ReadonlySet<string> = await readCoded(runners)
+      const accountsThatRun = entries.flatMap((entry) => entry.accountsThatRun as Address[])
+      const coded: ReadonlySet<string> = await readCoded(accountsThatRun)
       for (const entry of entries) {
         // An account that had code once answers for what it burns, also when the code is gone for the moment of a read.
         const isCoded = (runner: string) => coded.has(runner) || entry.coded.includes(runner)
-        if (entry.runners.some(isCoded)) entry.coded = entry.runners.filter(isCoded)
+        if (entry.accountsThatRun.some(isCoded)) entry.coded = entry.accountsThatRun.filter(isCoded)
       }
     },
-    bearersOf(entries, gasLimit, { maxFeePerGas }, isReplacement = false) {
+    budgetsOf(entries, gasLimit, { maxFeePerGas }, isReplacement = false) {
       const worst = gasLimit * maxFeePerGas
       const base = Number(TRANSACTION_BASE) / Math.max(1, entries.length)
-      const bearers = new Map<string, GasBearer>()
+      const budgets = new Map<string, GasBudget>()
       for (const entry of entries) {
         const { payer: name, gas: bounds } = entry
         entry.riskedGas = Math.ceil(riskOf(entry) + base)
         const last = bounds === undefined ? BigInt(entry.riskedGas) * price() : worst
-        const amount = (bearers.get(name)?.amount ?? 0n) + last
+        const amount = (budgets.get(name)?.amount ?? 0n) + last
         const isStrict = false
-        bearers.set(name, {
+        budgets.set(name, {
           ...{ name, amount, limit: limits.perAccount, isStrict },
           last: isReplacement ? amount : last,
         })
       }
       const add = (name: string, amount: bigint, limit: bigint, isStrict: boolean) =>
-        bearers.set(name, { name, amount, limit, isStrict })
+        budgets.set(name, { name, amount, limit, isStrict })
       const coded = entries.flatMap((entry) => entry.coded)
       for (const name of coded) add(name, worst, limits.perAccount, true)
       if (coded.length > 0) add(WASTED.coded, worst, limits.wasted, true)
@@ -301,11 +301,11 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
       if (given > 0n && limits.subsidised !== undefined) {
         add(SUBSIDISED, (worst * given) / BigInt(entries.length), limits.subsidised, true)
       }
-      return [...bearers.values()]
+      return [...budgets.values()]
     },
     headroomFor: (entries) => (entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM),
     concernedBy: ({ name }, entries) => entries.filter((entry) => isAbout(name, entry)),
-    pause({ bearer: { name }, burnt }, ms) {
+    pause({ budget: { name }, burnt }, ms) {
       pausedUntil.set(name, now() + ms)
       burntToday.set(name, { day: dayOf(now()), burnt })
     },
@@ -387,8 +387,8 @@ function createTurns(now: () => number) {
 }
 
 /** Returns the rejection of a payment whose budget is spent. */
-export function spentBudget({ bearer, burnt }: GasBudgetError): Rejection {
-  const { name, amount, limit } = bearer
+export function spentBudget({ budget, burnt }: GasBudgetError): Rejection {
+  const { name, amount, limit } = budget
   const [spent, most, needed] = [burnt, limit, amount].map((it) => formatNative(it))
   const message =
     name === SUBSIDISED

@@ -11,7 +11,7 @@ import type { JobQueue } from './queue.js'
 import type { RelayerWorld } from './world.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
-export interface Intake {
+interface Intake {
   /** Takes lanes whose lease was gained and drops lanes whose lease was lost. Rejects when a lane could not be resumed. */
   followLeases(): Promise<void>
   /** Offers a job that was claimed here to the others when there is no lane for it; returns whether it did. */
@@ -24,8 +24,7 @@ export interface Intake {
   stop(): void
 }
 
-export interface IntakeOptions
-  extends Pick<RelayerWorld, 'network' | 'leases' | 'sharing' | 'log'> {
+interface IntakeOptions extends Pick<RelayerWorld, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
   journal: Pick<SettlementJournal, 'openAttempts'>
   jobs: TrackedJobs

@@ -58,7 +58,7 @@ export interface JobProfile {
   /** Set for a kind whose gas says nothing about the gas of a payment; such a job is always sent alone. */
   gas?: GasBounds
   /** The accounts whose code runs in the transaction, if they have any. */
-  runners: readonly string[]
+  accountsThatRun: readonly string[]
   /** The amount it moves, 6-decimal units; `undefined` where it must move what its gas costs, and only a receipt shows it. */
   value: bigint | undefined
 }
@@ -91,7 +91,7 @@ export type Examination =
 export interface TrackedJob extends JobProfile {
   job: Job
   kind: JobKind
-  /** The runners that have code: what passed the simulation may still fail on chain, and burn gas on purpose. */
+  /** The accountsThatRun that have code: what passed the simulation may still fail on chain, and burn gas on purpose. */
   coded: readonly string[]
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
@@ -173,7 +173,7 @@ export function createTrackedJobs(
       kind,
       ...profile,
       // A payment is sent alone because its payer had code when it was verified.
-      coded: profile.isAlone && profile.gas === undefined ? profile.runners : [],
+      coded: profile.isAlone && profile.gas === undefined ? profile.accountsThatRun : [],
       burntGas: 0n,
       liveSlots: 0,
       mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),

@@ -1,6 +1,6 @@
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { readGasMoney, readTransactionCount } from '../../chain/accounts.js'
-import { findReceiptAnywhere, type Receipt, readReceipts } from '../../chain/receipts.js'
+import { findReceiptAnywhere, readReceipts } from '../../chain/receipts.js'
 import {
   classifySendError,
   RpcResponseError,
@@ -17,7 +17,6 @@ import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
 import { hashOfTransaction, type Signer } from './signer.js'
 import {
-  createSlots,
   newestAttempt,
   newSlot,
   restoreSlot,
@@ -58,8 +57,6 @@ export interface Lane {
   /** Closes an idle lane whose wallet cannot pay; for a wallet with transactions under way, the nodes refuse those. */
   closeIdle(): void
   holds(hash: Hex): boolean
-  /** Closes the slot of this receipt, if it is one of this lane's; returns whether it was. */
-  land(receipt: Receipt): boolean
   /** Repairs what is stuck; runs twice a second. */
   tick(): Promise<void>
   /** Resumes the transactions that an earlier process left, under the lease of this epoch. */
@@ -73,6 +70,8 @@ export interface Lane {
 export interface LaneOptions
   extends Omit<RelayerWorld, 'sharing' | 'readCoded' | 'hasMulticall3' | 'maxBatch'> {
   signer: Signer
+  /** The nonces of this lane, which the examiner closes when a transaction is mined. */
+  slots: Slots
   jobs: TrackedJobs
   queue: JobQueue
   keeper: OutcomeKeeper
@@ -88,14 +87,12 @@ export function closedAnywhere(lane: Pick<Lane, 'closedBecause' | 'holder'>): st
 /** The state of a lane. Only the functions of this file write it. */
 interface LaneState extends LaneOptions {
   signer: WatchedSigner
-  slots: Slots
   /** The epoch of the lease under which its slots were resumed; `undefined` while another process has the wallet. */
   epoch: number | undefined
   /** Everything that an earlier process left is resumed. */
   isReady: boolean
   /** Why the lane takes no payments. */
   closed: string | undefined
-  nextNonce: number
   /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
   sending: Promise<void>
   isTicking: boolean
@@ -138,17 +135,14 @@ const CHECK_REOPENING_MS = 3_000
 const REOPEN_GAS = 500_000n
 
 export function createLane(options: LaneOptions): Lane {
-  const { network, rpc, now, log } = options
+  const { network, rpc, slots, examiner, now, log } = options
   const signer = watchForLane(options)
-  const slots = createSlots()
   const lane: LaneState = {
     ...options,
     signer,
-    slots,
     epoch: undefined,
     isReady: false,
     closed: undefined,
-    nextNonce: 0,
     sending: Promise.resolve(),
     isTicking: false,
     gaps: [],
@@ -182,11 +176,10 @@ export function createLane(options: LaneOptions): Lane {
         closeIdle()
         return Promise.reject(new Error(`${signer.address} cannot pay for the transaction`))
       }
-      return openAt(lane, takeGap(lane) ?? lane.nextNonce, call, jobIds, fees)
+      return openAt(lane, takeGap(lane) ?? slots.nextNonce, call, jobIds, fees)
     },
     closeIdle,
     holds: (hash) => slots.find(hash) !== undefined,
-    land: (receipt) => land(lane, receipt),
     async tick() {
       if (!mayWork(lane)) return
       signer.tryAgain()
@@ -211,7 +204,7 @@ export function createLane(options: LaneOptions): Lane {
         rpc,
         attempts.map(({ hash }) => hash),
       )
-      for (const receipt of receipts) land(lane, receipt)
+      for (const receipt of receipts) examiner.land(receipt)
       lane.isReady = true
       signer.tryEarly()
       for (const slot of slots.open()) void send(lane, slot)
@@ -242,7 +235,7 @@ function watchForLane({ signer, chainId, queue, now, log }: LaneOptions): Watche
     onFailure: (reason, err) => log.warn({ relayer, reason, err }, 'lane closed'),
     onRecovery() {
       log.info({ relayer }, 'lane open again')
-      queue.dispatch()
+      queue.noteChange()
     },
   })
 }
@@ -275,10 +268,10 @@ async function alignNonce(lane: LaneState, epoch: number): Promise<void> {
   const chainNonce = await readChainNonce(lane)
   // A nonce that was given back counts as used while a transaction that was signed for it may land.
   const after = slots.open().map(({ nonce }) => nonce + 1)
-  lane.nextNonce = Math.max(kept ?? 0, chainNonce, ...after)
+  slots.nextNonce = Math.max(kept ?? 0, chainNonce, ...after)
   if (kept === undefined || after.length > 0 || chainNonce >= kept) return
   const isLowered = await journal.setNextNonce(network, signer.address, kept, chainNonce, epoch)
-  if (isLowered) lane.nextNonce = chainNonce
+  if (isLowered) slots.nextNonce = chainNonce
 }
 
 function readChainNonce({ rpc, signer }: LaneState): Promise<number> {
@@ -302,7 +295,7 @@ async function openAt(
     const slot = newSlot(attempt, call, epoch, lane.now())
     lane.slots.add(slot)
     lane.feed.setBusy(true)
-    lane.nextNonce = Math.max(lane.nextNonce, nonce + 1)
+    lane.slots.nextNonce = Math.max(lane.slots.nextNonce, nonce + 1)
     void send(lane, slot)
   } finally {
     free()
@@ -340,8 +333,8 @@ async function sign(
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)
   // Nobody would answer for the gas of a job that is decided.
   if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
-  const bearers = budgets.bearersOf(members, gasLimit, fees, isReplacement)
-  await journal.recordAttempt(attempt, epoch, bearers)
+  const charged = budgets.budgetsOf(members, gasLimit, fees, isReplacement)
+  await journal.recordAttempt(attempt, epoch, charged)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
   if (lane.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
@@ -466,15 +459,6 @@ function noOp({ signer }: LaneState): SlotCall {
   return { to: signer.address, data: '0x', gasLimit: NO_OP_GAS }
 }
 
-function land(lane: LaneState, receipt: Receipt): boolean {
-  const found = lane.slots.find(receipt.transactionHash)
-  if (found === undefined) return false
-  lane.slots.remove(found.slot)
-  lane.nextNonce = Math.max(lane.nextNonce, found.slot.nonce + 1)
-  void lane.examiner.settleSlot(found.slot, found.attempt, receipt)
-  return true
-}
-
 // Repairs: one for each refusal of a node. The next tick finds everything else.
 
 const repairs: Record<SendProblem, (lane: LaneState, slot: Slot) => Promise<void>> = {
@@ -514,12 +498,12 @@ async function giveBack(lane: LaneState, slot: Slot): Promise<void> {
   const jobIds = new Set(slot.jobIds)
   slot.jobIds.clear()
   try {
-    if (slots.isOpen(slot) && slot.nonce === lane.nextNonce - 1) {
-      const { nextNonce: expected } = lane
+    if (slots.isOpen(slot) && slot.nonce === slots.nextNonce - 1) {
+      const { nextNonce: expected } = slots
       const { nonce, epoch } = slot
       const isLowered = await journal.setNextNonce(network, signer.address, expected, nonce, epoch)
       if (isLowered && slots.isOpen(slot)) {
-        lane.nextNonce = slot.nonce
+        slots.nextNonce = slot.nonce
         slots.setAside(slot)
       }
     }
@@ -531,7 +515,7 @@ async function giveBack(lane: LaneState, slot: Slot): Promise<void> {
 /** Notes that a slot holds these jobs no longer; those that no other slot holds go on with `next`. */
 function release(lane: LaneState, ids: Set<string>, next: (entry: TrackedJob) => void): void {
   for (const entry of lane.jobs.leave(ids)) if (entry.liveSlots === 0) next(entry)
-  lane.queue.dispatch()
+  lane.queue.noteChange()
 }
 
 // The watchdog: finds and repairs what no answer of a node showed, such as lost transactions, missed receipts and gaps.
@@ -610,7 +594,7 @@ async function forget(lane: LaneState, slot: Slot): Promise<void> {
 /** Lands receipts that the block feed did not see. */
 async function landMissed(lane: LaneState, stale: Slot[]): Promise<void> {
   const hashes = stale.flatMap((slot) => slot.attempts.map(({ hash }) => hash))
-  for (const receipt of await readReceipts(lane.rpc, hashes)) land(lane, receipt)
+  for (const receipt of await readReceipts(lane.rpc, hashes)) lane.examiner.land(receipt)
 }
 
 /**
@@ -623,7 +607,7 @@ async function checkConsumed(lane: LaneState, slot: Slot): Promise<number> {
   await landMissed(lane, [slot])
   if (chainNonce <= slot.nonce || !slots.isOpen(slot)) return chainNonce
   // Whichever transaction used this nonce, the next one must not take the same.
-  lane.nextNonce = Math.max(lane.nextNonce, chainNonce)
+  slots.nextNonce = Math.max(slots.nextNonce, chainNonce)
   if (await landAnywhere(lane, slot)) return chainNonce
   slot.consumedAt ??= now()
   if (now() - slot.consumedAt < LOST_MS || !slots.isOpen(slot)) return chainNonce
@@ -639,7 +623,7 @@ async function checkConsumed(lane: LaneState, slot: Slot): Promise<number> {
 async function landAnywhere(lane: LaneState, slot: Slot): Promise<boolean> {
   for (const { hash } of slot.attempts) {
     const receipt = await findReceiptAnywhere(lane.rpc, hash)
-    if (receipt !== undefined) return land(lane, receipt)
+    if (receipt !== undefined) return lane.examiner.land(receipt)
   }
   return false
 }
@@ -689,7 +673,7 @@ async function checkReopening(lane: LaneState): Promise<void> {
 /** Sends a transaction that does nothing, the only way to ask whether nodes take any of this wallet. */
 async function offerNothing(lane: LaneState, fees: Fees): Promise<Slot | undefined> {
   const { slots } = lane
-  if (slots.open().length === 0) await openAt(lane, lane.nextNonce, noOp(lane), [], fees)
+  if (slots.open().length === 0) await openAt(lane, slots.nextNonce, noOp(lane), [], fees)
   const [lowest] = slots.open()
   if (lowest === undefined) return undefined
   // The jobs it carried are sent elsewhere by now.

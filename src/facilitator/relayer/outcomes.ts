@@ -8,7 +8,7 @@ import { RpcResponseError } from '../../chain/rpc-errors.js'
 import { LeaseLostError } from '../../sql/leases.js'
 import type {
   Attempt,
-  GasSpending,
+  GasCharge,
   Job,
   Outcome,
   SettlementJournal,
@@ -25,7 +25,7 @@ export interface RelayerEvents {
   signed(ids: readonly string[], transaction: Hex): void
   decided(job: Job, outcome: Outcome): void
   /** A transaction was mined and cost this much, and settled nothing with a part of it; 18-decimal units. */
-  spent(cost: bigint, wasted: GasSpending['wasted']): void
+  spent(cost: bigint, wasted: GasCharge['wasted']): void
 }
 
 export const noRelayerEvents: RelayerEvents = {
@@ -107,13 +107,13 @@ export function createGasShares(receipt: Receipt, members: number): (position: n
   return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)
 }
 
-export interface SpendingOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'> {
+export interface GasChargeOptions extends Pick<RelayerWorld, 'rpc' | 'readCoded'> {
   journal: Pick<SettlementJournal, 'findByTransaction'>
   jobs: TrackedJobs
   gas: Pick<GasModel, 'perPayment'>
 }
 
-type Spending = Omit<GasSpending, 'network'>
+type Charge = Omit<GasCharge, 'network'>
 
 /**
  * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whichever part of it
@@ -121,30 +121,30 @@ type Spending = Omit<GasSpending, 'network'>
  * members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others that shared
  * it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
  */
-export async function findSpending(
-  options: SpendingOptions,
+export async function findGasCharge(
+  options: GasChargeOptions,
   attempt: Attempt,
   receipt: Receipt,
   result: SlotResult,
-): Promise<Spending> {
+): Promise<Charge> {
   const total = costOf(receipt)
   if (attempt.jobIds.length === 0) return { total, burnt: [] }
   // An account whose code was found only later was let in as a plain one.
   const isOfCode = options.jobs.findAll(attempt.jobIds).some(({ coded }) => coded.length > 0)
-  const { wasted, ...spending } = receipt.isSuccess
-    ? await spendingOfMembers(options, attempt, receipt, result)
+  const { wasted, ...charge } = receipt.isSuccess
+    ? await chargeOfMembers(options, attempt, receipt, result)
     : { wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
-  if (wasted === 0n) return { total, ...spending }
-  return { total, wasted: { kind: isOfCode ? 'coded' : 'plain', amount: wasted }, ...spending }
+  if (wasted === 0n) return { total, ...charge }
+  return { total, wasted: { kind: isOfCode ? 'coded' : 'plain', amount: wasted }, ...charge }
 }
 
-/** Returns the spending of a transaction that succeeded. */
-async function spendingOfMembers(
-  options: SpendingOptions,
+/** Returns the charge of a transaction that succeeded. */
+async function chargeOfMembers(
+  options: GasChargeOptions,
   attempt: Attempt,
   receipt: Receipt,
   result: SlotResult,
-): Promise<Omit<Spending, 'total' | 'wasted'> & { wasted: bigint }> {
+): Promise<Omit<Charge, 'total' | 'wasted'> & { wasted: bigint }> {
   let [wasted, subsidised, onReserved] = [0n, 0n, 0n]
   for (const { entry, cost } of result.settled) {
     const moved = entry.kind.movedIn(entry.job, receipt)
@@ -157,7 +157,7 @@ async function spendingOfMembers(
     wasted += lack
     onReserved += lack
   }
-  let burnt: Spending['burnt'] = []
+  let burnt: Charge['burnt'] = []
   for (const { profile, share, isCharged } of await findFailed(options, attempt, receipt, result)) {
     wasted += share
     if (isCharged && profile.gas !== undefined) onReserved += share
@@ -183,7 +183,7 @@ interface FailedMember {
 
 /** Returns the members that a transaction did not settle, and whether their payers are charged for their shares of it. */
 async function findFailed(
-  { jobs, journal }: SpendingOptions,
+  { jobs, journal }: GasChargeOptions,
   { hash, jobIds }: Attempt,
   receipt: Receipt,
   { settled, unsettled }: SlotResult,
@@ -207,7 +207,7 @@ async function findFailed(
 }
 
 /** Returns what the settled members of a transaction usually cost, and at most what they did. */
-function usualCost({ gas }: SpendingOptions, receipt: Receipt, { settled }: SlotResult): bigint {
+function usualCost({ gas }: GasChargeOptions, receipt: Receipt, { settled }: SlotResult): bigint {
   return settled.reduce((sum, { entry, cost }) => {
     const usual = (entry.expectedGas ?? gas.perPayment()) * receipt.effectiveGasPrice
     return sum + (cost < usual ? cost : usual)
@@ -216,10 +216,10 @@ function usualCost({ gas }: SpendingOptions, receipt: Receipt, { settled }: Slot
 
 /** Finds the accounts that are charged for a transaction that failed as a whole. */
 async function chargeFailure(
-  options: SpendingOptions,
+  options: GasChargeOptions,
   { hash, jobIds }: Attempt,
   receipt: Receipt,
-): Promise<Pick<Spending, 'burnt' | 'reserved'>> {
+): Promise<Pick<Charge, 'burnt' | 'reserved'>> {
   const { rpc, journal, jobs } = options
   const amount = costOf(receipt)
   const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
@@ -229,12 +229,14 @@ async function chargeFailure(
   if (only === undefined) return { burnt: [] }
   // A payment that was alone failed by its own payer, with code or without.
   if (jobIds.length === 1 && only.gas === undefined) return { burnt: toBurnt([only.payer]) }
-  const runners = [...new Set(profiles.flatMap((profile) => profile.runners as Address[]))]
-  const coded = await findCoded(options, runners, receipt.blockNumber)
+  const accountsThatRun = [
+    ...new Set(profiles.flatMap((profile) => profile.accountsThatRun as Address[])),
+  ]
+  const coded = await findCoded(options, accountsThatRun, receipt.blockNumber)
   if (jobIds.length === 1) return { burnt: toBurnt(coded), reserved: { hash, amount } }
   if (coded.length > 0) return { burnt: toBurnt(coded) }
   // A delegation that was set and taken back within the block leaves nothing but used nonces.
-  return { burnt: toBurnt(await readActiveIn(rpc, runners, receipt.blockNumber)) }
+  return { burnt: toBurnt(await readActiveIn(rpc, accountsThatRun, receipt.blockNumber)) }
 }
 
 /** Returns whether two lanes sent the job, and the other transaction was first. */
@@ -251,7 +253,7 @@ function isSentTwice(jobs: TrackedJobs, jobId: string): boolean {
 
 /** Returns the accounts with code before or after the block; nodes that keep no such state are asked for the newest. */
 async function findCoded(
-  { readCoded }: SpendingOptions,
+  { readCoded }: GasChargeOptions,
   accounts: readonly Address[],
   block: number,
 ): Promise<Address[]> {
@@ -289,30 +291,29 @@ export interface OutcomeKeeper {
   stop(): void
 }
 
-export interface OutcomeKeeperOptions
-  extends Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> {
-  jobs: TrackedJobs
-  events: RelayerEvents
-}
-
 export interface Decision {
   entry: TrackedJob
   outcome: Outcome
 }
 
 /** A slot that its receipt closes, and what the transaction cost. */
-export interface ClosedSlot {
+interface ClosedSlot {
   relayer: Address
   relayerNonce: number
   /** The epoch of the lease under which it was worked on. */
   epoch: number
-  spending: Spending
+  gasCharge: Charge
 }
 
 const retries = { firstMs: 250, lastMs: 5_000 }
 
 /** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
-export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
+export function createOutcomeKeeper(
+  options: Pick<RelayerWorld, 'network' | 'journal' | 'now' | 'log'> & {
+    jobs: TrackedJobs
+    events: RelayerEvents
+  },
+): OutcomeKeeper {
   const { network, journal, jobs, events, now, log } = options
   let isStopped = false
 
@@ -334,7 +335,7 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
     const change = {
       ...(closed && {
         slot: { network, ...placeOf(closed) },
-        spending: { network, ...closed.spending },
+        gasCharge: { network, ...closed.gasCharge },
       }),
       outcomes,
     }

@@ -46,7 +46,7 @@ export interface Preparation {
   dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
 
-export interface PreparationOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+interface PreparationOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   gas: GasModel
   budgets: GasBudgets
   queue: JobQueue

@@ -1,3 +1,4 @@
+import { createWaiters } from '../../async/waiters.js'
 import type { TrackedJob } from './jobs.js'
 
 /**
@@ -6,7 +7,7 @@ import type { TrackedJob } from './jobs.js'
  * in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
  */
 export interface JobQueue {
-  /** Adds a job behind the others of its payer and dispatches; one that waits, rests or is in hand stays where it is. */
+  /** Adds a job behind the others of its payer; one that waits, rests or is in hand stays where it is. */
   add(entry: TrackedJob): void
   /**
    * Takes in hand the first job that may go: alone if it must be sent alone, else with as many others as may share its
@@ -33,14 +34,16 @@ export interface JobQueue {
   /** Returns the jobs that wait, in the order of the turns. */
   entries(): readonly TrackedJob[]
   length(): number
-  /** Hands what waits to the lanes that are free. */
-  dispatch(): void
-  /** Sets what `dispatch` runs: the dispatcher, which is made after everything that adds jobs. */
-  onDispatch(run: () => void): void
+  /** Notes that a job may be able to go that could not before, because a lane can take more by now. */
+  noteChange(): void
+  /** Resolves when a job waits that did not wait before, or may be able to go now. */
+  untilChange(): Promise<void>
 }
 
 /** The jobs of a payer that are looked at for one transaction: a crowd of thousands costs no more to pass by. */
 const LOOK_AHEAD = 200
+
+const CHANGE = 'change'
 
 /** After trouble before the signature the next try waits this long. */
 export const RETRY_MS = 200
@@ -66,8 +69,9 @@ export function createJobQueue(): JobQueue {
   let count = 0
   const inHand = new WeakSet<TrackedJob>()
   const resting = new WeakSet<TrackedJob>()
-  let dispatch = () => {}
+  const changes = createWaiters<void>()
 
+  const noteChange = () => changes.wake(CHANGE)
   const isWaiting = (entry: TrackedJob) => waiting.get(entry.payer)?.has(entry) ?? false
   const has = (entry: TrackedJob) => inHand.has(entry) || resting.has(entry) || isWaiting(entry)
 
@@ -109,7 +113,7 @@ export function createJobQueue(): JobQueue {
       waiting.set(entry.payer, jobs.add(entry))
       count++
     }
-    dispatch()
+    noteChange()
   }
 
   function putBack(entry: TrackedJob, afterMs = 0): void {
@@ -154,9 +158,7 @@ export function createJobQueue(): JobQueue {
     next: () => inTurn(LOOK_AHEAD),
     entries: () => inTurn(Number.POSITIVE_INFINITY),
     length: () => count,
-    dispatch: () => dispatch(),
-    onDispatch(run) {
-      dispatch = run
-    },
+    noteChange,
+    untilChange: () => changes.until(CHANGE),
   }
 }

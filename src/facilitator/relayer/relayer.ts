@@ -2,7 +2,7 @@ import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Address } from 'viem'
 import { asQuantity } from '../../chain/abi.js'
 import type { Block } from '../../chain/blocks.js'
-import { createBlockReceiptsReader, type Receipt } from '../../chain/receipts.js'
+import { createBlockReceiptsReader } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { isDecided, type Job } from '../journal/settlement-journal.js'
 import { createDispatcher } from './dispatcher.js'
@@ -21,6 +21,7 @@ import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './o
 import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
 import type { Signer } from './signer.js'
+import { createSlots } from './slot.js'
 import type { RelayerWorld } from './world.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
@@ -56,7 +57,7 @@ export interface Relayer {
   stop(): void
 }
 
-export interface RelayerOptions extends RelayerWorld {
+interface RelayerOptions extends RelayerWorld {
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
@@ -85,7 +86,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
       lane.tick().catch(onError)
     }
     dispatcher.giveUpStranded()
-    queue.dispatch()
+    queue.noteChange()
   }
 
   function canSend(senders?: readonly Address[]): boolean {
@@ -162,10 +163,11 @@ function assemble(options: RelayerOptions) {
   const queue = createJobQueue()
   const budgets = createGasBudgets({ ...options, jobs, queue })
   const keeper = createOutcomeKeeper({ ...options, jobs })
-  const land = (receipt: Receipt) => lanes.some((lane) => lane.land(receipt))
-  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, land })
+  const wallets = options.signers.map((signer) => ({ signer, slots: createSlots() }))
+  const slots = wallets.map((wallet) => wallet.slots)
+  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, slots })
   const parts = { ...options, jobs, queue, budgets, keeper, examiner }
-  const lanes: Lane[] = options.signers.map((signer) => createLane({ ...parts, signer }))
+  const lanes = wallets.map((wallet) => createLane({ ...parts, ...wallet }))
   const preparation = createPreparation(parts)
   const dispatcher = createDispatcher({ ...parts, lanes, preparation })
   const blocks = createBlockFollower({ ...parts, lanes })
@@ -175,7 +177,7 @@ function assemble(options: RelayerOptions) {
 }
 
 /** Finds in the blocks of the chain what became of our transactions. */
-export interface BlockFollower {
+interface BlockFollower {
   start(): void
   /** Has the feed poll often while a block may hold a transaction of ours. */
   pace(): void
@@ -183,11 +185,11 @@ export interface BlockFollower {
   watchStuck(): void
 }
 
-export interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
   keeper: OutcomeKeeper
-  examiner: Pick<Examiner, 'watch'>
+  examiner: Pick<Examiner, 'watch' | 'land'>
   log: { warn(o: object, m: string): void }
 }
 
@@ -208,7 +210,7 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
     const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
     if (ours().length === 0) return
     for (const receipt of await readBlockReceipts(number, ours())) {
-      for (const lane of lanes) lane.land(receipt)
+      examiner.land(receipt)
     }
     if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
   }

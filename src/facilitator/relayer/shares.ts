@@ -12,7 +12,7 @@ const MAX_SINGLES = MAX_IN_FLIGHT / 2
 /** One payer has at most this share of either, and of the gas of a block: those of others always fit in the next one. */
 const PAYERS_SHARE = 7 / 8
 
-export interface BlockMeasure {
+interface BlockMeasure {
   blockGas: bigint
   /** The gas of a payment that names none of its own. */
   gasPerPayment: bigint

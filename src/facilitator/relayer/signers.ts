@@ -12,7 +12,7 @@ import {
 } from './signer.js'
 
 /** The places where the keys of the relayers are. */
-export interface KeyPlaces {
+interface KeyPlaces {
   relayerPrivateKeys: readonly Hex[]
   /** A service that signs for these wallets by JSON-RPC. */
   relayerSigner: { url: string; addresses: readonly Address[] } | undefined

@@ -73,6 +73,8 @@ export function newestAttempt(slot: Slot): Attempt {
 
 /** The nonces of one lane: which are in use, and what was signed for them. */
 export interface Slots {
+  /** The nonce of the next new transaction. */
+  nextNonce: number
   /** Returns the slots that are worked on, lowest nonce first. */
   open(): Slot[]
   isOpen(slot: Slot): boolean
@@ -88,6 +90,8 @@ export interface Slots {
   /** Returns the slot and the attempt of a mined transaction. */
   find(hash: Hex): { slot: Slot; attempt: Attempt } | undefined
   remove(slot: Slot): void
+  /** Removes the slot of a mined transaction, and returns it with the attempt that was mined. */
+  land(hash: Hex): { slot: Slot; attempt: Attempt } | undefined
   clear(): void
 }
 
@@ -98,7 +102,8 @@ export function createSlots(): Slots {
 
   const isTaken = (nonce: number) => opened.has(nonce) || reserved.has(nonce)
 
-  return {
+  const slots: Slots = {
+    nextNonce: 0,
     open: () => [...opened.values()].sort((a, b) => a.nonce - b.nonce),
     isOpen: (slot) => opened.get(slot.nonce) === slot,
     isTaken,
@@ -129,9 +134,17 @@ export function createSlots(): Slots {
       if (opened.get(slot.nonce) === slot) opened.delete(slot.nonce)
       if (asides.get(slot.nonce) === slot) asides.delete(slot.nonce)
     },
+    land(hash) {
+      const landed = slots.find(hash)
+      if (landed === undefined) return undefined
+      slots.remove(landed.slot)
+      slots.nextNonce = Math.max(slots.nextNonce, landed.slot.nonce + 1)
+      return landed
+    },
     clear() {
       opened.clear()
       asides.clear()
     },
   }
+  return slots
 }

@@ -13,7 +13,7 @@ export interface WatchedSigner extends Signer {
   reset(): void
 }
 
-export interface WatchedSignerOptions {
+interface WatchedSignerOptions {
   chainId: number
   /** Unix milliseconds. */
   now: () => number

@@ -149,7 +149,7 @@ export function paymentKind(
   return {
     profile(job) {
       const { isAlone, payer, payTo, nonce, value } = readExactDetails(job)
-      return { isAlone, payer, payTo, nonce, runners: [payer], value: BigInt(value) }
+      return { isAlone, payer, payTo, nonce, accountsThatRun: [payer], value: BigInt(value) }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     movedIn: (job) => BigInt(readExactDetails(job).value),
@@ -163,24 +163,23 @@ export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled
   return transferLog === undefined ? undefined : { transferLog }
 }
 
-/** The part of an examination in which kinds of jobs differ. */
-interface ExaminationRules {
-  /** Decides the job by the end that its authorization found. */
-  decide(use: AuthorizationUse): Promise<Examination>
-  /** Checks what the token alone does not ask. */
-  checkMore?(facts: PaymentFacts): Rejection | undefined
-  /** The reason of a job whose time is over; `validBefore` if left out. */
-  expired?: ReasonKey
-}
-
 /** Examines a job that an authorization backs, by the facts and the uses of its method. Throws `RpcUnavailableError`. */
 export async function examine<Expected extends ExpectedTransfer>(
   expected: Expected,
   { findUse, readFacts }: Pick<PaymentKindOptions<Expected>, 'findUse' | 'readFacts'>,
   job: Job,
   atLeastBlock: number,
-  { decide, checkMore = () => undefined, expired = 'validBefore' }: ExaminationRules,
+  options: {
+    /** Decides the job by the end that its authorization found. */
+    decide(use: AuthorizationUse): Promise<Examination>
+    /** Checks what the token alone does not ask. */
+    checkMore?(facts: PaymentFacts): Rejection | undefined
+    /** The reason of a job whose time is over; `validBefore` if left out. */
+    expired?: ReasonKey
+  },
 ): Promise<Examination> {
+  const { decide, checkMore = () => undefined, expired = 'validBefore' } = options
+
   const facts = await readFacts(expected)
   if (facts.blockNumber < atLeastBlock) {
     throw new RpcUnavailableError('the chain node is behind the block that was already seen')
@@ -196,9 +195,7 @@ export async function examine<Expected extends ExpectedTransfer>(
       ),
     )
   }
-  const { payer, payTo, asset, value, nonce } = expected
-  const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
-  const rejection = checkFacts(payment, facts) ?? checkMore(facts)
+  const rejection = checkFacts(expected, facts) ?? checkMore(facts)
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
@@ -296,7 +293,7 @@ function failed(rejection: Rejection): { state: 'failed' } & Rejection {
 }
 
 /** Returns a uint256 of seconds as a number; a time past 2^53 never comes. */
-export function toSafeSeconds(seconds: bigint): number {
+function toSafeSeconds(seconds: bigint): number {
   return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds)
 }
 

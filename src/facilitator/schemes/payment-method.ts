@@ -7,7 +7,11 @@ import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
-import type { AuthorizationUse, FindAuthorizationUse } from '../../chain/authorization-uses.js'
+import type {
+  AuthorizationUse,
+  ExpectedTransfer,
+  FindAuthorizationUse,
+} from '../../chain/authorization-uses.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../../chain/payment-facts.js'
 import {
   encodePermit2Settle,
@@ -17,7 +21,7 @@ import {
 } from '../../chain/permit2.js'
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
-import { type Clock, checkFacts, checkTerms, movedBy, type Terms } from '../verify/checks.js'
+import { type Clock, checkFacts, checkTerms, type Terms } from '../verify/checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {
@@ -39,7 +43,7 @@ export interface NetworkAccess {
 }
 
 /** The parts of a network that payments by Permit2 need. */
-export interface Permit2Access {
+interface Permit2Access {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse<Permit2Transfer>
   /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
@@ -96,12 +100,10 @@ const byEip3009: PaymentMethod = {
   kind: EXACT,
   keyOf: ({ asset, authorization: { from, nonce } }) => exactKey(asset, from, nonce),
   checkTerms,
-  readFacts: (payment, { readFacts }) => readFacts(partiesOf(payment)),
-  checkFacts,
-  findUse({ asset, payTo, authorization }, { findUse }, afterBlock, headBlock) {
-    const { from: payer, value, nonce } = authorization
-    return findUse({ asset, payer, payTo, value, nonce }, afterBlock, headBlock)
-  },
+  readFacts: (payment, { readFacts }) => readFacts(expectedOf(payment)),
+  checkFacts: (payment, facts) => checkFacts(expectedOf(payment), facts),
+  findUse: (payment, { findUse }, afterBlock, headBlock) =>
+    findUse(expectedOf(payment), afterBlock, headBlock),
   toRecoverable: (signature) => signature,
   permitFor: () => undefined,
   gasOf: () => undefined,
@@ -118,12 +120,12 @@ const byPermit2: PaymentMethod = {
   kind: PERMIT2,
   keyOf: ({ authorization: { from, nonce } }) => permit2Key(from, nonce),
   checkTerms: checkPermit2Terms,
-  readFacts: (payment, { permit2 }) => permit2.readFacts(partiesOf(payment)),
+  readFacts: (payment, { permit2 }) => permit2.readFacts(transferOfPayment(payment)),
   checkFacts(payment, facts, nowSeconds) {
-    const refusal = checkFacts(payment, facts)
+    const transfer = transferOfPayment(payment)
+    const refusal = checkFacts(transfer, facts)
     if (refusal !== undefined) return refusal
-    const { from } = payment.authorization
-    const lack = checkAllowance(movedBy(payment), facts.allowance, from)
+    const lack = checkAllowance(transfer.value, facts.allowance, transfer.payer)
     const hasPermit = payment.permit2?.permit !== undefined
     return lack !== undefined && hasPermit ? checkTokenPermit(payment, nowSeconds) : lack
   },
@@ -137,7 +139,7 @@ const byPermit2: PaymentMethod = {
   asker: permit2Contracts.permit2,
   permitFor(payment, { allowance }) {
     const permit = payment.permit2?.permit
-    const isNeeded = allowance < movedBy(payment) && permit !== 'malformed'
+    const isNeeded = allowance < payment.amount && permit !== 'malformed'
     return isNeeded ? permit : undefined
   },
   gasOf: (permit) => permit2Gas(permit !== undefined),
@@ -154,9 +156,14 @@ export function methodOf({ permit2 }: Pick<Payment, 'permit2'>): PaymentMethod {
   return permit2 === undefined ? byEip3009 : byPermit2
 }
 
-function partiesOf({ asset, payTo, authorization }: Payment) {
-  const { from: payer, nonce } = authorization
-  return { asset, payer, payTo, nonce }
+/** Returns the transfer that a payment by EIP-3009 makes: all that was authorized. */
+function expectedOf({
+  asset,
+  payTo,
+  authorization,
+}: Pick<Payment, 'asset' | 'payTo' | 'authorization'>): ExpectedTransfer {
+  const { from: payer, value, nonce } = authorization
+  return { asset, payer, payTo, value, nonce }
 }
 
 /** Digests what the payer of a payment signed, to 32 fresh bytes. */

@@ -10,8 +10,7 @@ import {
   findToken,
   isRejection,
   minimumAmount,
-  payerAllowed,
-  payToAllowed,
+  parties,
   rail,
   recipient,
   reject,
@@ -36,8 +35,7 @@ const checks: readonly Check[] = [
   amount,
   token,
   minimum,
-  payToAllowed,
-  payerAllowed,
+  parties,
 ]
 
 /** Runs the checks of a payment by Permit2 that need neither signature nor chain, and returns the first rejection. */

@@ -25,7 +25,7 @@ import {
 } from './exact-job.js'
 
 /** A payment by Permit2 as its job stores it: `value` is what moves, `permitted` what the payer signed for. */
-export interface Permit2Details extends ExactDetails {
+interface Permit2Details extends ExactDetails {
   permitted: string
   /** Set for `upto`. */
   facilitator?: Address
@@ -106,7 +106,7 @@ export interface OwnMulticall {
   wallets: readonly Address[]
 }
 
-export interface Permit2KindOptions extends PaymentKindOptions<Permit2Transfer> {
+interface Permit2KindOptions extends PaymentKindOptions<Permit2Transfer> {
   /** The multicall of the relayers, whether or not it is deployed. */
   multicall: OwnMulticall
 }

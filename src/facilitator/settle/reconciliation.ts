@@ -43,7 +43,7 @@ const ROWS_AT_ONCE = 100
  * `rebuilt` nothing is written. With it, missing rows are inserted and failed ones corrected. No other row changes. Doing the
  * same again changes nothing. Rejects with `RpcUnavailableError` and `RpcResponseError`.
  */
-export type Reconcile = (range: BlockRange) => Promise<ComparedPayment[]>
+type Reconcile = (range: BlockRange) => Promise<ComparedPayment[]>
 
 export function createReconciliation(options: {
   rpc: Rpc

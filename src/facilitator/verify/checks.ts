@@ -6,6 +6,7 @@ import type { Payment } from '@arcus/protocol/x402/payment'
 import { paidThrough } from '@arcus/protocol/x402/rails'
 import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
+import type { ExpectedTransfer } from '../../chain/authorization-uses.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
 import type { Token } from '../../chain/token.js'
 
@@ -76,8 +77,7 @@ const checks: readonly Check[] = [
   validityStart,
   amount,
   minimumAmount,
-  payToAllowed,
-  payerAllowed,
+  parties,
 ]
 
 /** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
@@ -99,40 +99,39 @@ export function runChecks(
   return undefined
 }
 
-/** Checks the chain's facts about a payment whose signature is good. */
-export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
-  const { from } = payment.authorization
-  const value = movedBy(payment)
+/** Checks the chain's facts about the transfer of a payment whose signature is good. */
+export function checkFacts(
+  { asset, payer, payTo, value, nonce }: ExpectedTransfer,
+  facts: PaymentFacts,
+): Rejection | undefined {
   if (facts.isNonceUsed) {
     return reject(
       'nonceAlreadyUsed',
-      `The authorization ${payment.authorization.nonce} of ${from} was used or cancelled on chain.`,
+      `The authorization ${nonce} of ${payer} was used or cancelled on chain.`,
     )
   }
   if (facts.isPayerBlocklisted)
-    return reject('payerBlocklisted', `The token blocks the payer ${from}.`)
+    return reject('payerBlocklisted', `The token blocks the payer ${payer}.`)
   if (facts.isPayToBlocklisted) {
-    return reject('payToBlocklisted', `The token blocks the recipient ${payment.payTo}.`)
+    return reject('payToBlocklisted', `The token blocks the recipient ${payTo}.`)
   }
-  if (facts.isPaused) return reject('assetPaused', `The token ${payment.asset} is paused.`)
+  if (facts.isPaused) return reject('assetPaused', `The token ${asset} is paused.`)
   if (facts.balance < value) {
     return reject(
       'insufficientBalance',
-      `The payer ${from} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${payment.asset}, the payment needs ${value} (${formatAtomic(value)}).`,
+      `The payer ${payer} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${asset}, the payment needs ${value} (${formatAtomic(value)}).`,
     )
   }
   return undefined
 }
 
-/** Returns what a payment moves: the whole authorization, or of one for Permit2 what is asked for. */
-export function movedBy({ permit2, amount, authorization }: Payment): bigint {
-  return permit2 === undefined ? authorization.value : amount
+export function parties({ authorization, payTo }: Payment, terms: Terms): Rejection | undefined {
+  return checkParties(authorization.from, payTo, terms)
 }
 
-/** Checks payer and recipient for a scheme with other payloads. */
+/** Checks payer and recipient, the recipient first. */
 export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
-  const payment = { payTo, authorization: { from: payer } } as Payment
-  return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
+  return checkPayTo(payer, payTo, terms) ?? checkPayer(payer, terms)
 }
 
 /** Checks that an amount reaches the minimum of its token. */
@@ -256,10 +255,9 @@ export function minimumAmount(
   return isRejection(token) ? token : checkMinimum(required, token)
 }
 
-export function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
-  const { payTo } = payment
+function checkPayTo(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
   if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
-  if (payTo === payment.authorization.from) {
+  if (payTo === payer) {
     return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
   }
   if (terms.tokens.has(payTo)) {
@@ -278,8 +276,7 @@ export function payToAllowed(payment: Payment, terms: Terms): Rejection | undefi
   )
 }
 
-export function payerAllowed({ authorization }: Payment, terms: Terms): Rejection | undefined {
-  const payer = authorization.from
+function checkPayer(payer: Address, terms: Terms): Rejection | undefined {
   if (terms.isRelayer(payer)) {
     return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)
   }

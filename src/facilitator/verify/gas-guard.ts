@@ -5,7 +5,7 @@ import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import {
   type BudgetStore,
   dayOf,
-  type GasBearer,
+  type GasBudget,
   GasBudgetError,
   requireBudget,
   SUBSIDISED,
@@ -38,21 +38,6 @@ interface GasQuestion {
 /** Refuses a settlement whose gas the operator would not pay. Verify asks the same as settle. */
 export type GasGuard = (question: GasQuestion) => Promise<Rejection | undefined>
 
-interface GasGuardOptions {
-  network: string
-  budgets: BudgetStore
-  /** Gas for settlements a day, 18-decimal units; `undefined` is no ceiling. */
-  dailyGasLimit: bigint | undefined
-  limits: GasLimits
-  /** 18-decimal units for one gas. */
-  maxFeePerGas: bigint
-  /** The base fee of the newest block; undefined before the first. */
-  baseFeePerGas(): bigint | undefined
-  gas: Pick<GasModel, 'perPayment' | 'aloneLimit'>
-  /** Unix milliseconds. */
-  now(): number
-}
-
 /**
  * Half of the day's ceiling may be spent on settlements that move less than their gas. The other half is kept for larger
  * ones, so that a flood of tiny payments shuts out only tiny payments.
@@ -65,7 +50,20 @@ export function subsidisedLimit(dailyGasLimit: bigint | undefined): bigint | und
 }
 
 /** Makes the guard that checks the gas price, the budgets of wasted and subsidised gas, and the day's ceiling. */
-export function createGasGuard(options: GasGuardOptions): GasGuard {
+export function createGasGuard(options: {
+  network: string
+  budgets: BudgetStore
+  /** Gas for settlements a day, 18-decimal units; `undefined` is no ceiling. */
+  dailyGasLimit: bigint | undefined
+  limits: GasLimits
+  /** 18-decimal units for one gas. */
+  maxFeePerGas: bigint
+  /** The base fee of the newest block; undefined before the first. */
+  baseFeePerGas(): bigint | undefined
+  gas: Pick<GasModel, 'perPayment' | 'aloneLimit'>
+  /** Unix milliseconds. */
+  now(): number
+}): GasGuard {
   const { network, budgets, dailyGasLimit, limits, maxFeePerGas } = options
 
   return async ({ account, hasCode, amount, gas: ownGas, maxAgeMs = 0 }) => {
@@ -92,23 +90,22 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       limit === undefined ? 0n : read(SUBSIDISED),
       isCeilingSet ? budgets.spentOn(network, day, maxAgeMs) : 0n,
     ])
-    const bearers = [
+    const needed = [
       { name: account as string, limit: limits.perAccount, isStrict, burnt: ofAccount },
     ]
-    if (hasCode)
-      bearers.push({ name: WASTED.coded, limit: limits.wasted, isStrict, burnt: ofCoded })
-    for (const { burnt, ...bearer } of bearers) {
+    if (hasCode) needed.push({ name: WASTED.coded, limit: limits.wasted, isStrict, burnt: ofCoded })
+    for (const { burnt, ...budget } of needed) {
       // Once gas was burnt there must be room for the most a wallet may use: then verify answers as settle would.
       const gasAtWorst = burnt > 0n ? WALLET_GAS_CAP : gas
       const amount = hasCode ? gasAtWorst * fees.maxFeePerGas : 0n
-      const refusal = checkBudget({ ...bearer, amount }, burnt)
+      const refusal = checkBudget({ ...budget, amount }, burnt)
       if (refusal !== undefined) return refusal
     }
     if (limit !== undefined && amount !== undefined && toNative(amount) < gas * priceOf(baseFee)) {
       const ceiling = quoteFees(baseFee, maxFeePerGas)?.maxFeePerGas ?? maxFeePerGas
       const most = options.gas.aloneLimit() * ceiling
-      const bearer = { name: SUBSIDISED, amount: most, limit, isStrict: true }
-      const refusal = checkBudget(bearer, subsidised)
+      const budget = { name: SUBSIDISED, amount: most, limit, isStrict: true }
+      const refusal = checkBudget(budget, subsidised)
       if (refusal !== undefined) return refusal
     }
     if (dailyGasLimit === undefined) return undefined
@@ -122,9 +119,9 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
   }
 }
 
-function checkBudget(bearer: GasBearer, burnt: bigint): Rejection | undefined {
+function checkBudget(budget: GasBudget, burnt: bigint): Rejection | undefined {
   try {
-    requireBudget(bearer, burnt, 0n)
+    requireBudget(budget, burnt, 0n)
     return undefined
   } catch (error) {
     if (error instanceof GasBudgetError) return spentBudget(error)

@@ -1,5 +1,5 @@
 /** Runs work of one payer a few at a time, in the order it came; work of others does not wait for it. */
-export type PayerTurns = <Value>(payer: string, run: () => Promise<Value>) => Promise<Value>
+type PayerTurns = <Value>(payer: string, run: () => Promise<Value>) => Promise<Value>
 
 /**
  * Pieces of one payer's work that run at once. A thousand at once would make every step of everybody else wait for theirs,

@@ -24,9 +24,10 @@ import {
   methodOf,
   type NetworkAccess,
   type PaymentDigest,
+  type PaymentMethod,
 } from '../schemes/payment-method.js'
 import { isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
+import { type Clock, findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
 import type { GasGuard } from './gas-guard.js'
 
 export interface ServedNetwork extends NetworkAccess {
@@ -65,14 +66,6 @@ export type CheckResult =
   /** The payment was claimed here, failed, and was later used in a transaction that no node shows, or traces, yet. */
   | { state: 'unclear'; transaction: Hex | undefined; message?: string }
 
-interface PaymentCheckOptions {
-  served: ReadonlyMap<string, ServedNetwork>
-  journal: SettlementJournal
-  computeDigest: PaymentDigest
-  recovery: SignerRecovery
-  now: () => number
-}
-
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
@@ -86,96 +79,88 @@ export interface Purpose {
 
 export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
 
+/** A payment on a network that serves it, with what the terms alone say about it. */
+interface Asked {
+  payment: Payment
+  purpose: Purpose
+  network: ServedNetwork
+  method: PaymentMethod
+  /** The later one of our clock and the chain's, Unix seconds. */
+  nowSeconds: number
+  digestBytes: Uint8Array
+  digest: Hex
+  /** The rejection by the clock alone. It does not stand against a payment that settled in time. */
+  clock: Rejection | undefined
+}
+
 /**
  * Makes the checks that verify and settle share. They run in this order, so that the caller learns the real cause: the
  * terms, the journal, the signature, the chain's facts, the gas budgets, the simulation of a contract wallet. The check
  * rejects with `RpcUnavailableError` when the chain could not be read and with `TokenMismatchError` when the token has
  * changed.
  */
-export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
+export function createPaymentCheck(options: {
+  served: ReadonlyMap<string, ServedNetwork>
+  journal: SettlementJournal
+  computeDigest: PaymentDigest
+  recovery: SignerRecovery
+  /** Unix milliseconds. */
+  now: () => number
+}): CheckPayment {
   const { served, journal, computeDigest, recovery, now } = options
   const isOurs = createOwnTransactions(journal)
   const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
-  return async (payment, { isSettle, marginSeconds, maxAgeMs }) => {
-    const terms = findTerms(payment, termsByNetwork)
-    if (isRejection(terms)) return rejected(terms)
-    const network = served.get(payment.network) as ServedNetwork
-    const method = methodOf(payment)
-    const unserved = checkOffered(payment, network)
-    if (unserved !== undefined) return rejected(unserved)
-    const mismatch = network.tokenMismatch(payment.asset)
-    if (mismatch !== undefined) throw mismatch
-    const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
-    const refusal = method.checkTerms(payment, terms, {
-      nowSeconds,
-      marginSeconds,
-      isSettle,
-    })
-    const isOnlyClock =
-      refusal !== undefined &&
-      isClockReason(refusal) &&
-      passesApartFromClock(payment, terms, isSettle)
-    if (refusal !== undefined && !isOnlyClock) return rejected(refusal)
-
-    const token = findToken(payment.asset, terms)
-    if (isRejection(token)) return rejected(token)
-    const digestBytes = computeDigest(payment, token)
-    const digest = bytesToHex(digestBytes)
-    const { from } = payment.authorization
+  return async (payment, purpose) => {
+    const asked = checkTerms(payment, purpose)
+    if (isRejection(asked)) return rejected(asked)
     const row = await findRow(payment)
     const active = row?.state === 'failed' ? undefined : row
-    const isSame = active?.digest === digest
-    // Bytes that passed once need no second check.
-    if (isSame && isSignatureOf(active, payment.signature)) {
-      return byRow(active, digest, payment, isSettle)
-    }
-    // An expired authorization may have been used in time, but none can be used too early.
-    if (refusal?.reason === 'validAfter' && !isSame) return rejected(refusal)
-
-    const facts = await method.readFacts(payment, network)
-    if (refusal !== undefined && !isSame && !facts.isNonceUsed) return rejected(refusal)
-    const signature = await checkSignature(payment, network, facts, digestBytes, digest)
-    if (typeof signature !== 'string') return rejected(isSame ? signature : (refusal ?? signature))
-    if (isSame || (active !== undefined && refusal === undefined)) {
-      return byRow(active, digest, payment, isSettle)
-    }
-
+    const early = checkRow(asked, active)
+    if (early !== undefined) return early
+    const facts = await asked.method.readFacts(payment, asked.network)
+    const signature = await checkSigner(asked, active, facts)
+    if (typeof signature !== 'string') return rejected(signature)
+    if (active !== undefined) return byRow(asked, active)
     const intent: Intent = {
       payment,
-      digest,
+      digest: asked.digest,
       signature,
       isAlone: facts.payerHasCode,
-      permit: method.permitFor(payment, facts),
-      seenBlock: Math.max(facts.blockNumber, network.headBlock()),
+      permit: asked.method.permitFor(payment, facts),
+      seenBlock: Math.max(facts.blockNumber, asked.network.headBlock()),
       failedJob: row,
     }
-    const chainRefusal = method.checkFacts(payment, facts, nowSeconds)
-    if (chainRefusal !== undefined) {
-      const since = await findNewRow(payment, digest, isSettle)
-      if (since !== undefined) return since
-      if (facts.isNonceUsed) {
-        return checkUsedNonce(intent, network, facts, chainRefusal, isOurs)
-      }
-      return rejected(chainRefusal)
-    }
-    if (isFreeOfCharge(payment, { isSettle })) return { state: 'valid', intent }
-    const gasRefusal = await network.guardGas({
-      account: from,
-      hasCode: facts.payerHasCode,
-      amount: payment.amount,
-      gas: method.gasOf(intent.permit),
-      maxAgeMs,
-    })
-    if (gasRefusal !== undefined) return rejected(gasRefusal)
-    // Facts alone show nothing of what a wallet's code does, and whether the token accepts a permit.
-    const isSimulated = facts.payerHasCode || intent.permit !== undefined
-    const refused = isSimulated ? await simulate(intent, network) : undefined
-    if (refused !== undefined) {
-      return (await findNewRow(payment, digest, isSettle)) ?? rejected(refused)
-    }
-    return { state: 'valid', intent }
+    const refused = await checkChain(asked, intent, facts)
+    if (refused !== undefined) return refused
+    // Nothing is sent for a charge of nothing.
+    if (isFreeOfCharge(payment, purpose)) return { state: 'valid', intent }
+    const unpaid = await checkGas(asked, intent)
+    if (unpaid !== undefined) return rejected(unpaid)
+    return (await checkSimulation(asked, intent)) ?? { state: 'valid', intent }
+  }
+
+  /** Checks the terms. Only the clock may speak against the payment afterwards. */
+  function checkTerms(payment: Payment, purpose: Purpose): Asked | Rejection {
+    const terms = findTerms(payment, termsByNetwork)
+    if (isRejection(terms)) return terms
+    const network = served.get(payment.network) as ServedNetwork
+    const unserved = checkOffered(payment, network)
+    if (unserved !== undefined) return unserved
+    const mismatch = network.tokenMismatch(payment.asset)
+    if (mismatch !== undefined) throw mismatch
+    const method = methodOf(payment)
+    const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
+    const clock = method.checkTerms(payment, terms, { ...purpose, nowSeconds })
+    const passesAtAnyTime = () =>
+      method.checkTerms(payment, terms, anyTime(payment, purpose)) === undefined
+    if (clock !== undefined && !(isClockReason(clock) && passesAtAnyTime())) return clock
+    const token = findToken(payment.asset, terms)
+    if (isRejection(token)) return token
+    const digestBytes = computeDigest(payment, token)
+    const digest = bytesToHex(digestBytes)
+    return { payment, purpose, network, method, nowSeconds, digestBytes, digest, clock }
   }
 
   function findRow(payment: Payment): Promise<Job | undefined> {
@@ -183,31 +168,22 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     return journal.findJob(kind, payment.network, keyOf(payment))
   }
 
-  /** Reads the journal again: the chain may have been read after this payment settled, and then its row is there by now. */
-  async function findNewRow(payment: Payment, digest: Hex, isSettle: boolean) {
-    const row = await findRow(payment)
-    if (row === undefined || row.state === 'failed') return undefined
-    return byRow(row, digest, payment, isSettle)
-  }
-
-  /** Checks the terms without the clock: a payment that settled in time must not be refused because of a late request. */
-  function passesApartFromClock(payment: Payment, terms: Terms, isSettle: boolean): boolean {
-    const { validAfter } = payment.authorization
-    const nowSeconds = Number(validAfter)
-    const anyTime = { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
-    return methodOf(payment).checkTerms(payment, terms, anyTime) === undefined
-  }
-
   /** Returns the signature that the token will see, or a rejection. */
-  async function checkSignature(
-    payment: Payment,
-    network: ServedNetwork,
+  async function checkSigner(
+    asked: Asked,
+    active: Job | undefined,
     facts: PaymentFacts,
-    digestBytes: Uint8Array,
-    digest: Hex,
   ): Promise<Hex | Rejection> {
+    const isSame = active?.digest === asked.digest
+    const late = isSame ? undefined : asked.clock
+    if (late !== undefined && !facts.isNonceUsed) return late
+    const signature = await checkSignature(asked, facts)
+    return typeof signature === 'string' ? signature : (late ?? signature)
+  }
+
+  async function checkSignature(asked: Asked, facts: PaymentFacts): Promise<Hex | Rejection> {
+    const { payment, network, method, digest } = asked
     const { from } = payment.authorization
-    const method = methodOf(payment)
     const isWrapped = isErc6492Signature(payment.signature)
     if (!facts.payerHasCode) {
       if (isWrapped) {
@@ -217,7 +193,7 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
         )
       }
       const recoverable = method.toRecoverable(payment.signature)
-      if (recoverable !== undefined && isPayers(digest, recoverable, digestBytes, from)) {
+      if (recoverable !== undefined && isPayers(digest, recoverable, asked.digestBytes, from)) {
         return payment.signature
       }
       const token = network.terms.tokens.get(payment.asset)
@@ -251,26 +227,82 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     return isMatch
   }
 
-  /** Simulates the transfer. "Not valid yet" is ignored: the clock has been checked, and a node may simulate in the past. */
-  async function simulate(intent: Intent, network: ServedNetwork) {
-    const method = methodOf(intent.payment)
+  /** Checks the chain's facts. A payment that they show as used may have been paid in a transaction of somebody else. */
+  async function checkChain(
+    asked: Asked,
+    intent: Intent,
+    facts: PaymentFacts,
+  ): Promise<CheckResult | undefined> {
+    const { payment, network, method, nowSeconds } = asked
+    const refusal = method.checkFacts(payment, facts, nowSeconds)
+    if (refusal === undefined) return undefined
+    const since = await findNewRow(asked)
+    if (since !== undefined) return since
+    return facts.isNonceUsed
+      ? checkUsedNonce(intent, network, facts, refusal, isOurs)
+      : rejected(refusal)
+  }
+
+  /** Reads the journal again: the chain may have been read after this payment settled, and then its row is there by now. */
+  async function findNewRow(asked: Asked): Promise<CheckResult | undefined> {
+    const row = await findRow(asked.payment)
+    return row === undefined || row.state === 'failed' ? undefined : byRow(asked, row)
+  }
+
+  /** Simulates the transfer where facts alone do not show enough: what a wallet's code does, whether the token takes a permit. */
+  async function checkSimulation(asked: Asked, intent: Intent): Promise<CheckResult | undefined> {
+    if (!intent.isAlone && intent.permit === undefined) return undefined
+    const { network, method } = asked
     const simulation = await simulateTransfer(network.rpc, method.callOf(intent, network))
-    const rejection = simulation.ok
-      ? undefined
-      : method.rejectionOf(simulation.revert, intent.permit)
-    return rejection?.reason === 'validAfter' ? undefined : rejection
+    if (simulation.ok) return undefined
+    const refusal = method.rejectionOf(simulation.revert, intent.permit)
+    // The clock has been checked, and a node may simulate in the past.
+    if (refusal.reason === 'validAfter') return undefined
+    return (await findNewRow(asked)) ?? rejected(refusal)
   }
 }
 
+/** Lets the row decide about the very bytes that passed before, and refuses what nobody can have used yet. */
+function checkRow(asked: Asked, active: Job | undefined): CheckResult | undefined {
+  const { payment, digest, clock } = asked
+  if (active?.digest === digest) {
+    const isSameSignature =
+      readExactDetails(active).signatureDigest === digestOfSignature(payment.signature)
+    return isSameSignature ? byRow(asked, active) : undefined
+  }
+  // An expired authorization may have been used in time, but none can be used too early.
+  return clock?.reason === 'validAfter' ? rejected(clock) : undefined
+}
+
+/** Checks that the operator pays the gas. */
+function checkGas(
+  { payment, purpose, network, method }: Asked,
+  { isAlone, permit }: Intent,
+): Promise<Rejection | undefined> {
+  return network.guardGas({
+    account: payment.authorization.from,
+    hasCode: isAlone,
+    amount: payment.amount,
+    gas: method.gasOf(permit),
+    maxAgeMs: purpose.maxAgeMs,
+  })
+}
+
 /** Lets a row decide. A charge of `upto` that another settle claimed stands: this one must not get its answer. */
-function byRow(job: Job, digest: Hex, payment: Payment, isSettle: boolean): CheckResult {
+function byRow({ payment, purpose, digest }: Asked, job: Job): CheckResult {
   if (job.digest !== digest) return { state: 'held', job }
   const { value } = readExactDetails(job)
-  if (payment.scheme === 'upto' && isSettle && BigInt(value) !== payment.amount) {
+  if (payment.scheme === 'upto' && purpose.isSettle && BigInt(value) !== payment.amount) {
     const message = `This payment is settled here for ${value}, and cannot be settled for ${payment.amount} as well.`
     return rejected(reject('nonceAlreadyUsed', message))
   }
   return { state: 'known', job }
+}
+
+/** Returns a clock that stands against no payment: one that settled in time must not be refused because of a late request. */
+function anyTime({ authorization }: Payment, { isSettle }: Purpose): Clock {
+  const nowSeconds = Number(authorization.validAfter)
+  return { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
 }
 
 /** Checks that the contracts which a payment needs are there. */
@@ -293,11 +325,6 @@ function rejected(rejection: Rejection): CheckResult {
 
 function isClockReason({ reason }: Rejection): boolean {
   return reason === 'validBefore' || reason === 'validAfter'
-}
-
-/** Returns whether a row has this signature: bytes that passed once need no second check. */
-function isSignatureOf(job: Job, signature: Hex): boolean {
-  return readExactDetails(job).signatureDigest === digestOfSignature(signature)
 }
 
 /** The blocks that are searched for the use of an authorization never claimed here, so that the answer can name the hash. */

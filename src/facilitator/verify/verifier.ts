@@ -8,25 +8,10 @@ import type { DeliveryStore } from '../journal/deliveries.js'
 import type { Job } from '../journal/settlement-journal.js'
 import { inCodesOf } from '../schemes/permit2-checks.js'
 import { describeDelivered } from '../settle/deliveries.js'
-import type { VerifiedPayments } from '../settle/settle-pace.js'
+import type { VerifiedPayments } from '../settle/settle-limit.js'
 import { identifierConflict, isBoundElsewhere } from '../settle/settler.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './checks.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
-
-interface VerifierOptions {
-  checkPayment: CheckPayment
-  verified: VerifiedPayments
-  /** Knows which payments the ids of the extension `payment-identifier` are bound to. */
-  deliveryStore: Pick<DeliveryStore, 'findIdempotencyKey'>
-  checksum: (address: Address) => Address
-  /** Returns the URL where anybody can look a payment up. */
-  paymentUrl: (network: string, payer: Address, nonce: string) => string
-  /** Returns whether a relayer, or the very one that is named, can send transactions on this network now. */
-  canSettle: (network: string, facilitator?: Address) => boolean
-  now: () => number
-  /** Returns whether this process is answering a caller with the job's success at this moment. */
-  isDelivering: (jobId: string) => boolean
-}
 
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
@@ -40,7 +25,20 @@ const purpose = {
   maxAgeMs: BUDGETS_MAX_AGE_MS,
 }
 
-export function createVerifier(options: VerifierOptions): Verify {
+export function createVerifier(options: {
+  checkPayment: CheckPayment
+  verified: VerifiedPayments
+  /** Knows which payments the ids of the extension `payment-identifier` are bound to. */
+  deliveryStore: Pick<DeliveryStore, 'findIdempotencyKey'>
+  checksum: (address: Address) => Address
+  /** Returns the URL where anybody can look a payment up. */
+  paymentUrl: (network: string, payer: Address, nonce: string) => string
+  /** Returns whether a relayer, or the very one that is named, can send transactions on this network now. */
+  canSettle: (network: string, facilitator?: Address) => boolean
+  now: () => number
+  /** Returns whether this process is answering a caller with the job's success at this moment. */
+  isDelivering: (jobId: string) => boolean
+}): Verify {
   const { checkPayment, verified, checksum, paymentUrl, now } = options
   return async (body) => {
     const parsed = parseRequest(body)

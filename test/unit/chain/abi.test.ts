@@ -31,16 +31,6 @@ const abi = parseAbi([
 ])
 
 const signatures: Record<keyof typeof selectors, string> = {
-  name: 'name()',
-  version: 'version()',
-  decimals: 'decimals()',
-  symbol: 'symbol()',
-  domainSeparator: 'DOMAIN_SEPARATOR()',
-  balanceOf: 'balanceOf(address)',
-  transfer: 'transfer(address,uint256)',
-  authorizationState: 'authorizationState(address,bytes32)',
-  isBlacklisted: 'isBlacklisted(address)',
-  paused: 'paused()',
   isValidSignature: 'isValidSignature(bytes32,bytes)',
   transferWithAuthorization:
     'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',

@@ -8,7 +8,7 @@ const CHECK_MS = 60_000
 const [shared, ofOne, ofTwo] = ['0xa1', '0xb1', '0xb2'] as Address[]
 
 it('follows the code of each group of contracts, and keeps its last result while the chain cannot be read', async () => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   let deployed: unknown[] | undefined = []
   const batch: Rpc['batch'] = async (calls) => {
     if (deployed === undefined) throw new RpcUnavailableError('gone')
@@ -23,7 +23,8 @@ it('follows the code of each group of contracts, and keeps its last result while
   two.onChange((isDeployed) => changes.push(['two', isDeployed]))
   const look = async (code: unknown[] | undefined) => {
     deployed = code
-    await vi.advanceTimersByTimeAsync(CHECK_MS)
+    vi.advanceTimersByTime(CHECK_MS)
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
     return [one.isDeployed(), two.isDeployed()]
   }
   expect([one.isDeployed(), two.isDeployed()]).toEqual([false, false])

@@ -253,7 +253,8 @@ describe('the facts of the chain', () => {
     balance: 10_000n,
     allowance: 0n,
   }
-  const check = (changes: Partial<PaymentFacts>) => checkFacts(aPayment(), { ...sound, ...changes })
+  const transfer = { asset, payer, payTo, value: 10_000n, nonce }
+  const check = (changes: Partial<PaymentFacts>) => checkFacts(transfer, { ...sound, ...changes })
 
   it('let a payer pay that holds exactly the value, but not one unit less', () => {
     expect(check({ balance: 10_001n })).toBeUndefined()

@@ -3,7 +3,7 @@ import { createRunway } from '../../../src/app/metrics/gas-money.js'
 
 const dollar = 10n ** 18n
 
-/** The runway of 100 dollars at a time of 2026-11-21, given the spending of each day. */
+/** The runway of 100 dollars at a time of 2026-11-21, given the gasCharge of each day. */
 function runwayAt(time: string, spent: Record<string, bigint>): Promise<number> {
   return createRunway({
     network: 'eip155:5042',

@@ -7,6 +7,7 @@ import { createTrackedJobs, type JobKind } from '../../../src/facilitator/relaye
 import { createLane, type LaneOptions } from '../../../src/facilitator/relayer/lane.js'
 import { createJobQueue } from '../../../src/facilitator/relayer/queue.js'
 import type { RelayerTransaction } from '../../../src/facilitator/relayer/signer.js'
+import { createSlots } from '../../../src/facilitator/relayer/slot.js'
 
 export const wallet = '0x00000000000000000000000000000000000000f1'
 export const call = { to: `0x${'36'.repeat(20)}`, data: '0x1234', gasLimit: 100_000n } as const
@@ -74,7 +75,7 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
   const landed: { hash: Hex; jobIds: string[] }[] = []
   const taken: Hex[] = []
   const lowered: number[] = []
-  const attempts: { attempt: Attempt; epoch: number; bearers: unknown }[] = []
+  const attempts: { attempt: Attempt; epoch: number; budgets: unknown }[] = []
   const hashOf = (raw: Hex): Hex =>
     `0x${keccak256(Buffer.from(raw.slice(2), 'hex')).toString('hex')}`
 
@@ -89,13 +90,23 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     return hash
   }
 
-  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n })
+  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', accountsThatRun: [], value: 1n })
   const jobs = createTrackedJobs({ exact: { profile } as unknown as JobKind }, () => 0)
   for (const id of ['a', 'b', 'z']) {
     jobs.track({ id, kind: 'exact', round: 0, state: 'queued', transaction: null } as Job)
   }
 
+  const slots = createSlots()
+  const land = ({ transactionHash }: Receipt) => {
+    const mined = slots.land(transactionHash)
+    if (mined !== undefined) {
+      const { hash, jobIds } = mined.attempt
+      landed.push({ hash, jobIds })
+    }
+    return mined !== undefined
+  }
   const lane = createLane({
+    slots,
     network: 'eip155:5042',
     chainId: 5042,
     signer: {
@@ -119,10 +130,10 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
       setBusy() {},
     },
     journal: {
-      async recordAttempt(attempt: Attempt, epoch: number, bearers: unknown) {
+      async recordAttempt(attempt: Attempt, epoch: number, budgets: unknown) {
         await world.whileKept()
         done.push(`kept ${attempt.hash}`)
-        attempts.push({ attempt, epoch, bearers })
+        attempts.push({ attempt, epoch, budgets })
       },
       openAttempts: async () => world.kept,
       findNextNonce: async () => world.keptNonce,
@@ -144,18 +155,17 @@ export function aLane({ now, maxFeePerGas = 1_000n }: Partial<LaneOptions> = {})
     },
     examiner: {
       examine: async () => {},
-      settleSlot: async (_slot: unknown, { hash, jobIds }: Attempt) =>
-        void landed.push({ hash, jobIds }),
+      land,
     },
     budgets: {
       readCodes: async () => {},
-      bearersOf: (entries: readonly { job: Job }[]) => entries.map(({ job }) => ({ name: job.id })),
+      budgetsOf: (entries: readonly { job: Job }[]) => entries.map(({ job }) => ({ name: job.id })),
       headroomFor: () => 300n,
     },
     leases: { held: () => world.held },
   } as unknown as LaneOptions)
 
-  return { world, lane, jobs, done, landed, taken, lowered, attempts }
+  return { world, lane, land, jobs, done, landed, taken, lowered, attempts }
 }
 
 export function aReceipt(hash: Hex): Receipt {

@@ -22,7 +22,7 @@ afterEach(() => {
 })
 
 const OWN_WALLET = '0x0e'
-const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
+const budget = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 
 /** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
@@ -56,11 +56,11 @@ function aDispatcher({ mayLand = false } = {}) {
       }
       if (lanes.isSumSpent) {
         lanes.isSumSpent = false
-        throw new GasBudgetError({ ...bearer, name: WASTED.plain, isStrict: false }, 1n, true)
+        throw new GasBudgetError({ ...budget, name: WASTED.plain, isStrict: false }, 1n, true)
       }
       const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
-        throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
+        throw new GasBudgetError(budget, 1n, lanes.budget === 'spent')
       }
       inFlight++
       underWay.push(jobs.findAll(jobIds))
@@ -69,15 +69,22 @@ function aDispatcher({ mayLand = false } = {}) {
   }
   const kindOf = (isAlone: boolean) => {
     const payer = isAlone ? 'p' : 'q'
-    const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    const profile = { isAlone, payer, payTo: 'r', accountsThatRun: [payer], value: 1n }
     return { profile: () => profile } as unknown as JobKind
   }
   const kindOfPayer = (payer: string, isSingle: boolean) => {
-    const profile = { isAlone: false, isSingle, payer, payTo: 'r', runners: [payer], value: 1n }
+    const profile = {
+      isAlone: false,
+      isSingle,
+      payer,
+      payTo: 'r',
+      accountsThatRun: [payer],
+      value: 1n,
+    }
     return { profile: () => profile } as unknown as JobKind
   }
   const kindFor = (sender: string) => {
-    const profile = { payer: 'q', payTo: 'r', runners: ['q'], value: 1n, isAlone: false }
+    const profile = { payer: 'q', payTo: 'r', accountsThatRun: ['q'], value: 1n, isAlone: false }
     return {
       profile: () => ({ ...profile, isSingle: true, senders: [sender] }),
     } as unknown as JobKind
@@ -289,8 +296,8 @@ describe('plain accounts that have burnt their sum', () => {
     enqueue('b')
     enqueueWallet('w', null)
     await vi.advanceTimersByTimeAsync(200)
-    // The one that was stopped waits behind the other.
-    expect([sent.toSorted(), refused]).toEqual([[['b'], ['w']], []])
+    // Both were stopped; the first goes alone, and the other waits for its turn.
+    expect([sent.toSorted(), refused]).toEqual([[['a'], ['w']], []])
     landed(0)
   })
 })

@@ -33,7 +33,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     answers: Promise.resolve(),
   }
   const kind = {
-    profile: () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n }),
+    profile: () => ({ isAlone: false, payer: 'p', payTo: 'r', accountsThatRun: [], value: 1n }),
     examine: async () => {
       const seen = world.chain
       await world.answers
@@ -67,7 +67,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     gas: createGasModel(),
     budgets: { note() {} },
     events: noRelayerEvents,
-    land: () => false,
+    slots: [],
     rpc: {} as Rpc,
     readCoded: async () => new Set(),
     journal: {} as SettlementJournal,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/blocks.js'
 import {
-  type GasBearer,
+  type GasBudget,
   GasBudgetError,
   requireBudget,
   SUBSIDISED,
@@ -53,7 +53,7 @@ function aGate({
     payer: string,
     { isWallet = false, isUnderWay = false, value = 10_000_000n } = {},
   ) => {
-    profile = { isAlone: isWallet, payer, payTo: 'r', runners: [payer], value }
+    profile = { isAlone: isWallet, payer, payTo: 'r', accountsThatRun: [payer], value }
     const job = { id: String(++made), kind: 'exact', round: 0, transaction: null }
     const entry = jobs.track(job as Job)
     if (isUnderWay) entry.liveSlots = 1
@@ -87,7 +87,7 @@ describe('a wallet with code', () => {
 
   it('answers for all that its transaction may burn, strictly, and so does the sum of its kind', () => {
     const { gate, pays } = aGate()
-    expect(gate.bearersOf([pays(wallet, { isWallet })], 7n, fees)).toEqual([
+    expect(gate.budgetsOf([pays(wallet, { isWallet })], 7n, fees)).toEqual([
       { name: wallet, amount: 21n, limit: 100n, isStrict: true },
       { name: WASTED.coded, amount: 21n, limit: 500n, isStrict: true },
     ])
@@ -109,7 +109,7 @@ describe('a wallet with code', () => {
   it('answers on beside another account whose code is found later', async () => {
     const { world, gate, pays } = aGate()
     const entry = pays(wallet)
-    entry.runners = [wallet, plain]
+    entry.accountsThatRun = [wallet, plain]
     world.coded = new Set([wallet])
     await gate.readCodes([entry])
     world.coded = new Set([plain])
@@ -129,9 +129,9 @@ describe('a plain account', () => {
     const { gate, pays } = aGate()
     const asked = { name: WASTED.plain, amount: 0n, limit: 500n, isStrict: false }
     const alone = { name: plain, amount: ALONE, last: ALONE, limit: 100n, isStrict: false }
-    expect(gate.bearersOf([pays(plain)], 7n, fees)).toEqual([alone, asked])
+    expect(gate.budgetsOf([pays(plain)], 7n, fees)).toEqual([alone, asked])
     const each = EACH + 7_000n * priceOf(BASE_FEE)
-    expect(gate.bearersOf([pays(plain), pays(other), pays(plain)], 7n, fees)).toEqual([
+    expect(gate.budgetsOf([pays(plain), pays(other), pays(plain)], 7n, fees)).toEqual([
       { name: plain, amount: 2n * each, last: each, limit: 100n, isStrict: false },
       { name: other, amount: each, last: each, limit: 100n, isStrict: false },
       asked,
@@ -140,8 +140,8 @@ describe('a plain account', () => {
 
   it('answers for a replacement without being stopped by it', () => {
     const { gate, pays } = aGate()
-    const [bearer, ...others] = gate.bearersOf([pays(plain), pays(plain)], 7n, fees, true)
-    expect([bearer?.last, others]).toEqual([bearer?.amount, []])
+    const [budget, ...others] = gate.budgetsOf([pays(plain), pays(plain)], 7n, fees, true)
+    expect([budget?.last, others]).toEqual([budget?.amount, []])
   })
 
   it('has as much under way as its budget has room for, and others are not concerned', () => {
@@ -170,9 +170,9 @@ describe('a plain account', () => {
           entry = pays(plain)
         }
         if (taken.length === 0) break
-        const [bearer] = gate.bearersOf(taken, 7n, fees) as [GasBearer]
-        expect(() => requireBudget(bearer, 0n, reserved)).not.toThrow()
-        reserved += bearer.amount
+        const [budget] = gate.budgetsOf(taken, 7n, fees) as [GasBudget]
+        expect(() => requireBudget(budget, 0n, reserved)).not.toThrow()
+        reserved += budget.amount
         for (const entry of taken) entry.liveSlots = 1
       }
       expect(reserved).toBeGreaterThan(0n)
@@ -181,8 +181,8 @@ describe('a plain account', () => {
 
   it('has less under way once it is known to have burnt some, until the day is over', () => {
     const { gate, world, mayShare } = aGate({ perAccount: 10n * EACH })
-    const bearer = { name: plain, amount: 1n, limit: 10n * EACH, isStrict: false }
-    gate.pause(new GasBudgetError(bearer, 4n * EACH, false), 100)
+    const budget = { name: plain, amount: 1n, limit: 10n * EACH, isStrict: false }
+    gate.pause(new GasBudgetError(budget, 4n * EACH, false), 100)
     expect(mayShare(plain)).toBe(0)
     world.now = 100
     expect(mayShare(plain)).toBe(6)
@@ -193,7 +193,7 @@ describe('a plain account', () => {
   it('that moves less than its gas takes its share from the limit for such payments', () => {
     const { gate, pays } = aGate({ subsidised: 50n })
     const subsidised = (entries: TrackedJob[]) =>
-      gate.bearersOf(entries, 7n, fees).find(({ name }) => name === SUBSIDISED)
+      gate.budgetsOf(entries, 7n, fees).find(({ name }) => name === SUBSIDISED)
     expect(subsidised([pays(plain)])).toBeUndefined()
     const tiny = pays(plain, { value: 1n })
     expect(subsidised([tiny])).toMatchObject({ amount: 21n, limit: 50n, isStrict: true })
@@ -253,7 +253,7 @@ describe('once plain accounts have burnt their sum', () => {
   it('the sum is not asked any more, until the day is over', () => {
     const { gate, mayShare, world, pays } = aSlowGate()
     const late = pays(plain)
-    const names = () => gate.bearersOf([late], 7n, fees).map(({ name }) => name)
+    const names = () => gate.budgetsOf([late], 7n, fees).map(({ name }) => name)
     // It left the queue before the turns began, or in its turn.
     expect(names()).toEqual([plain, WASTED.plain])
     late.hasTurn = true
@@ -284,6 +284,6 @@ describe('a budget that is paused', () => {
     const entries = [pays(wallet, { isWallet: true }), pays(plain)]
     gate.pause(full(WASTED.coded), 250)
     expect(entries.map(mayGo)).toEqual([false, true])
-    expect(gate.concernedBy(full(WASTED.coded).bearer, entries)).toEqual([entries[0]])
+    expect(gate.concernedBy(full(WASTED.coded).budget, entries)).toEqual([entries[0]])
   })
 })

@@ -21,7 +21,7 @@ describe('a transaction', () => {
       {
         attempt: { ...first, relayerNonce: 0, jobIds: ['a', 'b'] },
         epoch: 1,
-        bearers: [{ name: 'a' }, { name: 'b' }],
+        budgets: [{ name: 'a' }, { name: 'b' }],
       },
     ])
     expect(taken).toEqual([first.hash])
@@ -53,7 +53,7 @@ describe('a transaction', () => {
   })
 
   it('that is replaced keeps its earlier hash, for either may land', async () => {
-    const { world, lane, landed, attempts } = await anOpenLane()
+    const { world, lane, land, landed, attempts } = await anOpenLane()
     world.refusals = ['replacement transaction underpriced']
     await lane.open(call, ['a'], fees)
     await settled()
@@ -63,7 +63,7 @@ describe('a transaction', () => {
     // Nodes ask for ten percent more in both fields.
     expect(after?.maxFeePerGas).toBeGreaterThanOrEqual(66n)
     expect(after?.maxPriorityFeePerGas).toBeGreaterThanOrEqual(2n)
-    expect(lane.land(aReceipt(before?.hash ?? '0x'))).toBe(true)
+    expect(land(aReceipt(before?.hash ?? '0x'))).toBe(true)
     expect(landed).toEqual([{ hash: first.hash, jobIds: ['a'] }])
   })
 
@@ -199,7 +199,7 @@ describe('a lane that is taken up', () => {
 })
 
 it('a receipt of nobody here is not this lane’s', async () => {
-  const { lane, landed } = await anOpenLane()
-  expect(lane.land(aReceipt(first.hash))).toBe(false)
+  const { land, landed } = await anOpenLane()
+  expect(land(aReceipt(first.hash))).toBe(false)
   expect(landed).toEqual([])
 })

@@ -21,7 +21,6 @@ it('asks again for receipts that a node does not show although its block lists t
   const shown = new Set(['0xa1'])
   const lane = {
     holds: (hash: string) => open.has(hash),
-    land: ({ transactionHash }: { transactionHash: string }) => open.delete(transactionHash),
     inFlight: () => open.size,
     closedBecause: () => undefined,
   }
@@ -50,7 +49,10 @@ it('asks again for receipts that a node does not show although its block lists t
       now: Date.now,
       log: silent,
     }),
-    examiner: { watch: async () => {} },
+    examiner: {
+      watch: async () => {},
+      land: ({ transactionHash }) => open.delete(transactionHash),
+    },
     now: Date.now,
     log: silent,
   }).start()

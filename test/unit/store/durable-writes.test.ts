@@ -113,8 +113,8 @@ it('a transaction whose nonce is over may land no more', async () => {
 
 it('gas that is booked without a success is on disk', async () => {
   const { journal, waited } = aJournal()
-  const spending = { network, total: 9n, burnt: [] }
-  await journal.resolve({ outcomes: [], spending, now: noon })
+  const gasCharge = { network, total: 9n, burnt: [] }
+  await journal.resolve({ outcomes: [], gasCharge, now: noon })
   expect(waited).toEqual([true])
 })
 

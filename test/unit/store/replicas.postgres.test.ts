@@ -74,12 +74,12 @@ describe('a budget of gas', () => {
 
   it('shows those who waited for each other what the first one reserved', async () => {
     const lanes = await aLaneEach()
-    const bearer = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+    const budget = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
     const holder = new pg.Client({ connectionString: url })
     await holder.connect()
     await holder.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`${network}/p`])
     const signings = lanes.map(({ stores, wallet, epoch }, i) =>
-      stores.journal.recordAttempt({ ...anAttempt([], i), relayer: wallet }, epoch, [bearer]),
+      stores.journal.recordAttempt({ ...anAttempt([], i), relayer: wallet }, epoch, [budget]),
     )
     const kept = Promise.allSettled(signings)
     await untilWaiting(2)
@@ -89,12 +89,12 @@ describe('a budget of gas', () => {
 
   it('bears no more of several replicas together than of one', async () => {
     const lanes = await aLaneEach()
-    const bearers = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n, isStrict: true }))
+    const budgets = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n, isStrict: true }))
     const signings = Array.from({ length: 20 }, (_, i) => {
       const { stores, wallet, epoch } = lanes[i % 2] as (typeof lanes)[number]
       const attempt = { ...anAttempt([], i), relayer: wallet }
       // In another order each time: whoever waits for whom, nobody waits for ever.
-      const asked = i % 4 < 2 ? bearers : bearers.toReversed()
+      const asked = i % 4 < 2 ? budgets : budgets.toReversed()
       return stores.journal.recordAttempt(attempt, epoch, asked)
     })
     const kept = (await Promise.allSettled(signings)).filter((it) => it.status === 'fulfilled')
@@ -204,8 +204,8 @@ it('closes a slot with a transaction that was kept while the outcome waited for 
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM leases FOR UPDATE')
   const hash = `0x${'2'.repeat(64)}` as const
-  const bearer = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
-  const replaced = one.journal.recordAttempt({ ...anAttempt(['job']), hash }, epoch, [bearer])
+  const budget = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+  const replaced = one.journal.recordAttempt({ ...anAttempt(['job']), hash }, epoch, [budget])
   await untilWaiting(1)
   const slot = { network, relayer, relayerNonce: 0, epoch } as const
   const outcomes = [{ id: 'job', round: 0, outcome: anOutcome() }]
@@ -217,7 +217,7 @@ it('closes a slot with a transaction that was kept while the outcome waited for 
   expect(await one.journal.openAttempts(network, relayer)).toEqual([])
   expect(await one.journal.mayLand(network, 'job')).toBe(false)
   // What was reserved for the transaction is free again.
-  await one.journal.recordAttempt(anAttempt([], 1), epoch, [bearer])
+  await one.journal.recordAttempt(anAttempt([], 1), epoch, [budget])
 })
 
 describe('a job', () => {

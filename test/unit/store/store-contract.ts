@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import {
-  type GasBearer,
+  type GasBudget,
   GasBudgetError,
   SUBSIDISED,
   WASTED,
@@ -10,7 +10,7 @@ import {
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
-  GasSpending,
+  GasCharge,
   Job,
   NewJob,
   Outcome,
@@ -309,7 +309,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       it('book gas with them, by day, network and payer, beyond 64 bits', async () => {
         const job = await claim()
         const big = 2n ** 70n
-        const spending = {
+        const gasCharge = {
           network,
           total: big,
           burnt: [
@@ -319,9 +319,9 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         }
         const outcomes = [{ id: job.id, round: 0, outcome: anOutcome() }]
         const lateToday = Date.UTC(2026, 10, 21, 23, 59, 59, 999)
-        await stores.journal.resolve({ outcomes, spending, now: noon })
-        await stores.journal.resolve({ outcomes: [], spending, now: lateToday })
-        await stores.journal.resolve({ outcomes: [], spending, now: lateToday + 1 })
+        await stores.journal.resolve({ outcomes, gasCharge, now: noon })
+        await stores.journal.resolve({ outcomes: [], gasCharge, now: lateToday })
+        await stores.journal.resolve({ outcomes: [], gasCharge, now: lateToday + 1 })
         const { budgets } = stores
         expect(await budgets.spentOn(network, '2026-11-21')).toBe(2n * big)
         expect(await budgets.burntBy(network, '2026-11-21', 'p')).toBe(14n)
@@ -333,31 +333,28 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
     })
 
     describe('budgets of gas', () => {
-      const bearer = (changes: Partial<GasBearer> = {}): GasBearer => {
+      const budget = (changes: Partial<GasBudget> = {}): GasBudget => {
         return { name: 'p', amount: 10n, limit: 25n, isStrict: true, ...changes }
       }
       const day = '2026-11-21'
       let nonce = 10
       /** Signs a transaction of a slot of its own, or of this one. */
-      const sign = async (bearers: GasBearer[], relayerNonce = ++nonce, now = noon) => {
+      const sign = async (budgets: GasBudget[], relayerNonce = ++nonce, now = noon) => {
         const attempt = anAttempt({
           hash: hash(relayerNonce * 1_000 + (now % 1_000)),
           relayerNonce,
         })
-        await stores.journal.recordAttempt({ ...attempt, createdAt: now }, epoch, bearers)
+        await stores.journal.recordAttempt({ ...attempt, createdAt: now }, epoch, budgets)
         return {
           ...attempt,
-          close: (spending?: Omit<GasSpending, 'network' | 'total'>) => close(attempt, spending),
+          close: (gasCharge?: Omit<GasCharge, 'network' | 'total'>) => close(attempt, gasCharge),
         }
       }
-      const close = (
-        { relayerNonce }: Attempt,
-        spending?: Omit<GasSpending, 'network' | 'total'>,
-      ) =>
+      const close = ({ relayerNonce }: Attempt, gasCharge?: Omit<GasCharge, 'network' | 'total'>) =>
         stores.journal.resolve({
           slot: { network, relayer, relayerNonce, epoch },
           outcomes: [],
-          ...(spending && { spending: { network, total: 9n, ...spending } }),
+          ...(gasCharge && { gasCharge: { network, total: 9n, ...gasCharge } }),
           now: noon,
         })
       const refusal = async (signing: Promise<unknown>) => {
@@ -371,45 +368,45 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       }
 
       it('bear what is under way, until it closes', async () => {
-        const first = await sign([bearer()])
-        await sign([bearer()])
-        expect(await refusal(sign([bearer()]))).toBe('wait')
-        expect(await refusal(sign([bearer({ amount: 26n })]))).toBe('spent')
-        expect(await refusal(sign([bearer({ name: 'q' })]))).toBe('kept')
+        const first = await sign([budget()])
+        await sign([budget()])
+        expect(await refusal(sign([budget()]))).toBe('wait')
+        expect(await refusal(sign([budget({ amount: 26n })]))).toBe('spent')
+        expect(await refusal(sign([budget({ name: 'q' })]))).toBe('kept')
         expect(await stores.journal.openAttempts(network, relayer)).toHaveLength(3)
         await first.close()
-        expect(await refusal(sign([bearer()]))).toBe('kept')
+        expect(await refusal(sign([budget()]))).toBe('kept')
       })
 
       it('bear a slot once, by the dearest of its transactions', async () => {
-        const { relayerNonce } = await sign([bearer()])
-        expect(await refusal(sign([bearer({ amount: 26n })], relayerNonce, noon + 1))).toBe('spent')
-        await sign([bearer({ amount: 15n })], relayerNonce, noon + 2)
-        expect(await refusal(sign([bearer({ amount: 11n })]))).toBe('wait')
-        expect(await refusal(sign([bearer({ amount: 10n })]))).toBe('kept')
+        const { relayerNonce } = await sign([budget()])
+        expect(await refusal(sign([budget({ amount: 26n })], relayerNonce, noon + 1))).toBe('spent')
+        await sign([budget({ amount: 15n })], relayerNonce, noon + 2)
+        expect(await refusal(sign([budget({ amount: 11n })]))).toBe('wait')
+        expect(await refusal(sign([budget({ amount: 10n })]))).toBe('kept')
       })
 
       it('keep nothing of a transaction that one of them does not bear', async () => {
-        const signing = sign([bearer({ name: 'q' }), bearer({ amount: 26n })])
+        const signing = sign([budget({ name: 'q' }), budget({ amount: 26n })])
         expect(await refusal(signing)).toBe('spent')
         expect(await stores.journal.openAttempts(network, relayer)).toEqual([])
-        expect(await refusal(sign([bearer({ name: 'q', amount: 25n })]))).toBe('kept')
+        expect(await refusal(sign([budget({ name: 'q', amount: 25n })]))).toBe('kept')
       })
 
       it('let those that are not strict have one transaction under way while anything is left', async () => {
-        const plain = bearer({ amount: 100n, isStrict: false })
+        const plain = budget({ amount: 100n, isStrict: false })
         const first = await sign([plain])
         expect(await refusal(sign([plain]))).toBe('wait')
         await first.close({ burnt: [{ payer: 'p', amount: 24n }] })
         const second = await sign([plain])
         await second.close({ burnt: [{ payer: 'p', amount: 1n }] })
         expect(await refusal(sign([plain]))).toBe('spent')
-        expect(await refusal(sign([bearer({ amount: 0n, isStrict: false })]))).toBe('spent')
+        expect(await refusal(sign([budget({ amount: 0n, isStrict: false })]))).toBe('spent')
       })
 
       it('that are not strict have room for jobs while anything is left, and the last may exceed it', async () => {
         const payments = (count: bigint) =>
-          bearer({ amount: count * 10n, last: 10n, isStrict: false })
+          budget({ amount: count * 10n, last: 10n, isStrict: false })
         expect(await refusal(sign([payments(4n)]))).toBe('wait')
         const first = await sign([payments(2n)])
         expect(await refusal(sign([payments(2n)]))).toBe('wait')
@@ -421,18 +418,18 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
 
       it('that reserve nothing are asked all the same', async () => {
-        const watched = bearer({ amount: 0n, isStrict: false })
+        const watched = budget({ amount: 0n, isStrict: false })
         for (let i = 0; i < 5; i++) expect(await refusal(sign([watched]))).toBe('kept')
       })
 
       it('are charged with the slot that closes: strict ones first, each once', async () => {
         const burnt = (payer: string) => stores.budgets.burntBy(network, day, payer)
-        const bearers = [
-          bearer({ name: 'a', limit: 99n }),
-          bearer({ name: 'b', limit: 99n, isStrict: false }),
-          bearer({ name: WASTED.coded, limit: 99n }),
+        const budgets = [
+          budget({ name: 'a', limit: 99n }),
+          budget({ name: 'b', limit: 99n, isStrict: false }),
+          budget({ name: WASTED.coded, limit: 99n }),
         ]
-        const first = await sign(bearers)
+        const first = await sign(budgets)
         const reserved = { hash: first.hash, amount: 7n }
         await first.close({
           wasted: { kind: 'coded', amount: 7n },
@@ -446,7 +443,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           7n,
         ])
         expect(await burnt(SUBSIDISED)).toBe(2n)
-        const second = await sign(bearers.slice(1))
+        const second = await sign(budgets.slice(1))
         await second.close({
           wasted: { kind: 'plain', amount: 5n },
           burnt: [],
@@ -454,21 +451,21 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         })
         expect([await burnt('a'), await burnt('b')]).toEqual([7n, 5n])
         expect([await burnt(WASTED.coded), await burnt(WASTED.plain)]).toEqual([7n, 5n])
-        const third = await sign(bearers.slice(1))
+        const third = await sign(budgets.slice(1))
         const others = [{ payer: 'c', amount: 5n }]
         await third.close({ burnt: others, reserved: { hash: third.hash, amount: 5n } })
         expect([await burnt('b'), await burnt('c')]).toEqual([5n, 5n])
       })
 
       it('still bear what is under way after a restart, but not for ever', async () => {
-        await sign([bearer({ amount: 20n })])
+        await sign([budget({ amount: 20n })])
         stores = await engine.reopen()
         const other: Address = '0x00000000000000000000000000000000000000f2'
         await stores.leases.beat()
         const [[, itsEpoch] = []] = await stores.leases.take([laneLease(network, other)])
         const attempt = anAttempt({ hash: hash(1), relayer: other })
         const signAt = (createdAt: number) =>
-          stores.journal.recordAttempt({ ...attempt, createdAt }, itsEpoch as number, [bearer()])
+          stores.journal.recordAttempt({ ...attempt, createdAt }, itsEpoch as number, [budget()])
         expect(await refusal(signAt(noon))).toBe('wait')
         expect(await refusal(signAt(noon + 86_400_000))).toBe('kept')
       })
@@ -976,8 +973,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       await claim({ id: 'submitted' })
       const attempt = anAttempt({ jobIds: ['submitted'] })
       await recordAttempt(attempt)
-      const spending = { network, total: 9n, burnt: [{ payer: 'p', amount: 4n }] }
-      await stores.journal.resolve({ outcomes: [], spending, now: noon })
+      const gasCharge = { network, total: 9n, burnt: [{ payer: 'p', amount: 4n }] }
+      await stores.journal.resolve({ outcomes: [], gasCharge, now: noon })
       await stores.blocks.addBlock({
         role: 'payer',
         address: relayer,

@@ -35,7 +35,7 @@ export const listingWriteTypes = {
   ],
 } as const
 
-export interface ListingDomain {
+interface ListingDomain {
   name: 'Arcus'
   version: '1'
   chainId: number

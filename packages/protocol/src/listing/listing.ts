@@ -46,7 +46,7 @@ interface ListingEndpointBase {
   output?: { type: string; example?: unknown } | null
 }
 
-export type QueryValue = string | number | boolean | (string | number | boolean)[]
+type QueryValue = string | number | boolean | (string | number | boolean)[]
 
 /** Header values by name. They are shown to buyers, and Arcus never sends them. */
 type Headers = Record<string, string>
@@ -128,8 +128,8 @@ export const listingLimits = {
 const limits = listingLimits
 
 const chosenId = new RegExp(limits.merchantId.pattern)
-/** The id of what was found in payments to an address. Nobody chooses such an id; the key of its payTo claims it. */
-const foundId = /^payto-0x[0-9a-f]{40}$/
+/** The id of what was seen in payments to an address. Nobody chooses such an id; the key of its payTo claims it. */
+const seenInPaymentsId = /^payto-0x[0-9a-f]{40}$/
 
 /** Names that are, or may become, a path next to `/api/merchants/{id}`, or that pass for the service itself. */
 const reservedIds: ReadonlySet<string> = new Set(
@@ -140,11 +140,11 @@ const reservedIds: ReadonlySet<string> = new Set(
   verify`.split(/\s+/),
 )
 
-/** `chosen` is free to take; `found` exists or does not; nobody can take the others. */
-export type MerchantIdKind = 'chosen' | 'found' | 'reserved' | 'malformed'
+/** `chosen` is free to take; `seenInPayments` exists or does not; nobody can take the others. */
+type MerchantIdKind = 'chosen' | 'seenInPayments' | 'reserved' | 'malformed'
 
 export function merchantIdKind(id: string): MerchantIdKind {
-  if (foundId.test(id)) return 'found'
+  if (seenInPaymentsId.test(id)) return 'seenInPayments'
   if (!chosenId.test(id)) return 'malformed'
   return reservedIds.has(id) || id.startsWith('payto-') ? 'reserved' : 'chosen'
 }
@@ -205,7 +205,7 @@ export const agentId = z
   })
   .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
 
-export interface JsonBounds {
+interface JsonBounds {
   maxBytes: number
   maxDepth: number
 }
@@ -213,7 +213,7 @@ export interface JsonBounds {
 const encoder = new TextEncoder()
 
 /** Says what is wrong with JSON that strangers will read, in words that follow its name. */
-export function jsonProblem(root: unknown, { maxBytes, maxDepth }: JsonBounds): string | undefined {
+function jsonProblem(root: unknown, { maxBytes, maxDepth }: JsonBounds): string | undefined {
   for (const { key, value, depth } of walkJson(root)) {
     const problem =
       characterProblem(key ?? '', 'json') ??

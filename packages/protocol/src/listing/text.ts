@@ -44,7 +44,7 @@ const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
 /** Line breaks that each kind of text may hold; JSON texts may come from any system. */
 const allowedBreaks = { 'one-line': undefined, 'multi-line': /[\n\t]/g, json: /[\r\n\t]/g }
 
-export type TextKind = keyof typeof allowedBreaks
+type TextKind = keyof typeof allowedBreaks
 
 /** Finds the first hidden character of a text. */
 export function findHidden(text: string): string | undefined {

@@ -75,9 +75,7 @@ function matches(form: RegExp): (value: unknown) => boolean {
   return (value) => typeof value === 'string' && form.test(value)
 }
 
-export type ReadAttestation =
-  | { ok: true; attestation: Attestation }
-  | { ok: false; problem: string }
+type ReadAttestation = { ok: true; attestation: Attestation } | { ok: false; problem: string }
 
 /**
  * Reads an attestation of an EVM network from untrusted JSON. It checks the form alone: the caller recovers the signer and

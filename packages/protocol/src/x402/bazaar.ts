@@ -40,7 +40,7 @@ const MAX_URL_CHARS = 2_048
 const MAX_DESCRIPTION_CHARS = 4_096
 
 /** Returns the extension of a payload as it came; `undefined` when there is none. */
-export function bazaarOf(payload: unknown): unknown {
+function bazaarOf(payload: unknown): unknown {
   return memberOf(memberOf(payload, 'extensions'), 'bazaar') ?? undefined
 }
 

@@ -115,7 +115,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** A call over HTTP, without headers of its own. */
-export interface HttpCall {
+interface HttpCall {
   url: string
   method: CallMethod
   body?: string

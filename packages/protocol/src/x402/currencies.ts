@@ -57,7 +57,7 @@ export function nameTokens(tokens: readonly Pick<Stablecoin, 'address' | 'symbol
 }
 
 /** The token of a price as somebody writes it: by address, by currency, or by both. */
-export interface TokenWish {
+interface TokenWish {
   asset?: string | null | undefined
   currency?: string | null | undefined
 }

@@ -16,7 +16,7 @@ export interface Permit2Terms {
  * Digests a `PermitWitnessTransferFrom` of Permit2 with the witness of x402's proxies to 32 fresh bytes. In the
  * authorization, `to` is the witness's, `value` the permitted amount and `validBefore` one second after the deadline.
  */
-export type Permit2Digest = (
+type Permit2Digest = (
   chainId: number,
   authorization: Authorization,
   terms: Permit2Terms,

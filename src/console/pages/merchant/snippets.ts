@@ -112,7 +112,7 @@ const client = x402Client.fromConfig({
 })`
 }
 
-export type Callable = Pick<
+type Callable = Pick<
   MerchantEndpoint,
   'url' | 'method' | 'toolName' | 'example' | 'price' | 'asset' | 'pricing'
 > & { state: Pick<MerchantEndpoint['state'], 'symbol'> }

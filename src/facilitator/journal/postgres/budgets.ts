@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Database, Queries } from '../../../sql/postgres/database.js'
-import { answerersOf, type BudgetStore, SUBSIDISED, WASTED } from '../budgets.js'
-import type { GasSpending } from '../settlement-journal.js'
+import { type BudgetStore, chargedAccounts, SUBSIDISED, WASTED } from '../budgets.js'
+import type { GasCharge } from '../settlement-journal.js'
 import { columnsOf, inGroups } from './groups.js'
 
 /** The payer of the row that sums the whole day. */
@@ -46,13 +46,13 @@ async function readSums(database: Database, keys: readonly SumKey[]): Promise<bi
   return keys.map((_, i) => found.get(i) ?? 0n)
 }
 
-/** Returns what the spending adds to the sums of a day, by payer. Sums that do not change are left out. */
+/** Returns what a charge of gas adds to the sums of a day, by payer. Sums that do not change are left out. */
 export async function gasSums(
   sql: Queries,
-  spending: GasSpending | undefined,
+  gasCharge: GasCharge | undefined,
 ): Promise<ReadonlyMap<string, bigint>> {
-  if (spending === undefined) return new Map()
-  const { total, wasted, subsidised = 0n, burnt, reserved } = spending
+  if (gasCharge === undefined) return new Map()
+  const { total, wasted, subsidised = 0n, burnt, reserved } = gasCharge
   const sums = new Map([
     [EVERYBODY, total],
     [SUBSIDISED, subsidised],
@@ -60,13 +60,13 @@ export async function gasSums(
   if (wasted !== undefined) sums.set(WASTED[wasted.kind], wasted.amount)
   for (const { payer, amount } of burnt) sums.set(payer, (sums.get(payer) ?? 0n) + amount)
   if (reserved !== undefined) {
-    // The bearers of an attempt do not change until its slot closes.
+    // The budgets of an attempt do not change until its slot closes.
     const rows = await sql.rows<{ bearer: string; is_strict: number }>(
       'SELECT bearer, is_strict FROM gas_risks WHERE hash = $1',
       [reserved.hash],
     )
-    const bearers = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
-    for (const payer of answerersOf(bearers, burnt)) sums.set(payer, reserved.amount)
+    const budgets = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
+    for (const payer of chargedAccounts(budgets, burnt)) sums.set(payer, reserved.amount)
   }
   return new Map([...sums].filter(([, amount]) => amount > 0n))
 }

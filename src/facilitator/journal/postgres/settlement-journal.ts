@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../sql/leases.js'
 import type { Database } from '../../../sql/postgres/database.js'
 import { clockMs } from '../../../sql/postgres/sql.js'
-import { dayOf, type GasBearer, GasBudgetError, RESERVED_MS } from '../budgets.js'
+import { dayOf, type GasBudget, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import type {
   Attempt,
   Decision,
@@ -92,8 +92,8 @@ export function createSettlementJournal(database: Database, worker: string): Set
       const [row] = await database.rows<{ created_at: number }>(text, [transaction])
       return row?.created_at
     },
-    recordAttempt: (attempt, epoch, bearers = []) =>
-      recordAttempt(database, worker, attempt, epoch, bearers),
+    recordAttempt: (attempt, epoch, budgets = []) =>
+      recordAttempt(database, worker, attempt, epoch, budgets),
     async nameTransaction({ id, round }, from, to, now, message = null) {
       // Also true where the row names it already: the statement may run twice.
       const changes = await database.run(
@@ -325,10 +325,10 @@ async function recordAttempt(
   worker: string,
   attempt: Attempt,
   epoch: number,
-  bearers: readonly GasBearer[],
+  budgets: readonly GasBudget[],
 ): Promise<void> {
   const { network, relayer, createdAt, jobIds } = attempt
-  // The budgets follow `requireBudget`. Processes that reserve for the same bearer take turns in `gas_of_bearers`.
+  // The budgets follow `requireBudget`. Processes that reserve for the same budget take turns in `gas_of_bearers`.
   const [row] = await database.rows<{
     held: number
     own: string[]
@@ -383,20 +383,20 @@ async function recordAttempt(
       epoch,
       ...attemptValues(attempt),
       jobIds,
-      bearers.map(({ name }) => name),
-      bearers.map(({ amount }) => amount.toString()),
-      bearers.map(({ limit }) => limit.toString()),
-      bearers.map(({ isStrict }) => Number(isStrict)),
+      budgets.map(({ name }) => name),
+      budgets.map(({ amount }) => amount.toString()),
+      budgets.map(({ limit }) => limit.toString()),
+      budgets.map(({ isStrict }) => Number(isStrict)),
       dayOf(createdAt),
       createdAt - RESERVED_MS,
-      bearers.map(({ amount, last = amount }) => last.toString()),
+      budgets.map(({ amount, last = amount }) => last.toString()),
     ],
   )
   const { held, own, refused, burnt, is_spent: isSpent } = row as NonNullable<typeof row>
   if (held === 0) throw leaseLost(relayer)
   if (own.length < jobIds.length) throw new JobsTakenError(jobIds.filter((id) => !own.includes(id)))
-  const bearer = refused === null ? undefined : bearers[refused - 1]
-  if (bearer !== undefined) throw new GasBudgetError(bearer, BigInt(burnt ?? 0), isSpent === true)
+  const budget = refused === null ? undefined : budgets[refused - 1]
+  if (budget !== undefined) throw new GasBudgetError(budget, BigInt(burnt ?? 0), isSpent === true)
 }
 
 type Outcomes = Resolution['outcomes']
@@ -409,7 +409,7 @@ async function resolve(
   worker: string,
   resolution: Resolution,
 ): Promise<Decision[]> {
-  const sums = await gasSums(database, resolution.spending)
+  const sums = await gasSums(database, resolution.gasCharge)
   for (let { outcomes } = resolution; ; ) {
     try {
       return await decide(database, worker, { ...resolution, outcomes }, sums)
@@ -428,7 +428,7 @@ async function resolve(
 async function decide(
   database: Database,
   worker: string,
-  { slot, outcomes, spending, now }: Resolution,
+  { slot, outcomes, gasCharge, now }: Resolution,
   sums: ReadonlyMap<string, bigint>,
 ): Promise<Decision[]> {
   // A statement whose answer was lost is run again, and must not book again.
@@ -460,7 +460,7 @@ async function decide(
       slot?.relayer ?? null,
       slot?.relayerNonce ?? null,
       now,
-      spending?.network ?? null,
+      gasCharge?.network ?? null,
       dayOf(now),
       [...sums.keys()],
       Array.from(sums.values(), String),

@@ -1,15 +1,15 @@
 import type { Database } from '../../../sql/sqlite/database.js'
 import {
-  answerersOf,
   type BudgetStore,
+  chargedAccounts,
   dayOf,
-  type GasBearer,
+  type GasBudget,
   RESERVED_MS,
   requireBudget,
   SUBSIDISED,
   WASTED,
 } from '../budgets.js'
-import type { Attempt, GasSpending } from '../settlement-journal.js'
+import type { Attempt, GasCharge } from '../settlement-journal.js'
 
 /** The payer of the row that sums the whole day. */
 const EVERYBODY = ''
@@ -23,7 +23,7 @@ export function createBudgetStore(database: Database): BudgetStore {
 }
 
 /** Books gas inside a transaction that is already open. */
-export function createGasBooking(database: Database): (spending: GasSpending, day: string) => void {
+export function createGasBooking(database: Database): (gasCharge: GasCharge, day: string) => void {
   const read = prepareRead(database)
   const write = database.prepare(
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
@@ -33,23 +33,23 @@ export function createGasBooking(database: Database): (spending: GasSpending, da
     if (amount === 0n) return
     write.run(network, day, payer, (read(network, day, payer) + amount).toString())
   }
-  const bearersOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
+  const budgetsOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
   return ({ network, total, wasted, subsidised = 0n, burnt, reserved }, day) => {
     add(network, day, EVERYBODY, total)
     if (wasted !== undefined) add(network, day, WASTED[wasted.kind], wasted.amount)
     add(network, day, SUBSIDISED, subsidised)
     for (const { payer, amount } of burnt) add(network, day, payer, amount)
     if (reserved === undefined) return
-    const rows = bearersOf.all(reserved.hash) as { bearer: string; is_strict: number }[]
-    const bearers = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
-    for (const payer of answerersOf(bearers, burnt)) add(network, day, payer, reserved.amount)
+    const rows = budgetsOf.all(reserved.hash) as { bearer: string; is_strict: number }[]
+    const budgets = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
+    for (const payer of chargedAccounts(budgets, burnt)) add(network, day, payer, reserved.amount)
   }
 }
 
 /** Reserves what an attempt may burn, inside a transaction that is already open. Throws `GasBudgetError`. */
 export function createGasReservation(
   database: Database,
-): (attempt: Attempt, bearers: readonly GasBearer[]) => void {
+): (attempt: Attempt, budgets: readonly GasBudget[]) => void {
   const read = prepareRead(database)
   const underWay = database.prepare(
     `SELECT a.relayer, a.relayer_nonce, r.amount FROM gas_risks r JOIN attempts a ON a.hash = r.hash
@@ -72,12 +72,12 @@ export function createGasReservation(
     return [...slots.values()].reduce((sum, amount) => sum + amount, 0n)
   }
 
-  return (attempt, bearers) => {
+  return (attempt, budgets) => {
     const day = dayOf(attempt.createdAt)
-    for (const bearer of bearers) {
-      const { name, amount, isStrict } = bearer
+    for (const budget of budgets) {
+      const { name, amount, isStrict } = budget
       const reserved = amount === 0n ? 0n : reservedFor(name, attempt)
-      requireBudget(bearer, read(attempt.network, day, name), reserved)
+      requireBudget(budget, read(attempt.network, day, name), reserved)
       if (amount > 0n) insert.run(attempt.hash, name, amount.toString(), isStrict ? 1 : 0)
     }
   }

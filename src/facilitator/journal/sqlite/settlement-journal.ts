@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Database } from '../../../sql/sqlite/database.js'
 import type { GroupCommit } from '../../../sql/sqlite/group-commit.js'
-import { dayOf, type GasBearer } from '../budgets.js'
+import { dayOf, type GasBudget } from '../budgets.js'
 import type {
   Attempt,
   Claim,
@@ -83,8 +83,8 @@ export function createSettlementJournal(
       return [...signed, ...found.filter(({ id }) => !known.has(id))].map(toJob)
     },
     signedAt: async (transaction) => sql.signedAt.get(transaction) as number | undefined,
-    recordAttempt: (attempt, _epoch, bearers = []) =>
-      commit.write(() => recordAttempt(attempt, bearers)),
+    recordAttempt: (attempt, _epoch, budgets = []) =>
+      commit.write(() => recordAttempt(attempt, budgets)),
     // A power cut brings back the former hash, which still names a transaction that may land.
     nameTransaction: ({ id, round }, from, to, now, message = null) =>
       commit.writeUnsynced(() => {
@@ -156,8 +156,8 @@ export function createSettlementJournal(
     return changes === 1 ? byId(failed.id) : undefined
   }
 
-  function resolve({ slot, outcomes, spending, now }: Resolution): Decision[] {
-    if (spending !== undefined) book(spending, dayOf(now))
+  function resolve({ slot, outcomes, gasCharge, now }: Resolution): Decision[] {
+    if (gasCharge !== undefined) book(gasCharge, dayOf(now))
     if (slot !== undefined) {
       sql.freeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
       sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
@@ -196,10 +196,10 @@ export function createSettlementJournal(
     return changes === 1
   }
 
-  function recordAttempt(attempt: Attempt, bearers: readonly GasBearer[]): void {
+  function recordAttempt(attempt: Attempt, budgets: readonly GasBudget[]): void {
     const { hash, network, relayer, relayerNonce, createdAt } = attempt
     sql.insertAttempt.run(...attemptValues(attempt))
-    reserve(attempt, bearers)
+    reserve(attempt, budgets)
     attempt.jobIds.forEach((id, position) => {
       sql.insertAttemptJob.run(hash, position, id)
       sql.submitJob.run(hash, createdAt, id)

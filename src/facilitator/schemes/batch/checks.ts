@@ -58,10 +58,10 @@ export function checkRequest(
 export async function checkGasBudgets(
   chain: ServedNetwork,
   gasPayer: Address,
-  runners: readonly Address[],
+  accountsThatRun: readonly Address[],
   amount?: bigint,
 ): Promise<Rejection | undefined> {
-  const coded = await chain.readCoded(runners)
+  const coded = await chain.readCoded(accountsThatRun)
   const worth = amount === undefined ? {} : { amount }
   for (const account of new Set([gasPayer, ...coded])) {
     const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...worth })

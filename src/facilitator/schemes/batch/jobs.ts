@@ -45,7 +45,7 @@ export interface ClaimDetails {
   payTo: Address
   claims: { channelId: Hex; totalClaimed: string }[]
   /** The accounts whose code, if they have any, checks signatures of the claim. */
-  runners: readonly Address[]
+  accountsThatRun: readonly Address[]
 }
 
 /** The details of a payout's job. */
@@ -66,7 +66,7 @@ export interface RefundDetails {
   amount: string
   rows: number
   /** The same as for a claim. */
-  runners: readonly Address[]
+  accountsThatRun: readonly Address[]
   /** The amount it moves together with its claims, 6-decimal units; the plan adds it. */
   gain?: string
 }
@@ -142,7 +142,7 @@ export function identifyClaim(claims: Claim['claims'], chainId: number, signatur
       authorizer: receiverAuthorizer,
       payTo: receiver,
       claims: totalsOf(claims, chainId),
-      runners: runnersOf(claims, receiverAuthorizer),
+      accountsThatRun: accountsThatRunIn(claims, receiverAuthorizer),
     },
     proof: { hash: digest, signature, signer: receiverAuthorizer },
   }
@@ -166,19 +166,19 @@ export function identifyRefund(payload: EnrichedRefund, chainId: number, signatu
   const refund = hashRefund(message, chainId)
   const { payer, receiver: payTo, token: asset, receiverAuthorizer: authorizer } = channelConfig
   const rows = claims.length
-  const runners = runnersOf(claims, authorizer)
+  const accountsThatRun = accountsThatRunIn(claims, authorizer)
   return {
     action: 'refund',
     key: `${channelId}/${message.nonce}`,
     digest: keccak256(concat([refund, hashClaims(claims, chainId)])),
     expiresAt: never,
-    details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows, runners },
+    details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows, accountsThatRun },
     proof: { hash: refund, signature, signer: authorizer },
   }
 }
 
 /** Lists the accounts that the settlement contract asks about signatures if they have code (ERC-1271). */
-function runnersOf(claims: readonly ClaimRow[], authorizer: Address): Address[] {
+function accountsThatRunIn(claims: readonly ClaimRow[], authorizer: Address): Address[] {
   const ofRows = claims.flatMap(({ voucher: { channel } }) => [
     channel.receiverAuthorizer,
     ...(channel.payerAuthorizer === zeroAddress ? [channel.payer] : []),

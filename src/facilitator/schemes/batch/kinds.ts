@@ -54,7 +54,11 @@ export function createBatchKinds(
     [batchKinds.deposit]: {
       profile(job) {
         const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
-        return { ...alone(payer, payTo, DEPOSIT_GAS), runners: [payer], value: BigInt(amount) }
+        return {
+          ...alone(payer, payTo, DEPOSIT_GAS),
+          accountsThatRun: [payer],
+          value: BigInt(amount),
+        }
       },
       validAfter: (job) => Number(detailsOf<DepositDetails>(job).validAfter),
       findSettled: (job, receipt) => settledBy(receipt, expectedDeposit(job)),
@@ -71,8 +75,8 @@ export function createBatchKinds(
     },
     [batchKinds.claim]: {
       profile(job) {
-        const { authorizer, payTo, claims, runners } = detailsOf<ClaimDetails>(job)
-        return { ...alone(authorizer, payTo, rowsGas(claims.length)), runners }
+        const { authorizer, payTo, claims, accountsThatRun } = detailsOf<ClaimDetails>(job)
+        return { ...alone(authorizer, payTo, rowsGas(claims.length)), accountsThatRun }
       },
       validAfter: () => 0,
       // Another claim may have been mined first, so that this one changed nothing.
@@ -88,7 +92,7 @@ export function createBatchKinds(
       profile(job) {
         // Anybody may ask for a payout, but only the receiver profits from it.
         const { receiver } = detailsOf<SettleDetails>(job)
-        return { ...alone(receiver, receiver, SETTLE_GAS), runners: [] }
+        return { ...alone(receiver, receiver, SETTLE_GAS), accountsThatRun: [] }
       },
       validAfter: () => 0,
       findSettled: (job, receipt) =>
@@ -100,9 +104,9 @@ export function createBatchKinds(
     },
     [batchKinds.refund]: {
       profile(job) {
-        const { authorizer, payTo, rows, runners, gain } = detailsOf<RefundDetails>(job)
+        const { authorizer, payTo, rows, accountsThatRun, gain } = detailsOf<RefundDetails>(job)
         const value = gain === undefined ? undefined : BigInt(gain)
-        return { ...alone(authorizer, payTo, rowsGas(rows)), runners, value }
+        return { ...alone(authorizer, payTo, rowsGas(rows)), accountsThatRun, value }
       },
       validAfter: () => 0,
       findSettled: succeeded,
@@ -129,7 +133,7 @@ export function detailsOf<Details>(job: Job): Details {
 }
 
 function alone(payer: string, payTo: string, gas: GasBounds): JobProfile {
-  return { isAlone: true, payer, payTo, gas, runners: [payer], value: undefined }
+  return { isAlone: true, payer, payTo, gas, accountsThatRun: [payer], value: undefined }
 }
 
 /** Returns the gas that a claim of so many rows may take. */

@@ -35,15 +35,13 @@ import {
 } from './jobs.js'
 import { detailsOf, findClaims, LOOK_BACK_BLOCKS, paidOutIn, refundedIn } from './kinds.js'
 
-interface OutcomeAnswersOptions {
+/** Makes the answers of settle from rows, for the caller that brought a job about and for callers that repeat it. */
+export function createOutcomeAnswers(options: {
   journal: SettlementJournal
   deliveries: Deliveries
   checksum: (address: Address) => Address
   log: { warn(details: object, message: string): void }
-}
-
-/** Makes the answers of settle from rows, for the caller that brought a job about and for callers that repeat it. */
-export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
+}) {
   const { journal, deliveries, checksum, log } = options
 
   async function answerJob(

@@ -33,7 +33,7 @@ export type Plan =
       /** The account that is charged for gas spent without a settlement. */
       gasPayer: Address
       /** The accounts whose code, if they have any, runs in the job. */
-      runners: readonly Address[]
+      accountsThatRun: readonly Address[]
       /** The amount that moves, 6-decimal units; left out where `gain` is compared with the gas. */
       amount?: bigint
       /** The amount that must exceed the gas, 6-decimal units; left out where the amount may be smaller. */
@@ -58,7 +58,7 @@ export async function planJob(
       const { payer } = payload.channelConfig
       const job = identifyDeposit(payload, token)
       const amount = BigInt(payload.deposit.amount)
-      return { state: 'toDo', job, gasPayer: payer, runners: [payer], amount }
+      return { state: 'toDo', job, gasPayer: payer, accountsThatRun: [payer], amount }
     }
     case 'claim':
       return planClaim(payload, chain, token)
@@ -85,7 +85,7 @@ async function planRefund(
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
   const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
   const details = job.details as RefundDetails
-  const { channelId, runners } = details
+  const { channelId, accountsThatRun } = details
   const totals = claims.map(({ voucher, totalClaimed }) => {
     return { channelId: hashChannel(voucher.channel, chainId), totalClaimed }
   })
@@ -100,7 +100,12 @@ async function planRefund(
   const moved = wanted < left ? wanted : left
   const gain = moved + gainOf(gains)
   Object.assign(details, { gain: gain.toString() })
-  const plan = { state: 'toDo', job, gasPayer: channelConfig.receiverAuthorizer, runners } as const
+  const plan = {
+    state: 'toDo',
+    job,
+    gasPayer: channelConfig.receiverAuthorizer,
+    accountsThatRun,
+  } as const
   // The scheme says what is wrong with a refund that would move nothing.
   if (gain === 0n && wanted > 0n) return { ...plan, isDone: true }
   const isEmptying =
@@ -118,9 +123,9 @@ async function planClaim(
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
   const job = identifyClaim(payload.claims, terms.chainId, signature)
-  const { claims, authorizer, runners } = job.details as ClaimDetails
+  const { claims, authorizer, accountsThatRun } = job.details as ClaimDetails
   const gain = gainOf(await readGains(rpc, claims))
-  const plan = { state: 'toDo', job, gasPayer: authorizer, runners } as const
+  const plan = { state: 'toDo', job, gasPayer: authorizer, accountsThatRun } as const
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
@@ -135,7 +140,7 @@ async function planPayout(
   const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, address, 'latest')
   const job = identifySettle(receiver, address, totalSettled)
   const gain = totalClaimed - totalSettled
-  const plan = { state: 'toDo', job, gasPayer: receiver, runners: [] } as const
+  const plan = { state: 'toDo', job, gasPayer: receiver, accountsThatRun: [] } as const
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }

@@ -109,15 +109,6 @@ interface RequestSigner {
   deposit(): Hex | undefined
 }
 
-interface RequestSignerOptions {
-  rpc: Rpc
-  relayers: readonly Address[]
-  /** Turns the transaction into a job and resolves with its row once it is decided, or as it is at the deadline. */
-  send(call: { to: Address; calldata: Hex }): Promise<Job>
-  /** The deposit's authorization. The token asks a wallet about this digest, the settlement contract about all others. */
-  authorization?: { digest: Hex; asset: Address } | undefined
-}
-
 /** The limit of one call: a stranger's code may keep a node busy. */
 const CALL_TIMEOUT_MS = 3_000
 /** The gas that a claim of one row leaves for the call to a wallet. */
@@ -129,7 +120,14 @@ const CALL_GAS_CAP = 20_000_000n
  * Presents the relayer as a wallet: a transaction of the scheme becomes a job of the journal, and its receipt is the
  * outcome of that job. Failed reads are remembered, because the scheme takes them for a bad signature.
  */
-export function createRequestSigner(options: RequestSignerOptions): RequestSigner {
+export function createRequestSigner(options: {
+  rpc: Rpc
+  relayers: readonly Address[]
+  /** Turns the transaction into a job and resolves with its row once it is decided, or as it is at the deadline. */
+  send(call: { to: Address; calldata: Hex }): Promise<Job>
+  /** The deposit's authorization. The token asks a wallet about this digest, the settlement contract about all others. */
+  authorization?: { digest: Hex; asset: Address } | undefined
+}): RequestSigner {
   const { rpc, relayers, send, authorization } = options
   let failure: unknown
   let job: Job | undefined

@@ -25,20 +25,6 @@ import { checkWorth, type Plan, planJob, type SettledPayload } from './plan.js'
 import { createRequestSigner, settleByScheme } from './scheme.js'
 import { isSameRequest, withCanonicalSignatures } from './signatures.js'
 
-interface BatchSettlerOptions {
-  networks: ReadonlyMap<string, ServedNetwork>
-  journal: SettlementJournal
-  deliveries: Deliveries
-  relayers: ReadonlyMap<string, Relayer>
-  settleWaitSeconds: number
-  checksum: (address: Address) => Address
-  /** Returns where the status of a row is found by its id. */
-  statusUrl: (settlementId: string) => string
-  /** Unix milliseconds. */
-  now: () => number
-  log: { warn(details: object, message: string): void }
-}
-
 /** The failed row of an earlier request, and the deadline of this one (Unix milliseconds). */
 interface SendTerms {
   failed: Job | undefined
@@ -51,7 +37,19 @@ interface SendTerms {
  * pays for.
  * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
  */
-export function createBatchSettler(options: BatchSettlerOptions): Settle {
+export function createBatchSettler(options: {
+  networks: ReadonlyMap<string, ServedNetwork>
+  journal: SettlementJournal
+  deliveries: Deliveries
+  relayers: ReadonlyMap<string, Relayer>
+  settleWaitSeconds: number
+  checksum: (address: Address) => Address
+  /** Returns where the status of a row is found by its id. */
+  statusUrl: (settlementId: string) => string
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+}): Settle {
   const { networks, journal, checksum, now } = options
   const waitForOutcome = createOutcomeWait(options)
   const answers = createOutcomeAnswers(options)
@@ -98,8 +96,9 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
       }
       if (row.digest !== job.digest) return settleAfter(row, job, request, deadline)
     }
-    const { gasPayer, runners, amount } = plan
-    const refusal = plan.refusal ?? (await checkGasBudgets(chain, gasPayer, runners, amount))
+    const { gasPayer, accountsThatRun, amount } = plan
+    const refusal =
+      plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, amount))
     if (refusal !== undefined) return refuse(request, refusal)
     return carryOut(request, chain, plan, { failed: row, deadline })
   }

@@ -10,7 +10,7 @@ import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { verifyRejection, verifyUnavailable } from '../../answers.js'
 import type { SettlementJournal } from '../../journal/settlement-journal.js'
-import type { SignedDigest, TakeVerified, VerifiedPayments } from '../../settle/settle-pace.js'
+import type { SignedDigest, TakeVerified, VerifiedPayments } from '../../settle/settle-limit.js'
 import { type AcceptedToken, findToken, isRejection, reject } from '../../verify/checks.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import type { Verify } from '../../verify/verifier.js'
@@ -19,15 +19,6 @@ import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
 import { checkClaimable, isSameRequest, withCanonicalSignatures } from './signatures.js'
-
-interface BatchVerifierOptions {
-  networks: ReadonlyMap<string, ServedNetwork>
-  journal: SettlementJournal
-  verified: VerifiedPayments
-  checksum: (address: Address) => Address
-  /** Returns whether a relayer can send transactions on this network now. */
-  canSettle: (network: string) => boolean
-}
 
 type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
 
@@ -55,7 +46,14 @@ function signedDeposit(payload: Deposit, token: AcceptedToken): SignedDigest {
  * Answers `POST /verify` for deposits, vouchers and refunds. Rejects with `RpcUnavailableError` when the chain could not be
  * read.
  */
-export function createBatchVerifier(options: BatchVerifierOptions): Verify {
+export function createBatchVerifier(options: {
+  networks: ReadonlyMap<string, ServedNetwork>
+  journal: SettlementJournal
+  verified: VerifiedPayments
+  checksum: (address: Address) => Address
+  /** Returns whether a relayer can send transactions on this network now. */
+  canSettle: (network: string) => boolean
+}): Verify {
   const { networks, journal, verified, checksum } = options
 
   return async (body) => {

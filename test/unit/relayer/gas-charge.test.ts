@@ -9,7 +9,7 @@ import {
   type JobKind,
   type TrackedJob,
 } from '../../../src/facilitator/relayer/jobs.js'
-import { findSpending, type SlotResult } from '../../../src/facilitator/relayer/outcomes.js'
+import { findGasCharge, type SlotResult } from '../../../src/facilitator/relayer/outcomes.js'
 
 const hash = `0x${'aa'.repeat(32)}` as const
 const [plain, wallet, other] = ['a1', 'b2', 'c3'].map((it) => `0x${it.repeat(20)}`) as [
@@ -45,7 +45,7 @@ async function lossesOf(
     isAlone: false,
     payer: id,
     payTo: 'r',
-    runners: [id],
+    accountsThatRun: [id],
     value: 1n,
   })
   const options = {
@@ -75,7 +75,7 @@ async function lossesOf(
     options.jobs.track(job).coded = payers
   }
   const attempt = { hash, jobIds } as unknown as Attempt
-  return findSpending(options, attempt, receipt(isSuccess), result)
+  return findGasCharge(options, attempt, receipt(isSuccess), result)
 }
 
 const unsettled = (payer: string, burnt: bigint) => ({

@@ -5,7 +5,7 @@ import { unavailableAnswer } from './errors.js'
 import { securityHeaders } from './headers.js'
 
 /** The open port of a service that still starts. */
-export interface Front {
+export interface StartupServer {
   /** Sets the reason that `/ready` gives: a sentence for everybody, without addresses of nodes or paths. */
   explain(reason: string): void
   /** Lets the finished service answer on the same port. No connection is refused meanwhile. */
@@ -19,7 +19,10 @@ const HEADERS_TIMEOUT_MS = 5_000
  * Opens the port before there is a service: `/health` answers 200, `/ready` 503 with the reason, and everything else 503.
  * Rejects when the port cannot be opened.
  */
-export async function openFront(place: { host: string; port: number }): Promise<Front> {
+export async function openStartupServer(place: {
+  host: string
+  port: number
+}): Promise<StartupServer> {
   let reason = 'the service starts'
   const options = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }
   const server = createServer(options, (request, response) => answer(request, response, reason))

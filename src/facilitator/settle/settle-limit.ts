@@ -13,7 +13,7 @@ import type { Terms } from '../verify/checks.js'
 export type Leave = (result: SettleResult | undefined) => void
 
 /** Lets a settle in under the caller's rate limit. Rejects with a `RequestFault` (429). */
-export type SettlePace = (request: Pick<FastifyRequest, 'ip' | 'body'>) => Promise<Leave>
+export type SettleLimit = (request: Pick<FastifyRequest, 'ip' | 'body'>) => Promise<Leave>
 
 /** The number of answers about one payment that are not counted: its success, and some that say it is pending. */
 const FREE_ANSWERS = 8
@@ -41,7 +41,7 @@ interface Queue {
  * uncounted, and counted afterwards if they are refused. A charge of nothing costs nobody anything, so it is free only in
  * the turns of a verified payment.
  */
-export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerified): SettlePace {
+export function createSettleLimit(limiter: RateLimiter, takeVerified: TakeVerified): SettleLimit {
   const queues = new Map<string, Queue>()
   const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
 

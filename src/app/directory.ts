@@ -17,22 +17,14 @@ import { activityRoutes } from '../directory/activity/routes.js'
 import { createSettlementFeed } from '../directory/activity/settlement-feed.js'
 import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
-import { createDiscoveryAnswers, type DiscoveryAnswers } from '../directory/discovery/answers.js'
-import { createThreadedAnswers } from '../directory/discovery/answers-thread.js'
-import {
-  type CatalogAnswers,
-  createCatalogAnswers,
-} from '../directory/discovery/catalog-answers.js'
-import { createCatalogReader } from '../directory/discovery/catalog-reader.js'
+import { createDiscovery, type DiscoveryBodies } from '../directory/discovery/discovery.js'
 import { toItem } from '../directory/discovery/item.js'
-import { createPace, createUrgency } from '../directory/discovery/pace.js'
 import { discoveryRoutes } from '../directory/discovery/routes.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
-import { createCatalog } from '../directory/listings/catalog.js'
-import { catalogRoutes } from '../directory/listings/catalog-routes.js'
+import { merchantListRoutes } from '../directory/listings/merchant-list-routes.js'
 import { createMerchantView } from '../directory/listings/merchant-view.js'
 import { pageRoutes } from '../directory/listings/pages.js'
 import { writeRoutes } from '../directory/listings/routes.js'
@@ -66,10 +58,9 @@ import { createProbeEffects } from '../directory/seen/probe-effects.js'
 import { statusRoutes } from '../directory/seen/status-routes.js'
 import { sessionRoutes } from '../directory/session/session-routes.js'
 import { createSessions, createSignIn } from '../directory/session/sign-in.js'
-import type { ListingReader, ListingStore } from '../directory/store/listings.js'
+import type { ListingStore } from '../directory/store/listings.js'
 import type { BazaarIntake } from '../facilitator/routes.js'
 import { installCompression } from '../http/headers.js'
-import { scriptBeside } from '../sql/thread.js'
 import type { Config } from './config/config.js'
 import type { Console } from './console.js'
 import { composeEvents, type EventsWorld } from './events.js'
@@ -83,7 +74,7 @@ export interface ComposedDirectory {
   bazaar: BazaarIntake
   onAnswer(answer: PaymentAnswer): void
   figures: WatchedDirectory
-  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
+  reads: { answers: DiscoveryBodies; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
   /** Call it before the database is closed. */
   close(): Promise<void>
@@ -139,12 +130,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
 
-  const discovery = composeDiscovery({
-    threadSource: world.stores.threadSource,
+  const discovery = createDiscovery({
+    source: world.stores.threadSource,
     store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const catalog = createCatalog({ store, checksum })
   const bazaar = createAutoCatalog({
     store,
     networks: new Map([[network, tokens]]),
@@ -215,9 +205,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     bazaar,
-    reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
+    reads: { answers: discovery.bodies, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
-      discovery.giveWay()
       // Listings are about one network, so payments on another are nobody's revenue.
       if (answer.payment.network === network) recorder.record(answer)
     },
@@ -225,15 +214,17 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     async routes(app, { answerPage }) {
       await installCompression(app)
       await app.register(cookie)
-      await discovery.routes(app)
+      await app.register(discoveryRoutes, { answers: discovery.bodies })
       await app.register(validateRoutes, { validator, budget, pace })
       await app.register(statusRoutes, { store, findRefusals: bazaar.findRefusals, checksum })
       const about = { facilitator: config.baseUrl, checksum }
-      await app.register(catalogRoutes, { catalog, store, ...about, now })
+      await app.register(merchantListRoutes, {
+        ...{ discovery: discovery.bodies, store, now },
+        ...about,
+      })
       await app.register(exportRoutes, { store, ...about })
       await app.register(pageRoutes, {
         store,
-        catalog,
         readTotals,
         answerPage,
         directoryUrl: config.directoryUrl,
@@ -276,7 +267,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     start() {
       discovery.start()
-      catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       events.start()
       usage.start()
@@ -417,49 +407,6 @@ function composeProbing(world: ProbingWorld) {
     /** Aborts every call under way. */
     stop: () => stopping.abort(),
   }
-}
-
-interface ComposedDiscovery extends DiscoveryAnswers {
-  /** Makes answers from query parameters, and keeps them while nothing changes. */
-  answers: CatalogAnswers
-  routes(app: FastifyInstance): Promise<void>
-}
-
-interface DiscoveryWorld {
-  /** `Stores.threadSource`: the database that a thread can open by itself. */
-  threadSource: string | undefined
-  store: ListingReader
-  onFault: (error: unknown) => void
-}
-
-/** Builds discovery: on a thread of its own, or on this one over a database in memory, which no thread can share. */
-export function composeDiscovery({
-  threadSource: source,
-  store,
-  onFault,
-}: DiscoveryWorld): ComposedDiscovery {
-  const script = scriptBeside(import.meta.url, 'discovery-thread')
-  const made =
-    source === undefined
-      ? answersHere(store, onFault)
-      : createThreadedAnswers({ script, source, onFault })
-  const answers = createCatalogAnswers({ answers: made, listings: store })
-  return {
-    ...made,
-    answers,
-    routes: async (app) => {
-      await app.register(discoveryRoutes, { answers })
-    },
-  }
-}
-
-function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): DiscoveryAnswers {
-  const urgency = createUrgency()
-  const pace = createPace(urgency)
-  const catalog = createCatalogReader({ source: store, pace, onFault })
-  const { start, stop, figures } = catalog
-  const { answer } = createDiscoveryAnswers({ catalog, items: store, pace })
-  return { start, stop, figures, answer, giveWay: urgency.raise }
 }
 
 /** Builds the routes for agents: the catalog by the Model Context Protocol. */

@@ -1,7 +1,3 @@
-import type { ListingReader } from '../../directory/store/listings.js'
-import { createListingReader } from '../../directory/store/sql/listing-reader.js'
-import { openReader } from '../../sql/sqlite/database.js'
-import { createSqlReader } from '../../sql/sqlite/sql.js'
 import { inspectSqlite } from './sqlite/inspection.js'
 import { openSqliteStores } from './sqlite/stores.js'
 import type { DatabaseInspection, Stores } from './stores.js'
@@ -30,24 +26,4 @@ export async function inspectDatabase(place: DatabasePlace): Promise<DatabaseIns
   if (place.kind === 'sqlite') return inspectSqlite(place.path)
   const { inspectPostgres } = await import('./postgres/inspection.js')
   return inspectPostgres(place.url)
-}
-
-export interface OpenListingReader extends ListingReader {
-  close(): Promise<void>
-}
-
-/** One connection reads the whole catalog; the other may answer meanwhile. */
-const READER_POOL_SIZE = 2
-
-/** Opens listings over a connection of its own, for a thread that only reads; `source` is `Stores.threadSource`. */
-export async function openListingReader(source: string): Promise<OpenListingReader> {
-  if (/^postgres(ql)?:/.test(source)) {
-    const { openDatabase } = await import('../../sql/postgres/database.js')
-    const { createSqlReader: readPostgres } = await import('../../sql/postgres/sql.js')
-    const database = openDatabase({ url: source, poolSize: READER_POOL_SIZE })
-    return { ...createListingReader(readPostgres(database)), close: database.close }
-  }
-  const database = openReader(source)
-  const close = async () => void database.close()
-  return { ...createListingReader(createSqlReader(database)), close }
 }

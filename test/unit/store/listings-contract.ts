@@ -555,10 +555,10 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save()
         expect(await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)).toBe(true)
         expect(await store.scanEntries(0, 10)).toEqual([])
-        expect(await store.scanMerchants('', 10)).toEqual([])
+        expect(await store.publishedIds(0, 10)).toEqual([])
         expect(await store.findMerchant('weather')).toMatchObject({ hiddenReason: 'phishing' })
         await store.setFlags('weather', { hiddenReason: null }, 1_200)
-        expect(await store.scanMerchants('', 10)).toHaveLength(1)
+        expect(await store.publishedIds(0, 10)).toHaveLength(1)
         expect(await store.setFlags('nobody', { isPartner: true }, 1_200)).toBe(false)
       })
 

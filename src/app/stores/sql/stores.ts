@@ -11,23 +11,23 @@ import { createBlockStore } from '../../../facilitator/journal/blocks.js'
 import { createRebuiltJobs } from '../../../facilitator/journal/rebuilt-jobs.js'
 import { createShrinker } from '../../../facilitator/journal/shrinking.js'
 import { createHostedRecords } from '../../../hosted/store.js'
-import type { Sql } from '../../../sql/sql.js'
+import type { Sql, SqlReader } from '../../../sql/sql.js'
 import { createAuditStore } from '../audit.js'
 
-/** Creates the stores whose SQL is the same on both engines. */
-export function createSqlStores(sql: Sql) {
+/** Creates the stores whose SQL is the same on both engines. The directory's long reads go through `reads`. */
+export function createSqlStores(sql: Sql, reads: SqlReader = sql) {
   return {
     rebuiltJobs: createRebuiltJobs(sql),
     blocks: createBlockStore(sql),
     audit: createAuditStore(sql),
     shrinker: createShrinker(sql),
-    listings: createListingStore(sql),
-    roster: createMerchantRoster(sql),
-    history: createEndpointHistory(sql),
-    activity: createActivityStore(sql),
+    listings: createListingStore(sql, reads),
+    roster: createMerchantRoster(reads),
+    history: createEndpointHistory(reads),
+    activity: createActivityStore(sql, reads),
     events: createEventStore(sql),
-    usage: createUsageStore(sql),
-    settlements: createSettlementReader(sql),
+    usage: createUsageStore(sql, reads),
+    settlements: createSettlementReader(reads),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
     hostedRecords: createHostedRecords(sql),

@@ -319,6 +319,8 @@ export interface ListingReader {
   dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
   /** 0 when nothing ever changed. */
   lastChange(): Promise<number>
+  /** The number of the last change of a merchant; 0 for one that there is not. */
+  changeOf(merchantId: string): Promise<number>
   changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
 }
 

@@ -210,6 +210,10 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
       )
       return row?.sequence ?? 0
     },
+    async changeOf(merchantId) {
+      const text = 'SELECT sequence FROM published_merchants WHERE merchant_id = $1'
+      return (await sql.get<{ sequence: number }>(text, [merchantId]))?.sequence ?? 0
+    },
     changesAfter: (sequence, limit) =>
       sql.all<{ sequence: number; merchantId: string }>(
         `SELECT sequence, merchant_id AS "merchantId" FROM catalog_changes

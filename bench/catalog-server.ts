@@ -6,13 +6,14 @@ import { createChecksum } from '@arcus/protocol/x402/address'
 import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import { pino } from 'pino'
 import type { Address } from 'viem'
-import { createCatalog } from '../src/directory/listings/catalog.js'
-import { catalogRoutes } from '../src/directory/listings/catalog-routes.js'
+import { createDiscovery } from '../src/directory/discovery/discovery.js'
+import { merchantListRoutes } from '../src/directory/listings/merchant-list-routes.js'
 import { createListingStore } from '../src/directory/store/sql/listings.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
+import { createThreadedReader } from '../src/sql/sqlite/reader.js'
 import { createSql } from '../src/sql/sqlite/sql.js'
 
 /**
@@ -25,7 +26,8 @@ const asset: Address = '0x3600000000000000000000000000000000000000'
 const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
 const database = openDatabase(join(folder, 'arcus.db'))
 const commit = createGroupCommit(database)
-const store = createListingStore(createSql(database, commit))
+const reads = createThreadedReader(database.name)
+const store = createListingStore(createSql(database, commit), reads)
 const checksum = createChecksum(await createKeccak256())
 
 for (let from = 0; from < merchants; from += 500) {
@@ -40,9 +42,11 @@ const app = createServer({
   trustProxy: false,
 })
 installErrorHandling(app)
-const catalog = createCatalog({ store, checksum })
-await app.register(catalogRoutes, {
-  catalog,
+const onFault = (fault: unknown) => process.stderr.write(`${String(fault)}\n`)
+const discovery = createDiscovery({ source: database.name, store, onFault })
+discovery.start()
+await app.register(merchantListRoutes, {
+  discovery: discovery.bodies,
   store,
   facilitator: 'https://pay.example.com',
   checksum,

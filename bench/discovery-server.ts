@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { composeDiscovery } from '../src/directory/directory.js'
+import { createDiscovery } from '../src/directory/discovery/discovery.js'
+import { discoveryRoutes } from '../src/directory/discovery/routes.js'
 import { createListingStore } from '../src/directory/store/sql/listings.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
@@ -18,7 +19,7 @@ const database = openDatabase(file)
 const store = createListingStore(createSql(database, createGroupCommit(database)))
 const readTurns = watchTurns()
 const onFault = (fault: unknown) => process.stderr.write(`${String(fault)}\n`)
-const discovery = composeDiscovery({ threadSource: file, store, onFault })
+const discovery = createDiscovery({ source: file, store, onFault })
 
 const app = createServer({
   logger: pino({ level: 'silent' }),
@@ -27,7 +28,7 @@ const app = createServer({
   trustProxy: false,
 })
 installErrorHandling(app)
-await discovery.routes(app)
+await app.register(discoveryRoutes, { answers: discovery.bodies })
 app.get('/nothing', () => ({}))
 app.get('/turns', () => ({
   ...readTurns(),

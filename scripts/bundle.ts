@@ -8,7 +8,11 @@ const sources = `${root}src/`
 /** Packages that stay in `node_modules`: they have compiled parts, or are loaded only where a setting asks for them. */
 export const external = ['better-sqlite3', 'pg', 'secp256k1']
 /** Scripts that the service runs as threads. */
-const threads = ['app/discovery-thread', 'sql/sqlite/checkpoint-thread']
+const threads = [
+  'directory/discovery/discovery-thread',
+  'sql/sqlite/checkpoint-thread',
+  'sql/sqlite/reader-thread',
+]
 
 /**
  * Bundles the service, its threads and the command `arcus` with the packages that they use. A process that loads a

@@ -344,6 +344,18 @@ CREATE TABLE catalog_changes (
   changed_at BIGINT NOT NULL
 );
 
+-- Each merchant as the list of all merchants shows it, made with the change of this number: JSON without the figures of
+-- payments, or NULL where it is not shown. With `is_last` it comes after all others, because its payout address is not
+-- proven.
+CREATE TABLE published_merchants (
+  merchant_id TEXT COLLATE "C" PRIMARY KEY REFERENCES merchants (id),
+  sequence BIGINT NOT NULL,
+  is_last BIGINT NOT NULL,
+  json TEXT
+);
+
+CREATE INDEX published_merchants_order ON published_merchants (is_last, merchant_id) WHERE json IS NOT NULL;
+
 -- Probes of each endpoint by hour (its first Unix second) and result, for 90 days.
 CREATE TABLE probe_hours (
   endpoint_id BIGINT NOT NULL REFERENCES endpoints (id) ON DELETE CASCADE,

@@ -237,6 +237,18 @@ CREATE TABLE catalog_changes (
   changed_at INTEGER NOT NULL
 ) STRICT;
 
+-- Each merchant as the list of all merchants shows it, made with the change of this number: JSON without the figures of
+-- payments, or NULL where it is not shown. With `is_last` it comes after all others, because its payout address is not
+-- proven.
+CREATE TABLE published_merchants (
+  merchant_id TEXT PRIMARY KEY REFERENCES merchants (id),
+  sequence INTEGER NOT NULL,
+  is_last INTEGER NOT NULL,
+  json TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX published_merchants_order ON published_merchants (is_last, merchant_id) WHERE json IS NOT NULL;
+
 -- Probes of each endpoint by hour (its first Unix second) and result, for 90 days.
 CREATE TABLE probe_hours (
   endpoint_id INTEGER NOT NULL REFERENCES endpoints (id) ON DELETE CASCADE,

@@ -10,7 +10,6 @@ import type { SignerRecovery } from '../chain/signer-recovery.js'
 import type { Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
-import { scriptBeside } from '../sql/thread.js'
 import { createAttributor } from './activity/attribution.js'
 import { createExploreFigures } from './activity/explore-figures.js'
 import { exploreRoutes } from './activity/explore-routes.js'
@@ -19,20 +18,15 @@ import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
 import { createPublicTotals } from './activity/summary.js'
 import { createUsageRefresh } from './activity/usage-refresh.js'
-import { createDiscoveryAnswers, type DiscoveryAnswers } from './discovery/answers.js'
-import { createThreadedAnswers } from './discovery/answers-thread.js'
-import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
-import { createCatalogReader } from './discovery/catalog-reader.js'
+import { createDiscovery } from './discovery/discovery.js'
 import { toItem } from './discovery/item.js'
-import { createPace, createUrgency } from './discovery/pace.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createEvents, type EventsWorld } from './events/events.js'
 import { exportRoutes } from './exports/routes.js'
 import { createIdentityReader } from './identity/checks.js'
 import { createIdentityWatch } from './identity/identity-watch.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './identity/registry.js'
-import { createCatalog } from './listings/catalog.js'
-import { catalogRoutes } from './listings/catalog-routes.js'
+import { merchantListRoutes } from './listings/merchant-list-routes.js'
 import { createMerchantView } from './listings/merchant-view.js'
 import { pageRoutes } from './listings/pages.js'
 import { writeRoutes } from './listings/routes.js'
@@ -62,7 +56,7 @@ import { statusRoutes } from './seen/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
 import { markedName } from './store/listing-warnings.js'
-import type { ListingReader, ListingStore } from './store/listings.js'
+import type { ListingStore } from './store/listings.js'
 import { isPublicPayee } from './store/ownership.js'
 import type { DirectoryStores } from './store/stores.js'
 
@@ -128,7 +122,7 @@ export interface Directory {
     probe: Probe
   }
   figures: {
-    index: ComposedDiscovery['figures']
+    index: ReturnType<typeof createDiscovery>['figures']
     probes: ProbeSchedule['figures']
     /** Answers since the start whose activity could not be kept. */
     dropped(): number
@@ -154,12 +148,11 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     ...{ audience, probe, asksContract },
     onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
-  const discovery = composeDiscovery({
-    threadSource: ports.threadSource,
+  const discovery = createDiscovery({
+    source: ports.threadSource,
     store: listings,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const catalog = createCatalog({ store: listings, checksum })
   const seen = createAutoCatalog({
     ...world,
     store: listings,
@@ -201,7 +194,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const isContractSigner = { isContractSignature: asksContract, chainIds: [chainId] }
   const signIn = createSignIn({ ...place, ...isContractSigner, now })
   const tools = createCatalogTools({
-    ...{ answers: discovery.answers, listings, probe, toItem },
+    ...{ answers: discovery.bodies, listings, probe, toItem },
     liveTerms: probing.liveTerms,
   })
   const allowedOrigins = [...new Set([baseUrl, directoryUrl, ...settings.mcpAllowedOrigins])]
@@ -209,7 +202,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   async function routes(app: FastifyInstance, answerPage: AnswerPage): Promise<void> {
     await installCompression(app)
     await app.register(cookie)
-    await discovery.routes(app)
+    await app.register(discoveryRoutes, { answers: discovery.bodies })
     await app.register(validateRoutes, { validator, budget, pace })
     await app.register(statusRoutes, {
       store: listings,
@@ -217,9 +210,10 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       checksum,
     })
     const about = { facilitator: baseUrl, checksum }
-    await app.register(catalogRoutes, { catalog, store: listings, ...about, now })
+    const list = { discovery: discovery.bodies, store: listings, now }
+    await app.register(merchantListRoutes, { ...list, ...about })
     await app.register(exportRoutes, { store: listings, ...about })
-    const pages = { store: listings, catalog, readTotals, answerPage, directoryUrl }
+    const pages = { store: listings, readTotals, answerPage, directoryUrl }
     await app.register(pageRoutes, pages)
     await app.register(writeRoutes, {
       ...{ writes, listings, chainId },
@@ -249,7 +243,6 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     },
     start() {
       discovery.start()
-      catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       events.start()
       usage.start()
@@ -266,7 +259,6 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     },
     ports: {
       onAnswer(answer) {
-        discovery.giveWay()
         // Listings are about one network, so payments on another are nobody's revenue.
         if (answer.payment.network === network) recorder.record(answer)
       },
@@ -384,47 +376,4 @@ function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
     /** Aborts every call under way. */
     stop: () => stopping.abort(),
   }
-}
-
-interface ComposedDiscovery extends DiscoveryAnswers {
-  /** Makes answers from query parameters, and keeps them while nothing changes. */
-  answers: CatalogAnswers
-  routes(app: FastifyInstance): Promise<void>
-}
-
-interface DiscoveryWorld {
-  /** `Stores.threadSource`: the database that a thread can open by itself. */
-  threadSource: string | undefined
-  store: ListingReader
-  onFault: (error: unknown) => void
-}
-
-/** Builds discovery: on a thread of its own, or on this one over a database in memory, which no thread can share. */
-export function composeDiscovery({
-  threadSource: source,
-  store,
-  onFault,
-}: DiscoveryWorld): ComposedDiscovery {
-  const script = scriptBeside(import.meta.url, '../app/discovery-thread')
-  const made =
-    source === undefined
-      ? answersHere(store, onFault)
-      : createThreadedAnswers({ script, source, onFault })
-  const answers = createCatalogAnswers({ answers: made, listings: store })
-  return {
-    ...made,
-    answers,
-    routes: async (app) => {
-      await app.register(discoveryRoutes, { answers })
-    },
-  }
-}
-
-function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): DiscoveryAnswers {
-  const urgency = createUrgency()
-  const pace = createPace(urgency)
-  const catalog = createCatalogReader({ source: store, pace, onFault })
-  const { start, stop, figures } = catalog
-  const { answer } = createDiscoveryAnswers({ catalog, items: store, pace })
-  return { start, stop, figures, answer, giveWay: urgency.raise }
 }

@@ -74,8 +74,8 @@ export interface TransactionOptions {
 
 /** Reads and writes. */
 export interface Sql extends SqlReader {
-  /** Whether statements run on this thread: then long reads go in small steps, with a pause between them. */
-  runsHere: boolean
+  /** The time, in milliseconds, that one commit should not exceed because it holds the event loop; infinite on a server. */
+  maxCommitMs: number
   /** Ends a `SELECT` whose rows no other transaction may change before this one ends. */
   forUpdate: string
   /**
@@ -88,6 +88,4 @@ export interface Sql extends SqlReader {
    * so it does nothing but read and write rows. A lost answer is not tried again: the promise rejects.
    */
   transaction<Result>(begin: () => Steps<Result>, options?: TransactionOptions): Promise<Result>
-  /** Returns a function to await before each step of a long read: it lets other readers and everything else go first. */
-  pacing(): () => Promise<void>
 }

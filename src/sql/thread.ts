@@ -1,6 +1,4 @@
-import { readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { constants, getPriority, setPriority } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
@@ -91,21 +89,4 @@ export function superviseThread<Question, Message>(
 /** Returns the script next to a module: `.ts` when run from the sources, else `.js`. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)
-}
-
-/**
- * Gives the calling thread a lower priority than every other thread of the process. Only Linux has priorities for single
- * threads; returns whether it was done.
- */
-export function lowerThreadPriority(): boolean {
-  if (process.platform !== 'linux') return false
-  try {
-    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    if (!Number.isInteger(thread) || thread === process.pid) return false
-    const { PRIORITY_BELOW_NORMAL: lower, PRIORITY_LOW: lowest } = constants.priority
-    setPriority(thread, Math.min(getPriority(process.pid) + lower, lowest))
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createDiscoveryAnswers } from '../../src/directory/discovery/answers.js'
-import { createCatalogAnswers } from '../../src/directory/discovery/catalog-answers.js'
+import { createDiscoveryBodies } from '../../src/directory/discovery/discovery.js'
 import { discoveryRoutes } from '../../src/directory/discovery/routes.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors } from '../../src/http/headers.js'
@@ -16,7 +16,7 @@ interface DiscoveryChoices extends CatalogChoices {
 
 /** The discovery routes over an empty catalog in memory. */
 export async function aDiscoveryServer({ isLoading = false, ...choices }: DiscoveryChoices = {}) {
-  const { sql, store, pace, catalog } = await aCatalog(choices)
+  const { sql, store, catalog } = await aCatalog(choices)
   const app = createServer({
     logger: pino({ level: 'silent' }),
     bodyLimitBytes: 10_000,
@@ -26,8 +26,8 @@ export async function aDiscoveryServer({ isLoading = false, ...choices }: Discov
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  const made = createDiscoveryAnswers({ ...choices, catalog, items: store, pace })
-  const answers = createCatalogAnswers({ answers: made, listings: store })
+  const made = createDiscoveryAnswers({ ...choices, catalog, items: store })
+  const answers = createDiscoveryBodies({ answers: made, listings: store })
   await app.register(discoveryRoutes, { answers })
   app.addHook('onClose', () => catalog.stop())
   if (!isLoading) await whenReady(catalog)

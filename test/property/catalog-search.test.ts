@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { CatalogFilter } from '../../src/directory/discovery/filters.js'
+import type { EndpointFilter } from '../../src/directory/discovery/filters.js'
 import { fold } from '../../src/directory/discovery/fold.js'
 import {
-  type CatalogSearch,
-  createCatalogSearch,
+  createSearch,
   type RankedPlace,
+  type Search,
 } from '../../src/directory/discovery/search.js'
 import type { CatalogEntry, ListingStore } from '../../src/directory/store/listings.js'
 import { speaksForPayTo } from '../../src/directory/store/ownership.js'
@@ -90,7 +90,7 @@ const anyChange = fc.oneof(
 type Change = typeof anyChange extends fc.Arbitrary<infer T> ? T : never
 
 /** None, one or two at a time: more leave next to nothing to be found. */
-const anyFilter: fc.Arbitrary<CatalogFilter> = fc
+const anyFilter: fc.Arbitrary<EndpointFilter> = fc
   .array(
     fc.oneof(
       fc.record({ merchant: anyId }),
@@ -110,7 +110,7 @@ const anyFilter: fc.Arbitrary<CatalogFilter> = fc
   .map((filters) => Object.assign({}, ...filters))
 
 /** What the issue says, word by word, about a single entry. */
-function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: CatalogFilter): boolean {
+function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: EndpointFilter): boolean {
   const texts = [endpoint.title, endpoint.description, merchant.name, merchant.description]
   const words = fold(q).split(/\s+/).filter(Boolean)
   const { payTo, scheme, network, extension, maxPrice, asset, currency } = filter
@@ -157,7 +157,7 @@ async function make(store: ListingStore, change: Change, now: number): Promise<v
   }
 }
 
-function pages(search: CatalogSearch, query: { q: string; filter: CatalogFilter }, limit: number) {
+function pages(search: Search, query: { q: string; filter: EndpointFilter }, limit: number) {
   const ids: number[] = []
   for (let offset = 0; ; offset += limit) {
     const page = search.list({ ...query, offset, limit })
@@ -188,7 +188,7 @@ function rankOf({ endpoint, merchant }: CatalogEntry, q: string): number | undef
   return Math.max(...found) * 2 + (endpoint.status === 'live' ? 0 : 1)
 }
 
-function rankedPages(search: CatalogSearch, query: { query: string; filter: CatalogFilter }) {
+function rankedPages(search: Search, query: { query: string; filter: EndpointFilter }) {
   const ids: number[] = []
   let after: RankedPlace | undefined
   do {
@@ -209,7 +209,7 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
         const { store, catalog, faults, database } = await aCatalog()
         for (const [i, change] of before.entries()) await make(store, change, i + 1)
         const list = await whenReady(catalog)
-        const search = createCatalogSearch(list)
+        const search = createSearch(list)
         for (const [i, change] of after.entries()) {
           await make(store, change, 100 + i)
           expect(await catalog.current()).toBe(list)

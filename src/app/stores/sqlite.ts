@@ -6,6 +6,7 @@ import { createSoleLeases } from '../../sql/leases.js'
 import { startCheckpoints } from '../../sql/sqlite/checkpoints.js'
 import { type Database, openDatabase } from '../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../sql/sqlite/group-commit.js'
+import { createThreadedReader } from '../../sql/sqlite/reader.js'
 import { createSql } from '../../sql/sqlite/sql.js'
 import { createProcessStores, type Stores } from './stores.js'
 
@@ -19,9 +20,11 @@ export function openSqliteStores(
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
   const sql = createSql(database, commit)
+  // A database in memory belongs to one connection.
+  const reads = database.memory ? undefined : createThreadedReader(database.name)
   return {
     ...createFacilitatorStores(database, commit, sql),
-    ...createDirectoryStores(sql, createMemorySessions()),
+    ...createDirectoryStores(sql, createMemorySessions(), reads),
     ...createProcessStores(sql),
     database,
     commit,
@@ -33,8 +36,9 @@ export function openSqliteStores(
       const log = database.memory ? undefined : statSync(`${database.name}-wal`, quietly)
       return pages * Number(database.pragma('page_size', { simple: true })) + (log?.size ?? 0)
     },
-    startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),
+    startUpkeep: (onFault) => startCheckpoints({ database, commit, reads, onFault }),
     async close() {
+      await reads?.stop()
       await commit.close()
       database.close()
     },

@@ -27,6 +27,7 @@ const copiedTables = [
   'endpoint_prices',
   'listing_writes',
   'catalog_changes',
+  'published_merchants',
   'event_queue',
   'events',
   'hooks',

@@ -1,4 +1,5 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
+import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../store/listings.js'
 import { type PayToProof, payToProofOf, speaksForPayTo } from '../store/ownership.js'
@@ -14,8 +15,8 @@ export interface Attribution {
 interface PaidMerchant {
   id: string
   owner: Address | null
-  /** Read at the first payment. */
-  paths: PathIndex | undefined
+  /** The number of its last change. */
+  change: number
 }
 
 /** Recipients and endpoints that are remembered; bounded, because a stranger may name any payTo. */
@@ -23,58 +24,44 @@ const MAX_RECIPIENTS = 5_000
 const MAX_ENDPOINTS = 50_000
 /** Listings of one recipient that are searched. */
 const MAX_MERCHANTS = 20
-/** Changes after which everything is forgotten at once. */
-const MAX_CHANGES = 500
 
 export type Attributor = ReturnType<typeof createAttributor>
 
 /** Creates the attributor. The URL comes from a stranger: it names an endpoint only if its merchant is the one who is paid. */
 export function createAttributor(
-  listings: Pick<
-    ListingReader,
-    'merchantsPaidTo' | 'indexedOf' | 'findMerchant' | 'lastChange' | 'changesAfter'
-  >,
+  listings: Pick<ListingReader, 'merchantsPaidTo' | 'indexedOf' | 'changeOf' | 'lastChange'>,
 ) {
-  const found = new Map<Address, PaidMerchant[]>()
-  const payTos = new Map<string, Address>()
-  let endpoints = 0
+  /** As they were at the change `seen`. */
+  const found = new LRUCache<Address, PaidMerchant[]>({ max: MAX_RECIPIENTS })
+  const paths = new LRUCache<string, { change: number; index: PathIndex; endpoints: number }>({
+    maxSize: MAX_ENDPOINTS,
+    sizeCalculation: ({ endpoints }) => endpoints + 1,
+  })
   let seen = 0
-
-  function forgetAll(): void {
-    found.clear()
-    payTos.clear()
-    endpoints = 0
-  }
 
   async function merchantsOf(payTo: Address): Promise<PaidMerchant[]> {
     const known = found.get(payTo)
     if (known !== undefined) return known
-    if (found.size >= MAX_RECIPIENTS || endpoints >= MAX_ENDPOINTS) forgetAll()
-    const paid = (await listings.merchantsPaidTo(payTo))
+    const listed = (await listings.merchantsPaidTo(payTo))
       // Others who list the address get none of its payments.
       .filter(speaksForPayTo)
       .sort((a, b) => rankOf(a) - rankOf(b))
       .slice(0, MAX_MERCHANTS)
-      .map(({ id, owner }) => ({ id, owner, paths: undefined }))
+    const paid: PaidMerchant[] = []
+    for (const { id, owner } of listed) {
+      paid.push({ id, owner, change: await listings.changeOf(id) })
+    }
     found.set(payTo, paid)
-    for (const { id } of paid) payTos.set(id, payTo)
     return paid
   }
 
-  async function pathsOf(merchant: PaidMerchant): Promise<PathIndex> {
-    if (merchant.paths !== undefined) return merchant.paths
-    const listed = await listings.indexedOf(merchant.id)
-    endpoints += listed.length
-    merchant.paths = createPathIndex(listed)
-    return merchant.paths
-  }
-
-  async function forgetMerchant(id: string): Promise<void> {
-    const before = payTos.get(id)
-    if (before !== undefined) found.delete(before)
-    payTos.delete(id)
-    const merchant = await listings.findMerchant(id)
-    if (merchant !== undefined) found.delete(merchant.payTo)
+  async function pathsOf({ id, change }: PaidMerchant): Promise<PathIndex> {
+    const known = paths.get(id)
+    if (known?.change === change) return known.index
+    const listed = await listings.indexedOf(id)
+    const index = createPathIndex(listed)
+    paths.set(id, { change, index, endpoints: listed.length })
+    return index
   }
 
   return {
@@ -100,13 +87,10 @@ export function createAttributor(
       const [first] = merchants
       return first && { merchantId: first.id, owner: first.owner, endpointId: null }
     },
-    /** Forgets the listings that have changed since. */
+    /** Forgets the recipients if any listing has changed since. */
     async refresh(): Promise<void> {
       const last = await listings.lastChange()
-      if (last === seen) return
-      const changes = found.size === 0 ? [] : await listings.changesAfter(seen, MAX_CHANGES)
-      if (changes.length === MAX_CHANGES) forgetAll()
-      else for (const { merchantId } of changes) await forgetMerchant(merchantId)
+      if (last !== seen) found.clear()
       seen = last
     },
   }

@@ -1,12 +1,12 @@
 import { StoreUnavailableError } from '../../sql/errors.js'
-import { superviseThread } from '../../sql/thread.js'
+import { scriptBeside, superviseThread } from '../../sql/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
-import type { CatalogFigures } from './catalog-reader.js'
-import { createUrgency } from './pace.js'
+import type { CatalogFigures } from './catalog.js'
 
 interface ThreadedAnswersOptions {
-  script: URL
-  /** The database, which the thread opens with `openListingReader`. */
+  /** The script next to this module by default. For tests. */
+  script?: URL
+  /** The database, which the thread opens for itself. */
   source: string
   /** Receives what went wrong on the thread. It goes on, or it is started again. */
   onFault: (error: unknown) => void
@@ -14,8 +14,6 @@ interface ThreadedAnswersOptions {
 
 export interface ThreadData {
   source: string
-  /** The memory of `createUrgency`. */
-  urgency: SharedArrayBuffer
 }
 
 /** A message to the thread; `stop` is the last one. */
@@ -50,13 +48,12 @@ function toError({ error, isUnavailable }: ThreadMessage & { kind: 'failed' }): 
  * state is `loading`.
  */
 export function createThreadedAnswers(options: ThreadedAnswersOptions): DiscoveryAnswers {
-  const { script, source, onFault } = options
-  const shared = new SharedArrayBuffer(8)
-  const urgency = createUrgency(shared)
+  const { source, onFault } = options
+  const script = options.script ?? scriptBeside(import.meta.url, 'discovery-thread')
   const waiting = new Map<number, Waiting>()
   let figures: CatalogFigures = { endpoints: 0, readSeconds: 0 }
   let lastId = 0
-  const data: ThreadData = { source, urgency: shared }
+  const data: ThreadData = { source }
   const thread = superviseThread<ThreadQuestion, ThreadMessage>(script, {
     maxHeapMb: MAX_HEAP_MB,
     data,
@@ -85,7 +82,6 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
   return {
     start: thread.start,
     stop: thread.stop,
-    giveWay: urgency.raise,
     figures: () => figures,
     async answer(question, sequence) {
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }

@@ -1,28 +1,33 @@
 import { type CachedBody, toCachedBody } from '../../http/cached-reply.js'
 import type { ListingReader } from '../store/listings.js'
-import { type CatalogList, isPublic } from './catalog-list.js'
-import type { CatalogFigures, CatalogReader } from './catalog-reader.js'
-import { type ChangesQuery, createChangeReader } from './changes.js'
+import { isPublished } from '../store/published.js'
+import type { Catalog, CatalogFigures } from './catalog.js'
+import { type ChangesPlace, type ChangesQuery, createChangeReader } from './changes.js'
+import type { EndpointList } from './endpoint-list.js'
 import { itemJson, toCard } from './item.js'
-import { type Pace, SearchOverload } from './pace.js'
 import { type BrowseQuery, formatCursor, type Honest } from './queries.js'
 import {
-  type CatalogSearch,
-  createCatalogSearch,
+  createSearch,
   type ListQuery,
+  type MerchantsQuery,
   type RankedQuery,
+  type Search,
 } from './search.js'
 
-/** A question: the list in order of creation, the ranked search, either of them as cards of the console, or changes. */
+/**
+ * A question: the list in order of creation, the ranked search, either of them as cards of the console, changes, or the
+ * first merchants of a list that names the facilitator.
+ */
 export type Question =
   | { kind: 'resources'; query: Honest<ListQuery> }
   | { kind: 'search'; query: Honest<RankedQuery> }
   | { kind: 'cards'; query: BrowseQuery }
   | { kind: 'changes'; query: ChangesQuery }
+  | { kind: 'merchants'; query: MerchantsQuery & { facilitator: string } }
 
 export type Answer =
-  /** `sequence` is the last change of the catalog that is certainly in it. */
-  | { state: 'made'; body: CachedBody; sequence: number }
+  /** `sequence` is the last change of the catalog that is certainly in it; `place` is the end of a page of changes. */
+  | { state: 'made'; body: CachedBody; sequence: number; place?: ChangesPlace | undefined }
   /** The catalog is being read after a start. */
   | { state: 'loading' }
   /** Too many questions wait already. */
@@ -35,15 +40,15 @@ export interface DiscoveryAnswers {
   stop(): Promise<void>
   /** The answer has every change up to `sequence`, or every change that was committed before the call. */
   answer(question: Question, sequence?: number): Promise<Answer>
-  /** Says that payments are being made: for a moment searches pause after each other. */
-  giveWay(): void
   figures(): CatalogFigures
 }
 
 interface DiscoveryAnswersOptions {
-  catalog: CatalogReader
-  items: Pick<ListingReader, 'publishedById' | 'entriesById' | 'changesAfter'>
-  pace: Pace
+  catalog: Catalog
+  items: Pick<
+    ListingReader,
+    'publishedById' | 'entriesById' | 'changesAfter' | 'publishedMerchants'
+  >
   /** The longest wait of a question for the catalog to be read, milliseconds; 3 s unless given. */
   loadingPatienceMs?: number
 }
@@ -52,6 +57,7 @@ interface Made {
   json: string
   /** Whether everything that was found was still there to be read. */
   isWhole: boolean
+  place?: ChangesPlace
 }
 
 const LOADING_PATIENCE_MS = 3_000
@@ -65,17 +71,17 @@ const MAX_TRIES = 3
 export function createDiscoveryAnswers(
   options: DiscoveryAnswersOptions,
 ): Pick<DiscoveryAnswers, 'answer'> {
-  const { catalog, items: store, pace, loadingPatienceMs = LOADING_PATIENCE_MS } = options
+  const { catalog, items: store, loadingPatienceMs = LOADING_PATIENCE_MS } = options
   let patient = 0
-  let latest: { list: CatalogList; search: CatalogSearch } | undefined
+  let latest: { list: EndpointList; search: Search } | undefined
 
-  function searchIn(list: CatalogList): CatalogSearch {
-    if (latest?.list !== list) latest = { list, search: createCatalogSearch(list) }
+  function searchIn(list: EndpointList): Search {
+    if (latest?.list !== list) latest = { list, search: createSearch(list) }
     return latest.search
   }
 
   /** A small catalog is read within a moment of the start, and waiting for it is better than coming again. */
-  async function listFor(sequence?: number): Promise<CatalogList | undefined> {
+  async function listFor(sequence?: number): Promise<EndpointList | undefined> {
     const deadline = Date.now() + loadingPatienceMs
     for (;;) {
       const list = await catalog.current(sequence)
@@ -89,14 +95,14 @@ export function createDiscoveryAnswers(
 
   async function itemsOf(ids: readonly number[]): Promise<string[]> {
     const entries = await store.publishedById(ids)
-    return entries.filter(({ merchant }) => isPublic(merchant)).map(itemJson)
+    return entries.filter(({ merchant }) => isPublished(merchant)).map(itemJson)
   }
 
   const writeChanges = createChangeReader({ source: store, itemsOf })
 
-  async function list(search: CatalogSearch, query: ResourcesQuery): Promise<Made> {
+  async function list(search: Search, query: ResourcesQuery): Promise<Made> {
     const { limit, offset } = query
-    const { ids, total } = await pace.search(() => search.list(query))
+    const { ids, total } = search.list(query)
     const items = await itemsOf(ids)
     const pagination = JSON.stringify({ limit, offset, total })
     return {
@@ -105,8 +111,8 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function rank(search: CatalogSearch, query: SearchQuery): Promise<Made> {
-    const found = await pace.search(() => search.rank(query))
+  async function rank(search: Search, query: SearchQuery): Promise<Made> {
+    const found = search.rank(query)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: query.limit, cursor })
     const resources = await itemsOf(found.ids)
@@ -116,10 +122,10 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function browse(search: CatalogSearch, query: BrowseQuery): Promise<Made> {
-    const found = await pace.search(() => find(search, query))
+  async function browse(search: Search, query: BrowseQuery): Promise<Made> {
+    const found = find(search, query)
     const { ids, total, next } = found
-    const entries = (await store.entriesById(ids)).filter(({ merchant }) => isPublic(merchant))
+    const entries = (await store.entriesById(ids)).filter(({ merchant }) => isPublished(merchant))
     const cards = JSON.stringify(entries.map(toCard))
     return {
       json: `{"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`,
@@ -127,29 +133,35 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function make(catalogList: CatalogList, { kind, query }: Question): Promise<Made> {
+  async function merchants(search: Search, query: MerchantsQuestion): Promise<Made> {
+    const ids = search.merchants(query)
+    const found = await store.publishedMerchants(ids)
+    const facilitator = JSON.stringify(query.facilitator)
+    return {
+      json: `{"facilitator":${facilitator},"merchants":[${found.map(({ json }) => json)}]}\n`,
+      isWhole: found.length === ids.length,
+    }
+  }
+
+  async function make(catalogList: EndpointList, { kind, query }: Question): Promise<Made> {
     // A merchant that changes while its items are read comes again with its next change.
-    if (kind === 'changes') return { json: await writeChanges(catalogList, query), isWhole: true }
+    if (kind === 'changes') return { ...(await writeChanges(catalogList, query)), isWhole: true }
     const search = searchIn(catalogList)
+    if (kind === 'merchants') return merchants(search, query)
     if (kind === 'resources') return list(search, query)
     return kind === 'search' ? rank(search, query) : browse(search, query)
   }
 
   return {
     async answer(question, wanted) {
-      try {
-        for (let tries = 1; ; tries++) {
-          const current = await listFor(tries === 1 ? wanted : undefined)
-          if (current === undefined) return { state: 'loading' }
-          const { sequence } = current
-          const { json, isWhole } = await make(current, question)
-          if (isWhole || tries === MAX_TRIES) {
-            return { state: 'made', body: toCachedBody(json), sequence }
-          }
+      for (let tries = 1; ; tries++) {
+        const current = await listFor(tries === 1 ? wanted : undefined)
+        if (current === undefined) return { state: 'loading' }
+        const { sequence } = current
+        const { json, isWhole, place } = await make(current, question)
+        if (isWhole || tries === MAX_TRIES) {
+          return { state: 'made', body: toCachedBody(json), sequence, place }
         }
-      } catch (error) {
-        if (error instanceof SearchOverload) return { state: 'busy' }
-        throw error
       }
     },
   }
@@ -161,7 +173,7 @@ interface Found {
   next: string | null
 }
 
-function find(search: CatalogSearch, query: BrowseQuery): Found {
+function find(search: Search, query: BrowseQuery): Found {
   if (query.kind === 'search') {
     const { next, ...found } = search.rank(query)
     return { ...found, total: null, next: next === null ? null : formatCursor(next) }
@@ -180,3 +192,4 @@ function unappliedOf({ unappliedFilters }: Honest<object>): string {
 
 type ResourcesQuery = Extract<Question, { kind: 'resources' }>['query']
 type SearchQuery = Extract<Question, { kind: 'search' }>['query']
+type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']

@@ -1,5 +1,5 @@
-import type { ListingReader } from '../store/listings.js'
-import type { CatalogList } from './catalog-list.js'
+import type { JsonText, ListingReader } from '../store/listings.js'
+import type { EndpointList } from './endpoint-list.js'
 
 export interface ChangesQuery {
   /** Number of the last change the caller knows of; 0 is none. */
@@ -14,6 +14,19 @@ interface ChangesOptions {
   itemsOf: (ids: readonly number[]) => Promise<string[]>
 }
 
+/** Where a page of changes ends. */
+export interface ChangesPlace {
+  /** The number with which the next page begins. */
+  next: number
+  hasMore: boolean
+  isEmpty: boolean
+}
+
+interface ChangesPage {
+  json: JsonText
+  place: ChangesPlace
+}
+
 /** Changes that are looked through for one page; most of them are of few merchants. */
 const MAX_CHANGES = 1_000
 const ENDPOINTS_AT_ONCE = 100
@@ -25,7 +38,7 @@ const PAGE_CHARS = 1_048_576
  * it has now. What else the crawler holds of that merchant is gone, so a removed item needs no notice of its own.
  */
 export function createChangeReader({ source, itemsOf }: ChangesOptions) {
-  async function itemsOfMerchant(list: CatalogList, merchant: string): Promise<string[]> {
+  async function itemsOfMerchant(list: EndpointList, merchant: string): Promise<string[]> {
     const ids = list.findMerchant(merchant)?.endpoints.map(({ id }) => id) ?? []
     const items: string[] = []
     for (let at = 0; at < ids.length; at += ENDPOINTS_AT_ONCE) {
@@ -34,7 +47,7 @@ export function createChangeReader({ source, itemsOf }: ChangesOptions) {
     return items
   }
 
-  return async (list: CatalogList, { since, limit }: ChangesQuery): Promise<string> => {
+  return async (list: EndpointList, { since, limit }: ChangesQuery): Promise<ChangesPage> => {
     // The list goes on following changes while items are read.
     const { sequence: upTo } = list
     const noted = await source.changesAfter(since, MAX_CHANGES)
@@ -50,7 +63,9 @@ export function createChangeReader({ source, itemsOf }: ChangesOptions) {
       chars += json.length
       next = sequence
     }
-    return `{"x402Version":2,"changes":[${changes.join(',')}],"next":${next},"hasMore":${next < upTo}}`
+    const hasMore = next < upTo
+    const json = `{"x402Version":2,"changes":[${changes.join(',')}],"next":${next},"hasMore":${hasMore}}`
+    return { json, place: { next, hasMore, isEmpty: changes.length === 0 } }
   }
 }
 

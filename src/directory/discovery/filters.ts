@@ -1,8 +1,8 @@
-import type { ListedEndpoint } from './catalog-list.js'
+import type { ListedEndpoint } from './endpoint-list.js'
 import { fold } from './fold.js'
 
 /** Everything that narrows a search apart from words. An absent member narrows nothing. */
-export interface CatalogFilter {
+export interface EndpointFilter {
   /** `http` or `mcp`. Nothing is of another type. */
   type?: string
   merchant?: string
@@ -32,12 +32,12 @@ export interface CatalogFilter {
 export type EndpointTest = (endpoint: ListedEndpoint) => boolean
 
 /** Returns whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
-function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
+function isAddressed({ merchant, payTo }: EndpointFilter): boolean {
   return merchant !== undefined || payTo !== undefined
 }
 
 /** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
-export function testOf(filter: CatalogFilter): EndpointTest {
+export function testOf(filter: EndpointFilter): EndpointTest {
   const { type, extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
   const asset = filter.asset?.toLowerCase()
   const tests: EndpointTest[] = isAddressed(filter) ? [] : [({ isListed }) => isListed]
@@ -77,7 +77,7 @@ function hasTag(tag: string): EndpointTest {
   return ({ tags }) => tags.includes(folded)
 }
 
-function quoteTest({ payTo, scheme, network, asset }: CatalogFilter): EndpointTest | undefined {
+function quoteTest({ payTo, scheme, network, asset }: EndpointFilter): EndpointTest | undefined {
   const wanted = { payTo: payTo?.toLowerCase(), scheme, network, asset: asset?.toLowerCase() }
   const names = (['payTo', 'scheme', 'network', 'asset'] as const).filter(
     (name) => wanted[name] !== undefined,

@@ -172,30 +172,25 @@ function priceOf(endpoint: PublishedEndpoint) {
   }
 }
 
-/** Writes how to call the endpoint. An example begins with the member that says its kind. */
+/** Writes how to call the endpoint, with the values of the example. */
 function inputOf(endpoint: PublishedEndpoint): JsonText {
-  const { method, example } = endpoint
-  if (method === 'MCP') return toolInputOf(endpoint)
-  const head = `{"type":"http","method":"${method}",`
-  if (!isBodyMethod(method)) {
-    return head + (example.startsWith('{"queryParams":') ? example : '{"queryParams":{}}').slice(1)
-  }
-  if (example.startsWith('{"bodyType":')) return head + example.slice(1)
-  const body = example.startsWith('{"body":') ? example : '{"body":{}}'
-  return `${head}"bodyType":"json",${body.slice(1)}`
+  const { method } = endpoint
+  const example: Endpoint['example'] = JSON.parse(endpoint.example)
+  if (method === 'MCP') return toolInputOf(endpoint, example)
+  const { bodyType = 'json', body = {}, arguments: _, ...rest } = example
+  const values = isBodyMethod(method) ? { bodyType, body, ...rest } : { queryParams: {}, ...rest }
+  return JSON.stringify({ type: 'http', method, ...values })
 }
 
-const ARGUMENTS = '{"arguments":'
-
-function toolInputOf(endpoint: PublishedEndpoint): JsonText {
-  const { toolName, transport, description, example } = endpoint
+function toolInputOf(endpoint: PublishedEndpoint, example: Endpoint['example']): JsonText {
+  const { toolName, transport, description } = endpoint
   return object({
     type: '"mcp"',
     toolName: text(toolName ?? ''),
     description: description === '' ? undefined : text(description),
     transport: textOf(transport),
     inputSchema: toolSchemaOf(endpoint),
-    example: example.startsWith(ARGUMENTS) ? example.slice(ARGUMENTS.length, -1) : '{}',
+    example: JSON.stringify(example.arguments ?? {}),
   })
 }
 

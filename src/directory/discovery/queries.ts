@@ -10,7 +10,7 @@ import { integerParameter } from '@arcus/protocol/answers/parameters'
 import { z } from 'zod'
 import { type RawQuery, readQuery } from '../../http/query.js'
 import type { ChangesQuery } from './changes.js'
-import type { CatalogFilter } from './filters.js'
+import type { EndpointFilter } from './filters.js'
 import { wordsOf } from './fold.js'
 import type { ListQuery, RankedPlace, RankedQuery } from './search.js'
 
@@ -81,7 +81,7 @@ function readCursor(cursor: string): RankedPlace {
 }
 
 /** Leaves out the members that are absent. */
-function toFilter({ extensions: extension, ...rest }: Partial<Filters>): CatalogFilter {
+function toFilter({ extensions: extension, ...rest }: Partial<Filters>): EndpointFilter {
   return Object.fromEntries(
     Object.entries({ ...rest, extension }).filter(([, value]) => value !== undefined),
   )

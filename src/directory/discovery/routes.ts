@@ -6,7 +6,7 @@ import { openEventStream } from '../../http/event-stream.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import type { RawQuery } from '../../http/query.js'
-import type { CatalogAnswers } from './catalog-answers.js'
+import type { DiscoveryBodies } from './discovery.js'
 
 const nothing = { x402Version: 2 } as const
 
@@ -132,7 +132,7 @@ const browseOperation: Operation = {
 /** Registers `GET /discovery/resources` (product, x402 v2 sec. 8), `GET /discovery/search` (bazaar extension), `GET /discovery/changes` for crawlers, and `GET /api/endpoints` for the console. */
 export async function discoveryRoutes(
   app: FastifyInstance,
-  { answers }: { answers: CatalogAnswers },
+  { answers }: { answers: DiscoveryBodies },
 ): Promise<void> {
   const closing = new AbortController()
   // Closing the server would wait for these long polls.
@@ -196,7 +196,7 @@ function wantsStream({ headers }: FastifyRequest): boolean {
 async function streamChanges(
   request: FastifyRequest<{ Querystring: Record<string, unknown> }>,
   reply: FastifyReply,
-  { answers, signal }: { answers: CatalogAnswers; signal: AbortSignal },
+  { answers, signal }: { answers: DiscoveryBodies; signal: AbortSignal },
 ): Promise<void> {
   const from = { ip: request.ip, signal }
   const { 'last-event-id': lastId } = request.headers
@@ -207,12 +207,11 @@ async function streamChanges(
   const response = openEventStream(reply)
   try {
     while (!signal.aborted) {
+      const { next, hasMore, isEmpty } = page.place
       const text = Buffer.from(page.bytes).toString()
-      const [, next = '', hasMore] = /"next":(\d+),"hasMore":(true|false)\}$/.exec(text) ?? []
-      const isNew = !text.startsWith('{"x402Version":2,"changes":[]')
-      const message = isNew ? `id: ${next}\nevent: changes\ndata: ${text}\n\n` : ':\n\n'
+      const message = isEmpty ? ':\n\n' : `id: ${next}\nevent: changes\ndata: ${text}\n\n`
       if (!response.write(message)) await once(response, 'drain', { signal })
-      query = { ...query, since: next, wait: hasMore === 'true' ? '0' : HEARTBEAT_SECONDS }
+      query = { ...query, since: String(next), wait: hasMore ? '0' : HEARTBEAT_SECONDS }
       page = await answers.changes(query, from)
     }
   } catch (error) {

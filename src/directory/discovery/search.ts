@@ -1,17 +1,18 @@
 import type { Sort } from '@arcus/protocol/answers/fields'
+import { MAX_FIRST } from '@arcus/protocol/answers/merchants'
 import { LRUCache } from 'lru-cache'
-import { byPrice, evidenceKeys, inOrderOf, TOP_LEVEL } from '../store/evidence.js'
+import { byPrice, inOrderOf, type Priced, TOP_LEVEL, usageRankKeys } from '../store/usage-rank.js'
 import {
-  type CatalogList,
+  type EndpointList,
   type ListedEndpoint,
   type ListedMerchant,
   lowerBound,
-} from './catalog-list.js'
-import { type CatalogFilter, type EndpointTest, testOf } from './filters.js'
+} from './endpoint-list.js'
+import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
 import { urlPieces, wordsOf } from './fold.js'
 
 export interface ListQuery {
-  filter: CatalogFilter
+  filter: EndpointFilter
   /** As typed; nothing or blanks ask for everything. */
   q: string
   /** Whether the words may also stand in tags and URLs, as in the ranked search. */
@@ -23,7 +24,7 @@ export interface ListQuery {
 }
 
 export interface RankedQuery {
-  filter: CatalogFilter
+  filter: EndpointFilter
   /** As typed, with at least one word. */
   query: string
   limit: number
@@ -31,9 +32,14 @@ export interface RankedQuery {
   after: RankedPlace | undefined
 }
 
+export interface MerchantsQuery {
+  sort?: Sort | undefined
+  limit: number
+}
+
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where there is less evidence. */
+  /** Rises for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid. */
   group: number
   endpointId: number
 }
@@ -46,10 +52,12 @@ export interface RankedPage {
 }
 
 /** Searches a list as it is at the moment of the call. */
-export interface CatalogSearch {
+export interface Search {
   /** Returns the endpoint ids of a page, and how many all pages have together. */
   list(query: ListQuery): { ids: number[]; total: number }
   rank(query: RankedQuery): RankedPage
+  /** Returns the ids of the first merchants in the order of `sort`, or else of their ids. */
+  merchants(query: MerchantsQuery): string[]
 }
 
 /** Results of searches are kept up to this many bytes. */
@@ -68,21 +76,26 @@ const GROUPS = TIERS.nowhere * 2 * LEVELS
 /** Listings of strangers to the payee come after all others. */
 const ALL_GROUPS = 2 * GROUPS
 
-export function createCatalogSearch(list: CatalogList): CatalogSearch {
+export function createSearch(list: EndpointList): Search {
   const kept = new LRUCache<string, number[][]>({
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: (groups) =>
       groups.reduce((sum, ids) => sum + ids.length * BYTES_AN_ID, BYTES_AN_ENTRY),
   })
+  const firstMerchants = new Map<Sort | undefined, string[]>()
   let keptAt = ''
+
+  function forgetChanged(): void {
+    const at = `${list.sequence} ${list.usageVersion}`
+    if (keptAt === at) return
+    keptAt = at
+    kept.clear()
+    firstMerchants.clear()
+  }
 
   /** Returns the endpoint ids of each group, from the searches since the last change or from a scan. */
   function keep(key: string, scan: () => number[][]): number[][] {
-    const at = `${list.sequence} ${list.usageVersion}`
-    if (keptAt !== at) {
-      keptAt = at
-      kept.clear()
-    }
+    forgetChanged()
     const known = kept.get(key)
     if (known !== undefined) return known
     const found = scan()
@@ -90,7 +103,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     return found
   }
 
-  function merchantsOf({ merchant }: CatalogFilter): Iterable<ListedMerchant> {
+  function merchantsOf({ merchant }: EndpointFilter): Iterable<ListedMerchant> {
     if (merchant === undefined) return list.merchants()
     const named = list.findMerchant(merchant)
     return named === undefined ? [] : [named]
@@ -99,7 +112,7 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
   /** Visits the endpoints that have every word, merchant by merchant. */
   function eachMatch(
     words: readonly string[],
-    { filter, isMet, isWide }: { filter: CatalogFilter; isMet: EndpointTest; isWide: boolean },
+    { filter, isMet, isWide }: { filter: EndpointFilter; isMet: EndpointTest; isWide: boolean },
     visit: (endpoint: ListedEndpoint, tier: number) => void,
   ): void {
     const finders = words.map((word) => createFinder(word, isWide))
@@ -116,14 +129,14 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     }
   }
 
-  function ranked(filter: CatalogFilter, query: string): number[][] {
+  function ranked(filter: EndpointFilter, query: string): number[][] {
     const words = wordsOf(query)
     return keep(JSON.stringify(['rank', filter, words]), () => {
       const groups: number[][] = Array.from({ length: ALL_GROUPS }, () => [])
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
         const row = tier * 2 + (endpoint.isLive ? 0 : 1)
-        const group = row * LEVELS + TOP_LEVEL - endpoint.evidence.level
+        const group = row * LEVELS + TOP_LEVEL - endpoint.usageRank.level
         groups[endpoint.merchant.isCounted ? group : GROUPS + group]?.push(endpoint.id)
       })
       return groups.map(inOrder)
@@ -153,8 +166,37 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     rank({ filter, query, limit, after }) {
       return pageOf(ranked(filter, query), limit, after)
     },
+    merchants({ sort, limit }) {
+      forgetChanged()
+      const known = firstMerchants.get(sort) ?? merchantsIn(list, sort).slice(0, MAX_FIRST)
+      firstMerchants.set(sort, known)
+      return known.slice(0, limit)
+    },
   }
 }
+
+/** Returns the ids of all merchants that have an endpoint to show, in order. */
+function merchantsIn(list: EndpointList, sort: Sort | undefined): string[] {
+  const [counted, last]: [WeighedMerchant[], WeighedMerchant[]] = [[], []]
+  for (const merchant of list.merchants()) {
+    const { isUnclaimed, endpoints } = merchant
+    const shown = isUnclaimed ? endpoints.filter(({ isLive }) => isLive) : endpoints
+    const [cheapest] = byPrice(shown)
+    if (cheapest === undefined) continue
+    const { price, asset, currency } = cheapest
+    const weighed = { ...merchant, price, asset, currency }
+    if (merchant.isCounted) counted.push(weighed)
+    else last.push(weighed)
+  }
+  return [counted, last].flatMap((part) => {
+    const byId = part.sort((a, b) => (a.id < b.id ? -1 : 1))
+    if (sort === undefined) return byId.map(({ id }) => id)
+    const sorted = sort === 'price' ? byPrice(byId) : inOrderOf(byId, usageRankKeys[sort])
+    return sorted.map(({ id }) => id)
+  })
+}
+
+type WeighedMerchant = ListedMerchant & Priced
 
 /** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
 function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
@@ -162,7 +204,7 @@ function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
   const inOrder =
     sort === 'price'
       ? byPrice(byAge)
-      : inOrderOf(byAge, ({ id, evidence }) => evidenceKeys[sort]({ evidence, since: id }))
+      : inOrderOf(byAge, ({ id, usageRank }) => usageRankKeys[sort]({ usageRank, since: id }))
   return inOrder.map(({ id }) => id)
 }
 

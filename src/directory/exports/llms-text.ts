@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
-import { costOf, paramNames } from '../listings/published.js'
 import { publicWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, Merchant } from '../store/listings.js'
+import { costOf, paramNames } from '../store/published.js'
 
 interface LlmsTextOptions {
   /** `BASE_URL`. */

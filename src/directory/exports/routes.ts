@@ -5,9 +5,8 @@ import { isKnown } from '../../http/cached-reply.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import { aboutMerchant, presentInPublic } from '../listings/faults.js'
-import { createPause } from '../listings/pause.js'
-import { shownEndpoints } from '../listings/published.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
+import { shownEndpoints } from '../store/published.js'
 import { writeLlmsText } from './llms-text.js'
 import { writeOpenApi } from './openapi.js'
 
@@ -73,12 +72,8 @@ async function sendTagged(
   parts: readonly string[],
   type: string,
 ): Promise<FastifyReply> {
-  const pause = createPause()
   const hash = createHash('sha256')
-  for (const part of parts) {
-    hash.update(part)
-    await pause()
-  }
+  for (const part of parts) hash.update(part)
   const etag = `W/"${hash.digest('base64url').slice(0, 22)}"`
   return isKnown(request, reply.type(type), etag) ? reply : reply.send(parts.join(''))
 }

@@ -17,13 +17,19 @@ import type { PublicTotalsReader } from '../activity/summary.js'
 import { publicWarnings, shortWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
-import type { Block, Catalog } from './catalog.js'
+import { shownEndpoints } from '../store/published.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './faults.js'
-import { shownEndpoints } from './published.js'
 
 interface PagesOptions {
-  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'endpointStates' | 'lastChange'>
-  catalog: Catalog
+  store: Pick<
+    ListingReader,
+    | 'findMerchant'
+    | 'endpointsOf'
+    | 'endpointStates'
+    | 'lastChange'
+    | 'publishedIds'
+    | 'publishedCount'
+  >
   readTotals: PublicTotalsReader
   answerPage: AnswerPage
   /** `DIRECTORY_URL`. */
@@ -42,7 +48,7 @@ const badgeOperation: Operation = {
 
 /** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */
 export async function pageRoutes(app: FastifyInstance, options: PagesOptions): Promise<void> {
-  const { store, catalog, readTotals, answerPage } = options
+  const { store, readTotals, answerPage } = options
   const origin = new URL(options.directoryUrl).origin
 
   /** Heads of merchants, each as it was after a change of the catalog. */
@@ -84,14 +90,13 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
 
   app.get('/sitemap.xml', async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
-    const { blocks } = await catalog.read()
-    const total = blocks.reduce((sum, { pieces }) => sum + pieces.length, FIXED_PAGES.length)
+    const total = FIXED_PAGES.length + (await store.publishedCount())
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       throw httpFault('not_found', `The sitemap has ${pages} pages.`)
     }
     const parts =
-      page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, blocks, page)
+      page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, store, page)
     return reply
       .header('cache-control', 'public, max-age=3600')
       .type('application/xml; charset=utf-8')
@@ -167,21 +172,25 @@ function* sitemapIndex(origin: string, pages: number): Generator<string> {
 /** The pages that stand in the sitemap before the merchants. */
 const FIXED_PAGES = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
 
-/** Writes the fixed pages and then the merchants of one page, a block of the catalog at a time. */
-function* sitemap(origin: string, blocks: readonly Block[], page = 1): Generator<string> {
+/** Merchants of one read. */
+const IDS_AT_ONCE = 1_000
+
+/** Writes the fixed pages and then the merchants of one page, some at a time. */
+async function* sitemap(
+  origin: string,
+  { publishedIds }: Pick<ListingReader, 'publishedIds'>,
+  page = 1,
+): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
-  const first = (page - 1) * SITEMAP_URLS
-  if (first === 0)
+  if (page === 1)
     yield FIXED_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
-  let place = FIXED_PAGES.length
-  for (const { pieces } of blocks) {
-    const from = Math.max(0, first - place)
-    const chosen = pieces.slice(from, Math.max(from, first + SITEMAP_URLS - place))
-    place += pieces.length
-    if (chosen.length === 0) continue
-    yield chosen
-      .map(({ id }) => `<url><loc>${origin}/merchants/${encodeURIComponent(id)}</loc></url>\n`)
+  const end = page * SITEMAP_URLS - FIXED_PAGES.length
+  for (let at = Math.max(0, end - SITEMAP_URLS); at < end; at += IDS_AT_ONCE) {
+    const ids = await publishedIds(at, Math.min(IDS_AT_ONCE, end - at))
+    yield ids
+      .map((id) => `<url><loc>${origin}/merchants/${encodeURIComponent(id)}</loc></url>\n`)
       .join('')
+    if (ids.length < IDS_AT_ONCE) break
   }
   yield '</urlset>\n'
 }

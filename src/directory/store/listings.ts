@@ -223,14 +223,24 @@ export interface PublishedEndpoint
   isHosted: JsonText
 }
 
-/** The `Usage` of an endpoint as JSON; `version` rises with each change of any. */
+/** The `Usage` of an endpoint, or of a merchant as a whole, as JSON; `version` rises with each change of any. */
 export interface UsageChange {
-  endpointId: number
+  /** `null` for a merchant as a whole. */
+  endpointId: number | null
+  /** `null` for an endpoint. */
+  merchantId: string | null
   version: number
   figures: JsonText
 }
 
-export type MerchantUsageChange = Omit<UsageChange, 'endpointId'> & { merchantId: string }
+/** A merchant in the list of all merchants. */
+export interface PublishedMerchant {
+  id: string
+  /** 1 if it comes after all others, because its payout address is not proven. */
+  isLast: number
+  /** The whole of it. */
+  json: JsonText
+}
 
 /** The parts of a discovery item. */
 export interface PublishedEntry {
@@ -267,13 +277,22 @@ export interface ListingReader {
   ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
   /** Figures that changed after this version of them, in order. */
   usageAfter(version: number, limit: number): Promise<UsageChange[]>
-  /** The same of merchants as a whole. */
+  /** The version of the last figures of a merchant as a whole; 0 before the first. */
+  merchantUsageVersion(): Promise<number>
+  /** The `Usage` of those of these merchants that were paid, as JSON. */
   merchantUsageOf(merchantIds: readonly string[]): Promise<Map<string, JsonText>>
-  merchantUsageAfter(version: number, limit: number): Promise<MerchantUsageChange[]>
   /** All endpoints of a merchant in order of number, hidden or not. */
   indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
-  /** Merchants of the catalog in order of id, a page at a time. */
-  scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
+  /** The list of all merchants in its order, a page at a time; it goes on after the last one of the page before. */
+  publishedAfter(
+    last: Pick<PublishedMerchant, 'id' | 'isLast'> | undefined,
+    limit: number,
+  ): Promise<PublishedMerchant[]>
+  /** The ids of the same list, from this place on. */
+  publishedIds(offset: number, limit: number): Promise<string[]>
+  publishedCount(): Promise<number>
+  /** In the given order; ids that are not in the list are left out. */
+  publishedMerchants(ids: readonly string[]): Promise<PublishedMerchant[]>
   findByUrl(target: CallTarget): Promise<CatalogEntry[]>
   /** Entries of HTTP whose path is a template of this one, such as `/users/:id` of `/users/7`; live entries first. */
   findTemplates(
@@ -300,6 +319,8 @@ export interface ListingReader {
   dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
   /** 0 when nothing ever changed. */
   lastChange(): Promise<number>
+  /** The number of the last change of a merchant; 0 for one that there is not. */
+  changeOf(merchantId: string): Promise<number>
   changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
 }
 

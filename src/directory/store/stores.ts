@@ -1,4 +1,4 @@
-import type { Sql } from '../../sql/sql.js'
+import type { Sql, SqlReader } from '../../sql/sql.js'
 import { createEndpointHistory } from './endpoint-history.js'
 import { createEventStore } from './events.js'
 import { createHookStore } from './hooks.js'
@@ -10,17 +10,20 @@ import { createMerchantRoster } from './sql/listing-reader.js'
 import { createListingStore } from './sql/listings.js'
 import { createUsageStore } from './usage.js'
 
-/** Creates everything that the directory keeps, over one database. Sessions belong to an engine. */
-export function createDirectoryStores(sql: Sql, sessions: SessionStore) {
+/**
+ * Creates everything that the directory keeps, over one database. Sessions belong to an engine; long reads go through
+ * `reads`.
+ */
+export function createDirectoryStores(sql: Sql, sessions: SessionStore, reads: SqlReader = sql) {
   return {
     sessions,
-    listings: createListingStore(sql),
-    roster: createMerchantRoster(sql),
-    history: createEndpointHistory(sql),
-    activity: createActivityStore(sql),
+    listings: createListingStore(sql, reads),
+    roster: createMerchantRoster(reads),
+    history: createEndpointHistory(reads),
+    activity: createActivityStore(sql, reads),
     events: createEventStore(sql),
-    usage: createUsageStore(sql),
-    settlements: createSettlementReader(sql),
+    usage: createUsageStore(sql, reads),
+    settlements: createSettlementReader(reads),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
   }

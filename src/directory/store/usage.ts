@@ -1,4 +1,4 @@
-import { get, run, type Sql } from '../../sql/sql.js'
+import { get, run, type Sql, type SqlReader } from '../../sql/sql.js'
 
 /** Figures of the payments for one endpoint, or for a merchant as a whole, net of refunds and without payments of the merchant to itself. */
 export interface Usage {
@@ -35,22 +35,22 @@ interface RefreshedUsage {
   dueAt: number | null
 }
 
-/** Rows of activity that one step looks through, few enough for a turn of the event loop. */
-const ROWS_AT_ONCE = 1_000
+/** Rows of activity that one step looks through; the first refresh looks through every row that is kept. */
+const ROWS_AT_ONCE = 5_000
 
-/** Keeps the figures, which one process refreshes for all of them. */
-export function createUsageStore(sql: Sql) {
+/** Keeps the figures, which one process refreshes for all of them. Long reads go through `reads`. */
+export function createUsageStore(sql: Sql, reads: SqlReader = sql) {
   const lazily = { isDurable: false }
-  const pause = sql.pacing()
   return {
     /** Returns the row of activity to go on from; `undefined` where nothing has changed. */
     async begin(nowSeconds: number): Promise<number | undefined> {
-      const state = await sql.get<{ seen: number; seen_before: number }>(
-        'SELECT seen, seen_before FROM usage_refresh WHERE id = 1',
+      const state = await reads.get<{ seen_before: number }>(
+        'SELECT seen_before FROM usage_refresh WHERE id = 1',
       )
-      // Elsewhere a row may become visible after one with a higher number, so the rows of the last refresh are read again.
-      const after = (sql.runsHere ? state?.seen : state?.seen_before) ?? 0
-      const news = await sql.get(
+      // Where several processes write, a row may become visible after one with a higher number, so the rows of the last
+      // refresh are read again.
+      const after = state?.seen_before ?? 0
+      const news = await reads.get(
         `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM activity WHERE id > $1)
            OR EXISTS (SELECT 1 FROM endpoint_usage WHERE due_at <= $2)
            OR EXISTS (SELECT 1 FROM merchant_usage WHERE due_at <= $2)`,
@@ -60,15 +60,13 @@ export function createUsageStore(sql: Sql) {
     },
     /** Places that the next rows of activity name; `undefined` after the last one. */
     async paidAfter(row: number): Promise<{ last: number; paid: PaidPlace[] } | undefined> {
-      // The first refresh looks through every row that is kept.
-      await pause()
-      const end = await sql.get<{ last: number | null }>(
+      const end = await reads.get<{ last: number | null }>(
         `SELECT max(id) AS last FROM (SELECT id FROM activity WHERE id > $1 ORDER BY id LIMIT ${ROWS_AT_ONCE}) AS page`,
         [row],
       )
       const last = end?.last ?? null
       if (last === null) return undefined
-      const paid = await sql.all<PaidPlace>(
+      const paid = await reads.all<PaidPlace>(
         `SELECT endpoint_id AS "endpointId", merchant_id AS "merchantId",
            min(CASE state WHEN 'settled' THEN at END) / 1000 AS "first",
            max(CASE state WHEN 'settled' THEN at END) / 1000 AS "last"
@@ -81,7 +79,7 @@ export function createUsageStore(sql: Sql) {
     },
     /** Places whose figures change because time passes, longest due first. */
     due: (nowSeconds: number, limit: number) =>
-      sql.all<PaidPlace>(
+      reads.all<PaidPlace>(
         `SELECT * FROM (
            SELECT u.endpoint_id AS "endpointId", e.merchant_id AS "merchantId", NULL AS "first", NULL AS "last", u.due_at
            FROM endpoint_usage u JOIN endpoints e ON e.id = u.endpoint_id WHERE u.due_at <= $1

@@ -17,7 +17,7 @@ export function createSqlReader(database: Queries): SqlReader {
 export function createSql(database: Database): Sql {
   return {
     ...createSqlReader(database),
-    runsHere: false,
+    maxCommitMs: Number.POSITIVE_INFINITY,
     forUpdate: 'FOR UPDATE',
     run: (text, values) => database.run(text, values),
     // Not tried twice: a step may count.
@@ -29,7 +29,6 @@ export function createSql(database: Database): Sql {
         }
         return take(queries, begin())
       }),
-    pacing: () => async () => {},
   }
 }
 

@@ -13,11 +13,14 @@ const WORTHWHILE_PAGES = 1_000
 const LONG_PAGES = 4_000
 /** Pause before the next try when a reader still uses the beginning of the log. */
 const PATIENCE_MS = 1_000
-const BUSY_TIMEOUT_MS = 200
+/** Commits are held meanwhile, so only short reads are waited for. */
+const BUSY_TIMEOUT_MS = 25
 
 const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS })
 let isAsked = false
 let restNotBefore = 0
+/** Whether no new read begins, because one was in the way of the last try. */
+let areReadsHeld = false
 
 const timer = setInterval(check, CHECK_MS)
 parentPort?.on('message', (command: CheckpointCommand) => {
@@ -30,11 +33,15 @@ function check(): void {
   const before = checkpoint('NOOP')
   const open = before.log - before.done
   const isLong = before.log >= LONG_PAGES && open > 0
-  if (open < WORTHWHILE_PAGES && !isLong) return
+  if (open < WORTHWHILE_PAGES && !isLong) {
+    letReadsGo()
+    return
+  }
   checkpoint('PASSIVE')
   // A log that is copied as a whole begins anew with the next commit. Under constant writing it never is.
   const { log, done } = checkpoint('NOOP')
   const mustRestart = log >= LONG_PAGES && log > done
+  if (!mustRestart) letReadsGo()
   if (!mustRestart || isAsked || performance.now() < restNotBefore) return
   isAsked = true
   say({ kind: 'hold' })
@@ -45,7 +52,14 @@ function restart(): void {
   const { isBusy } = checkpoint('RESTART')
   if (isBusy) restNotBefore = performance.now() + PATIENCE_MS
   isAsked = false
-  say({ kind: 'release' })
+  areReadsHeld = isBusy
+  say({ kind: 'release', isRead: isBusy })
+}
+
+function letReadsGo(): void {
+  if (!areReadsHeld || isAsked) return
+  areReadsHeld = false
+  say({ kind: 'release', isRead: false })
 }
 
 /** Makes a checkpoint. Returns the length of the log (`log`) and how much of it is in the file (`done`), in pages. */

@@ -1,19 +1,26 @@
 import { scriptBeside, superviseThread } from '../thread.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
+import type { ThreadedReader } from './reader.js'
 
 export interface CheckpointsOptions {
   database: Database
   commit: Pick<GroupCommit, 'hold'>
+  /** Readers on other threads, which keep the log from beginning anew while one of them reads. */
+  reads?: Pick<ThreadedReader, 'hold'> | undefined
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
   onFault: (error: unknown) => void
   /** The script next to this module by default. For tests. */
   script?: URL
 }
 
-/** A message from the thread. `hold` asks for a moment without commits, `release` ends it. */
+/**
+ * A message from the thread. `hold` asks for a moment without commits, `release` ends it. `isRead` is true when a reader
+ * was in the way: then no other read begins before the next try.
+ */
 export type CheckpointMessage =
-  | { kind: 'ready' | 'hold' | 'release' }
+  | { kind: 'ready' | 'hold' }
+  | { kind: 'release'; isRead: boolean }
   | { kind: 'fault'; error: unknown }
 
 /** A message to the thread; `stop` is the last one. */
@@ -23,6 +30,8 @@ export type CheckpointCommand = 'held' | 'stop'
 const AUTOCHECKPOINT_PAGES = 1_000
 /** Commits are held no longer than this, whatever the thread does. */
 const MAX_HOLD_MS = 500
+/** Reads wait no longer than this for a longer one, and for the next try of a checkpoint after it. */
+const MAX_READ_HOLD_MS = 5_000
 const MAX_HEAP_MB = 32
 
 /**
@@ -36,9 +45,10 @@ const MAX_HEAP_MB = 32
  * default, until another thread is up.
  */
 export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise<void> } {
-  const { database, commit, onFault } = options
+  const { database, commit, reads, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'checkpoint-thread')
   let release = () => {}
+  let releaseReads = () => {}
   if (database.memory) return { stop: async () => {} }
   const thread = superviseThread<CheckpointCommand, CheckpointMessage>(script, {
     maxHeapMb: MAX_HEAP_MB,
@@ -47,6 +57,7 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
     onFault,
     onEnd() {
       release()
+      releaseReads()
       checkpointHere(true)
     },
   })
@@ -54,20 +65,15 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
   function hear(message: CheckpointMessage): void {
     if (message.kind === 'fault') onFault(message.error)
     if (message.kind === 'ready') checkpointHere(false)
-    if (message.kind === 'release') release()
+    if (message.kind === 'release') {
+      release()
+      releaseReads()
+      if (message.isRead && reads !== undefined) releaseReads = atMost(MAX_READ_HOLD_MS, reads)
+    }
     if (message.kind !== 'hold') return
     release()
-    release = holdCommits()
+    release = atMost(MAX_HOLD_MS, commit)
     thread.post('held')
-  }
-
-  function holdCommits(): () => void {
-    const goOn = commit.hold()
-    const timer = setTimeout(goOn, MAX_HOLD_MS)
-    return () => {
-      clearTimeout(timer)
-      goOn()
-    }
   }
 
   function checkpointHere(isHere: boolean): void {
@@ -78,4 +84,14 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
 
   thread.start()
   return { stop: thread.stop }
+}
+
+/** Holds until the returned function is called, or for so long. */
+function atMost(ms: number, { hold }: { hold(): () => void }): () => void {
+  const goOn = hold()
+  const timer = setTimeout(goOn, ms)
+  return () => {
+    clearTimeout(timer)
+    goOn()
+  }
 }

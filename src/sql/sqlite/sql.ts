@@ -3,22 +3,29 @@ import type { Insertion, NewRow, Sql, SqlReader, Step, StepAnswer, Steps, Value 
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
+/** Writes how SQLite takes an array that is one parameter. */
+export const arraysInSqlite: Pick<SqlReader, 'among' | 'texts'> = {
+  among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
+  texts: (parameter) => `json_each($${parameter})`,
+}
+
 /** Reads over a connection: of the service itself, or of a thread that only reads. */
 export function createSqlReader(database: Database): SqlReader {
   const { all } = createStatements(database)
   return {
+    ...arraysInSqlite,
     all: async <Row>(text: string, values: readonly Value[] = []) => all(text, values) as Row[],
     get: async <Row>(text: string, values: readonly Value[] = []) =>
       all(text, values)[0] as Row | undefined,
-    among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
-    texts: (parameter) => `json_each($${parameter})`,
   }
 }
+
+/** A commit runs on the event loop; this is below the 5 ms that no work may hold it. */
+const MAX_COMMIT_MS = 4
 
 /** Every write is a member of a group commit, in which its steps follow each other at once. */
 export function createSql(database: Database, commit: GroupCommit): Sql {
   const { perform } = createStatements(database)
-  const turns = createTurns()
   const take = <Result>(begin: () => Steps<Result>) => {
     const steps = begin()
     let step = steps.next()
@@ -27,22 +34,16 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
   }
   return {
     ...createSqlReader(database),
-    runsHere: true,
+    maxCommitMs: MAX_COMMIT_MS,
     forUpdate: '',
     run: (text, values = []) => commit.write(() => perform({ text, values }).changes),
     transaction: (begin, { isDurable = true } = {}) =>
       isDurable ? commit.write(() => take(begin)) : commit.writeUnsynced(() => take(begin)),
-    pacing() {
-      let endsAt = 0
-      return async () => {
-        if (performance.now() >= endsAt) endsAt = await turns.next()
-      }
-    },
   }
 }
 
 /** Prepares each statement once. */
-function createStatements(database: Database) {
+export function createStatements(database: Database) {
   const prepared = new Map<string, Prepared>()
   const insertions = new Map<Insertion, Sqlite.Statement>()
 
@@ -120,29 +121,4 @@ function bound(values: readonly Value[]): [] | [Record<number, unknown>] {
     named[i + 1] = Array.isArray(value) ? JSON.stringify(value) : value
   })
   return [named]
-}
-
-/** Longest that a reader works before others are let in. */
-const TURN_MS = 1
-
-/**
- * Shares the event loop between long reads and everything else: one reader a round of the loop, in the order in which they
- * asked, so that a crowd of them waits for each other alone.
- */
-function createTurns() {
-  const waiting: ((endsAt: number) => void)[] = []
-
-  function wake(): void {
-    waiting.shift()?.(performance.now() + TURN_MS)
-    if (waiting.length > 0) setImmediate(wake)
-  }
-
-  return {
-    /** Resolves when it is this reader's turn, with the `performance.now()` at which it must ask again. */
-    next: (): Promise<number> =>
-      new Promise((resolve) => {
-        waiting.push(resolve)
-        if (waiting.length === 1) setImmediate(wake)
-      }),
-  }
 }

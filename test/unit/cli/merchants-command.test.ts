@@ -71,9 +71,9 @@ describe('arcus merchants', () => {
       stderr: '',
     })
     expect(await service.store.changesAfter(before, 10)).toMatchObject([{ merchantId: 'weather' }])
-    expect(await service.store.scanMerchants('', 10)).toEqual([])
+    expect(await service.store.publishedIds(0, 10)).toEqual([])
     expect((await run(['unhide', 'weather'])).code).toBe(0)
-    expect(await service.store.scanMerchants('', 10)).toHaveLength(1)
+    expect(await service.store.publishedIds(0, 10)).toHaveLength(1)
   })
 
   it('ends with 2 when it is not understood and 1 when it cannot be done, in one sentence', async () => {

@@ -83,7 +83,7 @@ describe('marks', () => {
     expect(await hide(stores, 'weather', '  Sells nothing ')).toBe(
       'weather is hidden: Sells nothing',
     )
-    expect(await stores.listings.scanMerchants('', 10)).toEqual([])
+    expect(await stores.listings.publishedIds(0, 10)).toEqual([])
     expect(await stores.listings.changesAfter(before, 10)).toMatchObject([
       { merchantId: 'weather' },
     ])
@@ -92,7 +92,7 @@ describe('marks', () => {
     )
     expect(await unhide(stores, 'weather')).toBe('weather is listed again')
     expect(await unhide(stores, 'weather')).toBe('weather was not hidden')
-    expect(await stores.listings.scanMerchants('', 10)).toHaveLength(1)
+    expect(await stores.listings.publishedIds(0, 10)).toHaveLength(1)
   })
 
   it.each([

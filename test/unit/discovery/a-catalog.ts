@@ -1,11 +1,7 @@
 import { circleTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { CatalogList } from '../../../src/directory/discovery/catalog-list.js'
-import {
-  type CatalogReader,
-  createCatalogReader,
-} from '../../../src/directory/discovery/catalog-reader.js'
-import { createPace, createUrgency } from '../../../src/directory/discovery/pace.js'
+import { type Catalog, createCatalog } from '../../../src/directory/discovery/catalog.js'
+import type { EndpointList } from '../../../src/directory/discovery/endpoint-list.js'
 import type { ListingStore, Merchant } from '../../../src/directory/store/listings.js'
 import { createListingStore } from '../../../src/directory/store/sql/listings.js'
 import { openDatabase } from '../../../src/sql/sqlite/database.js'
@@ -27,13 +23,11 @@ export interface CatalogChoices {
   readsAfter?: Promise<void>
 }
 
-/** An empty catalog in memory and a reader that follows it once it is started. */
+/** An empty store in memory, and a catalog that follows it once it is started. */
 export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
   const database = openDatabase(':memory:')
   const sql = createSql(database, createGroupCommit(database))
   const store = createListingStore(sql)
-  const urgency = createUrgency()
-  const pace = createPace(urgency)
   const faults: unknown[] = []
   const onFault = (fault: unknown) => void faults.push(fault)
   const source: typeof store = {
@@ -43,18 +37,18 @@ export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
       return store.scanForIndex(after, count)
     },
   }
-  const catalog = createCatalogReader({ source, pace, onFault })
-  return { database, sql, store, urgency, pace, catalog, faults }
+  const catalog = createCatalog({ source, onFault })
+  return { database, sql, store, catalog, faults }
 }
 
 /** Starts the reader and waits until the catalog is read. */
-export async function whenReady(catalog: CatalogReader): Promise<CatalogList> {
+export async function whenReady(catalog: Catalog): Promise<EndpointList> {
   catalog.start()
   return whenRead(catalog)
 }
 
 /** Waits until the catalog is read. */
-export async function whenRead(catalog: CatalogReader): Promise<CatalogList> {
+export async function whenRead(catalog: Catalog): Promise<EndpointList> {
   for (;;) {
     const list = await catalog.current()
     if (list !== undefined) return list

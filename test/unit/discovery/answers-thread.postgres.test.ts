@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openPostgresStores } from '../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import { composeDiscovery } from '../../../src/directory/directory.js'
 import type { Question } from '../../../src/directory/discovery/answers.js'
+import { createDiscovery } from '../../../src/directory/discovery/discovery.js'
 import { parseListQuery } from '../../../src/directory/discovery/queries.js'
 import { StoreUnavailableError } from '../../../src/sql/errors.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
@@ -18,7 +18,7 @@ const until = (isSo: () => boolean) => vi.waitFor(() => expect(isSo()).toBe(true
 describe('discovery over PostgreSQL', () => {
   let server: PostgresServer
   let stores: Stores
-  let discovery: ReturnType<typeof composeDiscovery>
+  let discovery: ReturnType<typeof createDiscovery>
   const faults: unknown[] = []
   const merchant = {
     id: 'first',
@@ -37,8 +37,8 @@ describe('discovery over PostgreSQL', () => {
     stores = await openPostgresStores({ url: await server.createDatabase(), poolSize: 2 })
     expect(stores.threadSource).toBeDefined()
     await save('Tides of Lisbon')
-    discovery = composeDiscovery({
-      threadSource: stores.threadSource,
+    discovery = createDiscovery({
+      source: stores.threadSource,
       store: stores.listings,
       onFault: (fault) => faults.push(fault),
     })

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { composeDiscovery } from '../../../src/directory/directory.js'
 import type { Question } from '../../../src/directory/discovery/answers.js'
 import { createThreadedAnswers } from '../../../src/directory/discovery/answers-thread.js'
+import { createDiscovery } from '../../../src/directory/discovery/discovery.js'
 import { parseListQuery } from '../../../src/directory/discovery/queries.js'
 import { anEndpoint, openListings } from '../directory/listed-merchants.js'
 
@@ -19,8 +19,8 @@ describe('discovery over a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
   const listings = openListings(join(folder, 'arcus.db'))
   const faults: unknown[] = []
-  const discovery = composeDiscovery({
-    threadSource: listings.database.name,
+  const discovery = createDiscovery({
+    source: listings.database.name,
     store: listings.store,
     onFault: (fault) => faults.push(fault),
   })

@@ -4,7 +4,7 @@ import {
   createDiscoveryAnswers,
   type Question,
 } from '../../../src/directory/discovery/answers.js'
-import { createCatalogAnswers } from '../../../src/directory/discovery/catalog-answers.js'
+import { createDiscoveryBodies } from '../../../src/directory/discovery/discovery.js'
 import {
   parseBrowseQuery,
   parseListQuery,
@@ -24,7 +24,7 @@ async function answersOverAChangingStore(
   change: (store: ListingStore) => Promise<unknown> = (store) =>
     save(store, {}, [anEndpoint(), {}]),
 ) {
-  const { store, pace, catalog } = await aCatalog()
+  const { store, catalog } = await aCatalog()
   let changes = 0
   const before = <Args extends unknown[], Read>(read: (...args: Args) => Promise<Read>) => {
     return async (...args: Args) => {
@@ -40,7 +40,7 @@ async function answersOverAChangingStore(
     publishedById: before(store.publishedById),
     entriesById: before(store.entriesById),
   }
-  const answers = createDiscoveryAnswers({ catalog, items, pace })
+  const answers = createDiscoveryAnswers({ catalog, items })
   await save(store, {}, [anEndpoint(), {}])
   await whenReady(catalog)
   return {
@@ -84,7 +84,7 @@ it('a question that is asked twice is answered once, at the same time and until 
   let asked = 0
   let last = 7
   const body = { bytes: Buffer.from('{}'), etag: '"x"' }
-  const answers = createCatalogAnswers({
+  const answers = createDiscoveryBodies({
     answers: {
       async answer(_, sequence = 0): Promise<Answer> {
         asked++

@@ -1,12 +1,15 @@
 import type { Address, Hex } from 'viem'
 import { toHex } from 'viem'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EndpointHistory } from '../../../src/directory/store/endpoint-history.js'
 import type {
   ListingChange,
   ListingStore,
+  MerchantRoster,
   SignedWrite,
 } from '../../../src/directory/store/listings.js'
+import { speaksForPayTo } from '../../../src/directory/store/ownership.js'
+import { merchantJson, withUsage } from '../../../src/directory/store/published.js'
 import type { Engine } from './store-contract.js'
 
 const owner: Address = '0x1111111111111111111111111111111111111111'
@@ -17,6 +20,7 @@ const network = 'eip155:5042'
 
 let store: ListingStore
 let history: EndpointHistory
+let roster: MerchantRoster
 let nonces = 0
 
 function aWrite(over: Partial<SignedWrite> = {}): SignedWrite {
@@ -32,6 +36,18 @@ function aWrite(over: Partial<SignedWrite> = {}): SignedWrite {
     acceptedAt: 1_000,
     ...over,
   }
+}
+
+/** Renders the list of merchants from their rows. */
+async function listNow() {
+  const merchants = (await roster.scan('', 100)).map(({ merchant }) => merchant)
+  const list = []
+  for (const merchant of merchants) {
+    const json = merchantJson(merchant, await store.endpointsOf(merchant.id))
+    const isLast = Number(!speaksForPayTo(merchant))
+    if (json !== null) list.push({ id: merchant.id, isLast, json: withUsage(json, null) })
+  }
+  return list.sort((a, b) => a.isLast - b.isLast)
 }
 
 type Save = Extract<ListingChange, { kind: 'save' }>
@@ -76,7 +92,11 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
   })
   afterAll(() => engine.close())
   beforeEach(async () => {
-    ;({ listings: store, history } = await engine.empty())
+    ;({ listings: store, history, roster } = await engine.empty())
+  })
+  afterEach(async () => {
+    // Whatever a test did, the stored list of merchants is that of the rows.
+    expect(await store.publishedAfter(undefined, 100)).toEqual(await listNow())
   })
 
   describe(`listings on ${name}`, () => {
@@ -555,10 +575,10 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save()
         expect(await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)).toBe(true)
         expect(await store.scanEntries(0, 10)).toEqual([])
-        expect(await store.scanMerchants('', 10)).toEqual([])
+        expect(await store.publishedIds(0, 10)).toEqual([])
         expect(await store.findMerchant('weather')).toMatchObject({ hiddenReason: 'phishing' })
         await store.setFlags('weather', { hiddenReason: null }, 1_200)
-        expect(await store.scanMerchants('', 10)).toHaveLength(1)
+        expect(await store.publishedIds(0, 10)).toHaveLength(1)
         expect(await store.setFlags('nobody', { isPartner: true }, 1_200)).toBe(false)
       })
 

@@ -25,7 +25,8 @@ function aFile(): string {
   return join(folder, 'deep', 'arcus.db')
 }
 
-async function openEngine(): Promise<Engine> {
+/** A database in memory where a test wants an empty one, or a file each time, which is read on another thread. */
+async function openEngine(anEmpty = () => ':memory:'): Promise<Engine> {
   const path = aFile()
   let current = openSqliteStores(path)
   return {
@@ -37,20 +38,24 @@ async function openEngine(): Promise<Engine> {
     },
     async empty() {
       await current.close()
-      current = openSqliteStores(':memory:')
+      current = openSqliteStores(anEmpty())
       return current
     },
     close: () => current.close(),
   }
 }
 
-describeStore('SQLite', openEngine)
-describeListings('SQLite', openEngine)
-describeEvents('SQLite', openEngine)
-describeUsage('SQLite', openEngine)
-describeRatings('SQLite', openEngine)
-describeActivity('SQLite', openEngine)
-describeShrinking('SQLite', openEngine)
+const openFileEngine = () => openEngine(aFile)
+
+describeStore('SQLite', () => openEngine())
+describeListings('SQLite', () => openEngine())
+describeEvents('SQLite', () => openEngine())
+describeUsage('SQLite', () => openEngine())
+describeUsage('SQLite with a reader thread', openFileEngine)
+describeRatings('SQLite', () => openEngine())
+describeActivity('SQLite', () => openEngine())
+describeActivity('SQLite with a reader thread', openFileEngine)
+describeShrinking('SQLite', () => openEngine())
 
 describe('a SQLite file', () => {
   it('refuses to change or remove an entry of the audit trail', async () => {

@@ -3,6 +3,7 @@ import {
   type Insertion,
   insertAll,
   type Sql,
+  type SqlReader,
   type Steps,
   TransactionConflict,
 } from '../../../sql/sql.js'
@@ -10,8 +11,7 @@ import type { ActivityStore, NewActivity } from '../activity.js'
 import { createActivityReader } from './activity-reader.js'
 import { addToSums } from './activity-sums.js'
 
-/** The longest time that a commit of rows may hold the event loop. The number of rows follows from it, because similar rows are cheaper. */
-const SLICE_MS = 4
+/** Rows of one commit. Their number follows from the time that it may take. */
 const MIN_SLICE = 32
 const MAX_SLICE = 500
 /** Within a day the row itself is still there and shows that a success is repeated. */
@@ -19,7 +19,9 @@ const DAY_MS = 86_400_000
 
 const insertion: Insertion = { table: 'activity', rest: 'ON CONFLICT DO NOTHING' }
 
-export function createActivityStore(sql: Sql): ActivityStore {
+/** Long reads go through `reads`. */
+export function createActivityStore(sql: Sql, reads: SqlReader = sql): ActivityStore {
+  const { maxCommitMs } = sql
   let sliceRows = MIN_SLICE
 
   /** Never waits for the disk: what a payment needs is kept elsewhere. Resolves with its duration, milliseconds. */
@@ -39,12 +41,12 @@ export function createActivityStore(sql: Sql): ActivityStore {
   return {
     async append(rows) {
       for (let from = 0; from < rows.length; ) {
-        const slice = rows.slice(from, from + (sql.runsHere ? sliceRows : rows.length))
+        const slice = rows.slice(from, from + sliceRows)
         const tookMs = await appendSlice(slice)
         from += slice.length
         // The short rest of a group says nothing about larger ones, unless even that took too long.
-        if (slice.length === sliceRows || tookMs > SLICE_MS) {
-          sliceRows = nextSliceRows(slice.length, tookMs)
+        if (slice.length === sliceRows || tookMs > maxCommitMs) {
+          sliceRows = nextSliceRows(slice.length, tookMs, maxCommitMs)
         }
       }
     },
@@ -55,7 +57,7 @@ export function createActivityStore(sql: Sql): ActivityStore {
            SELECT id FROM (SELECT id, at FROM activity ORDER BY id LIMIT $1) AS oldest WHERE at < $2)`,
         [limit, before],
       ),
-    ...createActivityReader(sql),
+    ...createActivityReader(reads),
   }
 }
 
@@ -63,8 +65,8 @@ export function createActivityStore(sql: Sql): ActivityStore {
  * Returns the size of the next slice, half or double at most: rows that come together share pages of the disk, so that
  * small commits cost more in all, and one that took long may only have been interrupted.
  */
-function nextSliceRows(rows: number, tookMs: number): number {
-  const fitting = Math.floor((rows * SLICE_MS) / Math.max(tookMs, 0.01))
+function nextSliceRows(rows: number, tookMs: number, maxMs: number): number {
+  const fitting = Math.floor((rows * maxMs) / Math.max(tookMs, 0.01))
   const near = Math.max(Math.ceil(rows / 2), Math.min(fitting, rows * 2))
   return Math.max(MIN_SLICE, Math.min(MAX_SLICE, near))
 }

@@ -6,11 +6,12 @@ import type {
   ListingReader,
   Merchant,
   MerchantRoster,
-  MerchantUsageChange,
   PublishedEndpoint,
+  PublishedMerchant,
   SignedWrite,
   UsageChange,
 } from '../listings.js'
+import { withUsage } from '../published.js'
 import { meanOf, type RatingSums, toFigures } from '../ratings.js'
 import {
   type EndpointRow,
@@ -30,11 +31,12 @@ const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official 
   OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
 const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
 
-export function createListingReader(sql: SqlReader): ListingReader {
+/** Long reads go through `reads`. */
+export function createListingReader(sql: SqlReader, reads: SqlReader = sql): ListingReader {
   const merchants = async (rest: string, values: readonly Value[] = []) =>
     (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
   const forIndex = async (rest: string, values: readonly Value[]) =>
-    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
+    (await reads.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
       toIndexedEndpoint,
     )
 
@@ -86,7 +88,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
       return (await sql.all<EndpointRow>(text, [merchantId])).map(toEndpoint)
     },
     async endpointStates(merchantId) {
-      const rows = await sql.all<{ status: EndpointStatus; count: number }>(
+      const rows = await reads.all<{ status: EndpointStatus; count: number }>(
         'SELECT status, count(*) AS count FROM endpoints WHERE merchant_id = $1 GROUP BY status',
         [merchantId],
       )
@@ -122,20 +124,42 @@ export function createListingReader(sql: SqlReader): ListingReader {
       const rows = await sql.all<{ id: string; figures: string }>(text, [ids])
       return new Map(rows.map(({ id, figures }) => [id, figures]))
     },
-    merchantUsageAfter: (version, limit) =>
-      sql.all<MerchantUsageChange>(
-        `SELECT merchant_id AS "merchantId", version, figures FROM merchant_usage
-         WHERE version > $1 ORDER BY version LIMIT $2`,
-        [version, limit],
-      ),
     usageAfter: (version, limit) =>
-      sql.all<UsageChange>(
-        `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage
-         WHERE version > $1 ORDER BY version LIMIT $2`,
+      reads.all<UsageChange>(
+        `SELECT * FROM (SELECT endpoint_id AS "endpointId", NULL AS "merchantId", version, figures
+             FROM endpoint_usage WHERE version > $1 ORDER BY version LIMIT $2) AS endpoints
+         UNION ALL
+         SELECT * FROM (SELECT NULL AS "endpointId", merchant_id AS "merchantId", version, figures
+             FROM merchant_usage WHERE version > $1 ORDER BY version LIMIT $2) AS merchants
+         ORDER BY version LIMIT $2`,
         [version, limit],
       ),
-    scanMerchants: (after, limit) =>
-      merchants(`m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`, [after, limit]),
+    async merchantUsageVersion() {
+      const row = await sql.get<{ version: number | null }>(
+        'SELECT max(version) AS version FROM merchant_usage',
+      )
+      return row?.version ?? 0
+    },
+    async publishedAfter(last, limit) {
+      const text = `${published} WHERE (p.is_last, p.merchant_id) > ($1, $2) AND p.json IS NOT NULL
+        ORDER BY p.is_last, p.merchant_id LIMIT $3`
+      const values = [last?.isLast ?? 0, last?.id ?? '', limit]
+      return (await reads.all<PublishedRow>(text, values)).map(toPublishedMerchant)
+    },
+    async publishedIds(offset, limit) {
+      const text = `SELECT merchant_id AS id FROM published_merchants WHERE json IS NOT NULL
+        ORDER BY is_last, merchant_id LIMIT $2 OFFSET $1`
+      return (await reads.all<{ id: string }>(text, [offset, limit])).map(({ id }) => id)
+    },
+    async publishedCount() {
+      const text = 'SELECT count(*) AS count FROM published_merchants WHERE json IS NOT NULL'
+      return (await reads.get<{ count: number }>(text))?.count ?? 0
+    },
+    async publishedMerchants(ids) {
+      const text = `${published} WHERE ${reads.among('p.merchant_id', 1)} AND p.json IS NOT NULL`
+      const rows = await reads.all<PublishedRow>(text, [ids])
+      return inOrder(ids, rows).map(toPublishedMerchant)
+    },
     findByUrl: ({ url, method, toolName = '' }) =>
       entries(
         `WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $3 AND m.deleted_at IS NULL
@@ -169,7 +193,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
     merchantsWithAgent: () =>
       merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
     historyOf: (merchantId, after, limit) =>
-      sql.all<SignedWrite>(
+      reads.all<SignedWrite>(
         `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
            accepted_at AS "acceptedAt"
          FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
@@ -186,6 +210,10 @@ export function createListingReader(sql: SqlReader): ListingReader {
       )
       return row?.sequence ?? 0
     },
+    async changeOf(merchantId) {
+      const text = 'SELECT sequence FROM published_merchants WHERE merchant_id = $1'
+      return (await sql.get<{ sequence: number }>(text, [merchantId]))?.sequence ?? 0
+    },
     changesAfter: (sequence, limit) =>
       sql.all<{ sequence: number; merchantId: string }>(
         `SELECT sequence, merchant_id AS "merchantId" FROM catalog_changes
@@ -193,6 +221,17 @@ export function createListingReader(sql: SqlReader): ListingReader {
         [sequence, limit],
       ),
   }
+}
+
+/** Merchants as they are stored for the list, with their figures. */
+const published = `SELECT p.merchant_id AS id, p.is_last AS "isLast", p.json, u.figures
+  FROM published_merchants p LEFT JOIN merchant_usage u ON u.merchant_id = p.merchant_id`
+
+type PublishedRow = PublishedMerchant & { figures: JsonText | null }
+
+/** Payments to an address count for no merchant that does not speak for it. */
+function toPublishedMerchant({ id, isLast, json, figures }: PublishedRow): PublishedMerchant {
+  return { id, isLast, json: withUsage(json, isLast === 1 ? null : figures) }
 }
 
 /** Lists every merchant for the operator, hidden and deleted ones too. */
@@ -210,7 +249,7 @@ export function createMerchantRoster(sql: SqlReader): MerchantRoster {
 }
 
 /** Returns the rows in the order of the ids; ids without a row are left out. */
-function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
+function inOrder<Id, Row extends { id: Id }>(ids: readonly Id[], rows: readonly Row[]): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }

@@ -1,7 +1,16 @@
 import type { publicEventTypes } from '@arcus/protocol/answers/events'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
-import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from '../../../sql/sql.js'
+import {
+  all,
+  get,
+  type Insertion,
+  insertAll,
+  run,
+  type Sql,
+  type SqlReader,
+  type Steps,
+} from '../../../sql/sql.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -13,6 +22,7 @@ import type {
   WriteResult,
 } from '../listings.js'
 import { payToProofOf, speaksForPayTo } from '../ownership.js'
+import { merchantJson } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {
   type EndpointDraft,
@@ -23,6 +33,7 @@ import {
   publishesTheSame,
   stampAfter,
   toColumns,
+  toEndpoint,
   toHealthColumns,
   toMerchant,
   writtenColumns,
@@ -34,15 +45,23 @@ const LISTINGS_LOCK = 5_042_003
 
 /**
  * Writes of listings come one after another. Otherwise a change with a lower number could become visible after one with
- * a higher, and a process that follows the numbers would miss it.
+ * a higher, and a process that follows the numbers would miss it. Long reads go through `reads`.
  */
-export function createListingStore(sql: Sql): ListingStore {
+export function createListingStore(sql: Sql, reads: SqlReader = sql): ListingStore {
   const write = <Result>(begin: () => Steps<Result>) =>
-    sql.transaction(begin, { lock: LISTINGS_LOCK })
+    sql.transaction(
+      function* () {
+        const last = (yield* get<{ last: number | null }>(lastChange))?.last ?? 0
+        const result = yield* begin()
+        yield* publishAfter(last)
+        return result
+      },
+      { lock: LISTINGS_LOCK },
+    )
   const marks = createNameMarks(sql)
 
   return {
-    ...createListingReader(sql),
+    ...createListingReader(sql, reads),
     applyWrite: (signed, change) => write(() => applyWrite(signed, change, marks)),
     saveProbe: (endpointId, health, now, described) =>
       write(() => saveProbe(endpointId, health, now, { described, marks })),
@@ -507,4 +526,31 @@ function* noteChange(merchantId: string, now: number): Steps<void> {
     merchantId,
     now,
   ])
+}
+
+const lastChange = 'SELECT max(sequence) AS last FROM catalog_changes'
+
+/** Stores the JSON of each merchant that changed after this number, as it is at the end of the transaction. */
+function* publishAfter(sequence: number): Steps<void> {
+  const changed = yield* all<{ id: string; last: number }>(
+    `SELECT merchant_id AS id, max(sequence) AS last FROM catalog_changes
+     WHERE sequence > $1 GROUP BY merchant_id`,
+    [sequence],
+  )
+  for (const { id, last } of changed) {
+    const row = yield* findMerchant(id)
+    if (row === undefined) continue
+    const merchant = toMerchant(row)
+    const text = 'SELECT * FROM endpoints WHERE merchant_id = $1 ORDER BY position'
+    const endpoints = yield* all<EndpointRow>(text, [id])
+    const json = merchantJson(merchant, endpoints.map(toEndpoint))
+    const is_last = Number(!speaksForPayTo(merchant))
+    yield* insertAll(published, [{ merchant_id: id, sequence: last, is_last, json }])
+  }
+}
+
+const published: Insertion = {
+  table: 'published_merchants',
+  rest: `ON CONFLICT (merchant_id) DO UPDATE SET sequence = excluded.sequence, is_last = excluded.is_last,
+    json = excluded.json`,
 }

@@ -1,7 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { singleFlight } from '../../async/single-flight.js'
 import type { ListingReader } from '../store/listings.js'
-import { type CatalogList, createCatalogList } from './catalog-list.js'
-import type { Pace } from './pace.js'
+import { createEndpointList, type EndpointList } from './endpoint-list.js'
 
 export type CatalogSource = Pick<
   ListingReader,
@@ -14,9 +14,8 @@ export type CatalogSource = Pick<
   | 'usageAfter'
 >
 
-interface CatalogReaderOptions {
+interface CatalogOptions {
   source: CatalogSource
-  pace: Pace
   /** Receives what went wrong while the catalog was read; it is read again. */
   onFault: (error: unknown) => void
   /** Called when the catalog is read. */
@@ -30,8 +29,8 @@ export interface CatalogFigures {
   readSeconds: number
 }
 
-/** Reads the catalog into a list and follows the changes in the store. */
-export interface CatalogReader {
+/** The catalog in memory: it is read once, and follows the changes in the store. */
+export interface Catalog {
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
@@ -40,7 +39,7 @@ export interface CatalogReader {
    * Returns the list with every change up to `wanted`, or up to the store's last one; `undefined` until the catalog is
    * read. After a flood of changes the list may lag behind for a moment.
    */
-  current(wanted?: number): Promise<CatalogList | undefined>
+  current(wanted?: number): Promise<EndpointList | undefined>
 }
 
 const ROWS_AT_ONCE = 500
@@ -52,9 +51,8 @@ const RETRY_MS = 1_000
 const USAGE_MS = 1_000
 const FIGURES_AT_ONCE = 1_000
 
-export function createCatalogReader(options: CatalogReaderOptions): CatalogReader {
-  const { source, pace, onFault, onRead } = options
-  let list: CatalogList | undefined
+export function createCatalog({ source, onFault, onRead }: CatalogOptions): Catalog {
+  let list: EndpointList | undefined
   let isStopped = false
   let reading: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
@@ -71,9 +69,11 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   async function readAll(): Promise<void> {
     const startedAt = performance.now()
     // A change that comes while rows are read is in them or not. It is read once more afterwards, so none is missed.
-    const fresh = createCatalogList(await source.lastChange())
+    const fresh = createEndpointList(await source.lastChange())
     for (let after: number | undefined = 0; after !== undefined && !isStopped; ) {
-      after = await pace.share(() => readPage(fresh, after ?? 0))
+      after = await readPage(fresh, after)
+      // Questions are answered in between: that the catalog is being read.
+      await nextTurn()
     }
     while (!isStopped && (await step(fresh)));
     await readUsage(fresh)
@@ -84,7 +84,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   }
 
   /** Returns the id of the last endpoint of the page, or `undefined` after the last page. */
-  async function readPage(fresh: CatalogList, after: number): Promise<number | undefined> {
+  async function readPage(fresh: EndpointList, after: number): Promise<number | undefined> {
     const rows = await source.scanForIndex(after, ROWS_AT_ONCE)
     const ids = new Set(rows.map(({ merchantId }) => merchantId))
     const missing = [...ids].filter((id) => fresh.findMerchant(id) === undefined)
@@ -94,7 +94,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   }
 
   /** Brings the list up to the next changes, all at the same moment. Returns false when there are none. */
-  async function step(behind: CatalogList): Promise<boolean> {
+  async function step(behind: EndpointList): Promise<boolean> {
     const changes = await source.changesAfter(behind.sequence, CHANGES_AT_ONCE)
     const last = changes.at(-1)
     if (last === undefined) return false
@@ -108,19 +108,18 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
     return true
   }
 
-  async function readUsage(behind: CatalogList): Promise<void> {
+  async function readUsage(behind: EndpointList): Promise<void> {
     for (let isMore = true; isMore && !isStopped; ) {
-      const changes = await pace.share(() =>
-        source.usageAfter(behind.usageVersion, FIGURES_AT_ONCE),
-      )
+      const changes = await source.usageAfter(behind.usageVersion, FIGURES_AT_ONCE)
       behind.applyUsage(changes)
       behind.usageVersion = changes.at(-1)?.version ?? behind.usageVersion
       isMore = changes.length === FIGURES_AT_ONCE
+      await nextTurn()
     }
   }
 
   /** Reads new figures now and then, while questions are answered with those that are known. */
-  function followUsage(behind: CatalogList): void {
+  function followUsage(behind: EndpointList): void {
     if (readUsageOnce.underWay() !== undefined || Date.now() - usageReadAt < USAGE_MS) return
     usageReadAt = Date.now()
     void readUsageOnce(behind)
@@ -128,14 +127,15 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
 
   /** Takes one step; calls that come meanwhile wait for the same one. */
   const stepOnce = singleFlight(step)
-  const readUsageOnce = singleFlight((behind: CatalogList) => readUsage(behind).catch(onFault))
-  const catchUpOnce = singleFlight((behind: CatalogList) => catchUp(behind).catch(onFault))
+  const readUsageOnce = singleFlight((behind: EndpointList) => readUsage(behind).catch(onFault))
+  const catchUpOnce = singleFlight((behind: EndpointList) => catchUp(behind).catch(onFault))
 
   /** Follows a flood of changes to its end, while questions are answered from the list as it is. */
-  async function catchUp(behind: CatalogList): Promise<void> {
+  async function catchUp(behind: EndpointList): Promise<void> {
     for (let before = -1; before !== behind.sequence && !isStopped; ) {
       before = behind.sequence
-      await pace.share(() => stepOnce(behind))
+      await stepOnce(behind)
+      await nextTurn()
     }
   }
 

@@ -3,28 +3,45 @@ import type { CachedBody } from '../../http/cached-reply.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import type { RawQuery } from '../../http/query.js'
 import type { ListingReader } from '../store/listings.js'
-import type { Answer, DiscoveryAnswers, Question } from './answers.js'
+import {
+  type Answer,
+  createDiscoveryAnswers,
+  type DiscoveryAnswers,
+  type Question,
+} from './answers.js'
+import { createThreadedAnswers } from './answers-thread.js'
+import { createCatalog } from './catalog.js'
 import { type ChangeWaits, createChangeWaits } from './change-waits.js'
+import type { ChangesPlace } from './changes.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
-interface CatalogAnswersOptions {
+interface DiscoveryBodiesOptions {
   answers: Pick<DiscoveryAnswers, 'answer'>
   listings: Pick<ListingReader, 'lastChange'>
 }
 
+/** A page of changes with the place where it ends. */
+export interface ChangesBody extends CachedBody {
+  place: ChangesPlace
+}
+
 /** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
-export interface CatalogAnswers {
+export interface DiscoveryBodies {
   /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
   resources(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/search` (bazaar extension). */
   search(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
-  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
+  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<ChangesBody>
   /** Answers everybody who waits; for the end of the service. */
   endWaits(): void
   /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
   browse(query: RawQuery): Promise<CachedBody>
+  /** The first merchants of `GET /api/merchants`, in an order. */
+  merchants(query: MerchantsQuestion): Promise<CachedBody>
 }
+
+type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
@@ -35,7 +52,10 @@ const KEPT_MS = 5_000
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
-export function createCatalogAnswers({ answers, listings }: CatalogAnswersOptions): CatalogAnswers {
+export function createDiscoveryBodies({
+  answers,
+  listings,
+}: DiscoveryBodiesOptions): DiscoveryBodies {
   const { lastChange } = listings
   const waits = createChangeWaits({ lastChange })
   const read = createAnswerCache(answers)
@@ -49,17 +69,21 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
       if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
       if (query.since > last) throw aheadFault(last)
-      return bodyOf(await read({ kind: 'changes', query }, last))
+      const answer = await read({ kind: 'changes', query }, last)
+      const body = bodyOf(answer)
+      return { ...body, place: (answer as { place: ChangesPlace }).place }
     },
     endWaits: waits.stop,
     browse: async (query) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
+    merchants: async (query) =>
+      bodyOf(await read({ kind: 'merchants', query }, await lastChange())),
   }
 }
 
 /** Keeps answers for a moment, by the number of the last change: while it stays, nothing but figures can have changed. */
 function createAnswerCache(
-  answers: CatalogAnswersOptions['answers'],
+  answers: DiscoveryBodiesOptions['answers'],
 ): (question: Question, sequence: number) => Promise<Answer> {
   const kept = new LRUCache<string, Answer & { state: 'made' }>({
     maxSize: MAX_KEPT_BYTES,
@@ -104,4 +128,33 @@ function aheadFault(last: number): RequestFault {
 
 function unavailable(message: string, retryAfterSeconds: number): RequestFault {
   return httpFault('unavailable', message, retryAfterSeconds)
+}
+
+/** Discovery as a whole: the one catalog in memory, and the answers that are made from it. */
+export interface Discovery extends DiscoveryAnswers {
+  bodies: DiscoveryBodies
+}
+
+/**
+ * Creates discovery, not yet started. The catalog is on a thread of its own, which reads `source`; over a database in
+ * memory (`undefined`), which no thread can share, it is on this one.
+ */
+export function createDiscovery({
+  source,
+  store,
+  onFault,
+}: {
+  source: string | undefined
+  store: ListingReader
+  onFault: (error: unknown) => void
+}): Discovery {
+  const answers =
+    source === undefined ? answersHere(store, onFault) : createThreadedAnswers({ source, onFault })
+  return { ...answers, bodies: createDiscoveryBodies({ answers, listings: store }) }
+}
+
+function answersHere(store: ListingReader, onFault: (error: unknown) => void): DiscoveryAnswers {
+  const { current, ...catalog } = createCatalog({ source: store, onFault })
+  const { answer } = createDiscoveryAnswers({ catalog: { ...catalog, current }, items: store })
+  return { ...catalog, answer }
 }

@@ -1,7 +1,7 @@
 import type { Usage } from './usage.js'
 
 /** The figures of an endpoint or a merchant by which lists are sorted and search results are ranked. All are of 30 days. */
-export interface Evidence {
+export interface UsageRank {
   /** Calls without those of the busiest payer, so that one wallet alone gains nothing. */
   othersCalls: number
   payers: number
@@ -13,14 +13,14 @@ export interface Evidence {
 
 export const TOP_LEVEL = 7
 
-export const NO_EVIDENCE: Evidence = { othersCalls: 0, payers: 0, lastPaid: 0, level: 0 }
+export const NO_USAGE_RANK: UsageRank = { othersCalls: 0, payers: 0, lastPaid: 0, level: 0 }
 
 /**
  * Weighs the figures. The level is the binary logarithm of the geometric mean of two counts: the payers, and the payers
  * that there would be if each made as many calls as the busiest. It needs twice as many payers for each step, and calls
  * of one wallet lower it.
  */
-export function evidenceOf({ calls, payers, topPayerShare, lastPaid }: Usage): Evidence {
+export function usageRankOf({ calls, payers, topPayerShare, lastPaid }: Usage): UsageRank {
   const share = topPayerShare ?? 1
   const even = payers['30d'] === 0 ? 0 : Math.sqrt(payers['30d'] / share)
   return {
@@ -38,15 +38,15 @@ const PLACES = 2 ** 21
 
 /** A member of a list, with a number that is higher in a newer one. */
 interface Weighed {
-  evidence: Evidence
+  usageRank: UsageRank
   since: number
 }
 
 /** Numbers that put the first one first when they rise. */
-export const evidenceKeys = {
-  calls: ({ evidence }: Weighed) => MAX_KEY - evidence.othersCalls,
-  payers: ({ evidence }: Weighed) => MAX_KEY - evidence.payers,
-  lastPaid: ({ evidence }: Weighed) => MAX_KEY - evidence.lastPaid,
+export const usageRankKeys = {
+  calls: ({ usageRank }: Weighed) => MAX_KEY - usageRank.othersCalls,
+  payers: ({ usageRank }: Weighed) => MAX_KEY - usageRank.payers,
+  lastPaid: ({ usageRank }: Weighed) => MAX_KEY - usageRank.lastPaid,
   new: ({ since }: Weighed) => MAX_KEY - since,
 }
 

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
 import { merchantIdKind } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { isKnown } from '../../http/cached-reply.js'
+import { isKnown, sendCached, shareReads } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { ListingReader, Merchant } from '../store/listings.js'
-import { type Catalog, catalogBytes, firstOf, streamCatalog } from './catalog.js'
+import type { DiscoveryBodies } from '../discovery/discovery.js'
+import type { ListingReader, Merchant, PublishedMerchant } from '../store/listings.js'
 import { openOffer } from './merchant-view.js'
-import { createPause } from './pause.js'
 
 const tag = 'Directory'
 
@@ -48,11 +48,17 @@ const ownerOperation: Operation = {
   },
 }
 
-interface CatalogRoutesOptions {
-  catalog: Catalog
+interface MerchantListOptions {
+  discovery: Pick<DiscoveryBodies, 'merchants'>
   store: Pick<
     ListingReader,
-    'merchantsOwnedBy' | 'merchantsOfferedTo' | 'merchantsPaidTo' | 'endpointStates'
+    | 'merchantsOwnedBy'
+    | 'merchantsOfferedTo'
+    | 'merchantsPaidTo'
+    | 'endpointStates'
+    | 'lastChange'
+    | 'merchantUsageVersion'
+    | 'publishedAfter'
   >
   /** `BASE_URL`. */
   facilitator: string
@@ -65,17 +71,20 @@ type Role = OwnedMerchant['role']
 
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
+/** New figures change the tag of the list this often, because each changes all of it for callers who poll it. */
+const USAGE_MS = 60_000
 
 /**
- * Serves `GET /api/merchants`, the directory catalog, and `GET /api/owners/{address}/merchants`: the merchants that a
+ * Serves `GET /api/merchants`, the list of all merchants, and `GET /api/owners/{address}/merchants`: the merchants that a
  * wallet owns, is offered, and may claim. Nothing is secret.
  */
-export async function catalogRoutes(
+export async function merchantListRoutes(
   app: FastifyInstance,
-  { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
+  { discovery, store, facilitator, checksum, now }: MerchantListOptions,
 ): Promise<void> {
   // Change numbers of another database begin at 1 again, so the tag differs with each start.
   const boot = randomBytes(6).toString('base64url')
+  const usageVersion = shareReads(USAGE_MS, now, store.merchantUsageVersion)
 
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
@@ -108,15 +117,15 @@ export async function catalogRoutes(
 
   app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
     const { sort, limit } = readQuery(catalogQuery, request.query)
-    const whole = await catalog.read()
+    if (sort !== undefined || limit !== undefined) {
+      const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
+      return sendCached(request, reply, await discovery.merchants(wanted))
+    }
+    // The tag is read first: what changes while the list is sent changes the next tag.
+    const tag = [boot, await store.lastChange(), await usageVersion()].join('-')
     reply.type('application/json; charset=utf-8')
-    const tag = [boot, whole.sequence, whole.usageVersion, sort, limit].join('-')
     if (isKnown(request, reply, `W/"${tag}"`)) return reply
-    const isWhole = sort === undefined && limit === undefined
-    const snapshot = isWhole ? whole : firstOf(whole, sort, limit ?? USUAL_FIRST)
-    const bytes = catalogBytes(snapshot, facilitator)
-    if (bytes !== undefined) reply.header('content-length', bytes)
-    return reply.send(streamCatalog(snapshot, facilitator))
+    return reply.send(Readable.from(listOf(store, facilitator), { objectMode: false }))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -127,11 +136,9 @@ export async function catalogRoutes(
       if (!/^0x[0-9a-f]{40}$/.test(address)) {
         throw httpFault('invalid_request', 'address must be a 20-byte hex address with 0x prefix.')
       }
-      const pause = createPause()
       const merchants = []
       for (const [role, merchant] of await rolesOf(address as Address)) {
         merchants.push(await toAnswer(role, merchant))
-        await pause()
       }
       // An owner who saved must see it.
       return reply
@@ -139,4 +146,30 @@ export async function catalogRoutes(
         .send({ owner: checksum(address as Address), merchants })
     },
   )
+}
+
+/** Merchants of one read; each may have a hundred endpoints. */
+const MERCHANTS_AT_ONCE = 20
+/** Characters of one piece of the answer, which waits until the one before has left. */
+const PIECE_CHARS = 65_536
+
+/** Writes the list of all merchants, a few at a time, each as it is when it is read. */
+async function* listOf(
+  { publishedAfter }: Pick<ListingReader, 'publishedAfter'>,
+  facilitator: string,
+): AsyncGenerator<Buffer> {
+  let piece = `{"facilitator":${JSON.stringify(facilitator)},"merchants":[`
+  let last: PublishedMerchant | undefined
+  for (;;) {
+    const page = await publishedAfter(last, MERCHANTS_AT_ONCE)
+    for (const merchant of page) {
+      piece += last === undefined ? merchant.json : `,${merchant.json}`
+      last = merchant
+      if (piece.length < PIECE_CHARS) continue
+      yield Buffer.from(piece)
+      piece = ''
+    }
+    if (page.length < MERCHANTS_AT_ONCE) break
+  }
+  yield Buffer.from(`${piece}]}\n`)
 }

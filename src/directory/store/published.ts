@@ -1,10 +1,13 @@
+import type { CatalogEndpoint, CatalogMerchant } from '@arcus/protocol/answers/merchants'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { parametersIn } from '@arcus/protocol/x402/calls'
 import { moneyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
-import type { Endpoint, Merchant } from '../store/listings.js'
-import { livePriceOf, tellLivePrice, tellPrice } from '../store/live-price.js'
-import { isUnclaimed } from '../store/ownership.js'
+import { getAddress } from 'viem'
+import { standingOf } from './listing-warnings.js'
+import type { Endpoint, JsonText, Merchant } from './listings.js'
+import { livePriceOf, tellLivePrice, tellPrice } from './live-price.js'
+import { isUnclaimed } from './ownership.js'
 
 /** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
 export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {
@@ -24,10 +27,56 @@ export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[
 }
 
 /**
+ * Returns a merchant as the list of all merchants shows it, as JSON without `usage`: the members of the specification
+ * first, then ours. `null` for one that the public may not see, and for an unclaimed one without a live endpoint.
+ */
+export function merchantJson(merchant: Merchant, endpoints: readonly Endpoint[]): JsonText | null {
+  const shown = shownEndpoints(merchant, endpoints)
+  if (!isPublished(merchant) || (shown.length === 0 && isUnclaimed(merchant))) return null
+  const { id, name, network, description, isOfficial, isPartner } = merchant
+  const published: Omit<CatalogMerchant, 'usage'> = {
+    id,
+    name,
+    network,
+    asset: getAddress(merchant.asset),
+    endpoints: shown.map((endpoint) => toCatalogEndpoint(endpoint, merchant)),
+    description,
+    payTo: getAddress(merchant.payTo),
+    official: isOfficial,
+    partner: isPartner,
+    ...standingOf(merchant),
+    identity: publishedIdentity(merchant),
+  }
+  return JSON.stringify(published)
+}
+
+/** Adds the figures of payments to what `merchantJson` returned. */
+export function withUsage(json: JsonText, usage: JsonText | null): JsonText {
+  return `${json.slice(0, -1)},"usage":${usage}}`
+}
+
+function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
+  const { method, url, toolName, title, pricing } = endpoint
+  return {
+    method,
+    url,
+    ...(toolName === undefined ? {} : { toolName }),
+    title,
+    pricing,
+    ...catalogPrices(endpoint, merchant),
+    params: paramNames(endpoint),
+    description: endpoint.description,
+    tags: endpoint.tags,
+    status: endpoint.status,
+    hostedByArcus: endpoint.isHosted,
+  }
+}
+
+/**
  * Returns the listed price and the one that the endpoint's 402 asked for, `null` where it is unknown. Dollars are the
  * nearest number to the exact decimal: 10000 is 0.01.
  */
-export function catalogPrices(endpoint: Endpoint, merchant: Merchant) {
+function catalogPrices(endpoint: Endpoint, merchant: Merchant) {
   const { priceUsd, ...listed } = tellPrice(endpoint)
   const { livePrice, livePriceUsd } = tellLivePrice(endpoint, merchant)
   return {

@@ -1,9 +1,10 @@
 import { currencyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
-import { type Evidence, evidenceOf, NO_EVIDENCE } from '../store/evidence.js'
 import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
-import { speaksForPayTo, waitsForProbe } from '../store/ownership.js'
+import { isUnclaimed, speaksForPayTo, waitsForProbe } from '../store/ownership.js'
+import { isPublished } from '../store/published.js'
+import { NO_USAGE_RANK, type UsageRank, usageRankOf } from '../store/usage-rank.js'
 import { fold, foldUrl } from './fold.js'
 
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
@@ -24,6 +25,11 @@ export interface ListedMerchant {
   mustBeLive: boolean
   /** Whether it speaks for its payout address, so that payments count for it. The others come last in every order. */
   isCounted: boolean
+  /** Whether it was found in payments and nobody has signed for it. */
+  isUnclaimed: boolean
+  usageRank: UsageRank
+  /** Unix seconds of its creation. */
+  since: number
   network: string
   /** In order of id. */
   endpoints: ListedEndpoint[]
@@ -64,7 +70,7 @@ export interface ListedEndpoint
   asset: string
   /** ISO 4217; `null` if not known. */
   currency: string | null
-  evidence: Evidence
+  usageRank: UsageRank
 }
 
 /** A merchant as the store has it now. */
@@ -75,8 +81,8 @@ interface MerchantNow {
   endpoints: readonly IndexedEndpoint[]
 }
 
-/** The catalog in memory: every endpoint that may be shown, in order of id, which is the order of creation. */
-export interface CatalogList {
+/** Every endpoint that may be shown, in order of id, which is the order of creation. */
+export interface EndpointList {
   /** The number of the last change that the list has. */
   sequence: number
   /** The version of the last figures that the list has. */
@@ -88,26 +94,27 @@ export interface CatalogList {
   append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
   /** Puts a merchant and all its endpoints in place of what the list has of it. */
   replace(now: MerchantNow): void
-  /** Takes over figures of endpoints, listed or not. */
+  /** Takes over figures of endpoints and merchants, listed or not. */
   applyUsage(changes: readonly UsageChange[]): void
 }
 
 /** Creates an empty list that contains every change up to `sequence`. */
-export function createCatalogList(sequence: number): CatalogList {
+export function createEndpointList(sequence: number): EndpointList {
   const endpoints: ListedEndpoint[] = []
   const merchants = new Map<string, ListedMerchant>()
-  /** By id of the endpoint. */
-  const evidence = new Map<number, Evidence>()
+  /** By id of the endpoint, or of the merchant. */
+  const ranks = new Map<number | string, UsageRank>()
 
   function addMerchant(merchant: Merchant): ListedMerchant {
     const listed = toListedMerchant(merchant)
+    if (listed.isCounted) listed.usageRank = ranks.get(listed.id) ?? NO_USAGE_RANK
     merchants.set(listed.id, listed)
     return listed
   }
 
   function addEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): void {
     const endpoint = toListedEndpoint(row, merchant)
-    if (merchant.isCounted) endpoint.evidence = evidence.get(row.id) ?? NO_EVIDENCE
+    if (merchant.isCounted) endpoint.usageRank = ranks.get(row.id) ?? NO_USAGE_RANK
     merchant.endpoints.push(endpoint)
     const at = lowerBound(endpoints, endpoint.id, idOf)
     if (endpoints[at]?.id === endpoint.id) endpoints[at] = endpoint
@@ -121,7 +128,7 @@ export function createCatalogList(sequence: number): CatalogList {
     merchants: () => merchants.values(),
     findMerchant: (id) => merchants.get(id),
     append(rows, added) {
-      const waiting = new Map(added.filter(isPublic).map((merchant) => [merchant.id, merchant]))
+      const waiting = new Map(added.filter(isPublished).map((merchant) => [merchant.id, merchant]))
       for (const row of rows) {
         const { merchantId: id } = row
         const fresh = waiting.get(id)
@@ -139,7 +146,7 @@ export function createCatalogList(sequence: number): CatalogList {
     replace({ id, merchant, endpoints: rows }) {
       const before = merchants.get(id)
       // A merchant that is still listed keeps its place among the others, so that searches find ids in order.
-      if (merchant === undefined || !isPublic(merchant)) merchants.delete(id)
+      if (merchant === undefined || !isPublished(merchant)) merchants.delete(id)
       else {
         const listed = addMerchant(merchant)
         for (const row of rows) addEndpoint(row, listed)
@@ -150,15 +157,21 @@ export function createCatalogList(sequence: number): CatalogList {
         if (endpoints[at] !== endpoint) continue
         endpoints.splice(at, 1)
         // The number of a removed endpoint never returns.
-        if (!rows.some(({ id }) => id === endpoint.id)) evidence.delete(endpoint.id)
+        if (!rows.some(({ id }) => id === endpoint.id)) ranks.delete(endpoint.id)
       }
     },
     applyUsage(changes) {
-      for (const { endpointId, figures } of changes) {
-        const found = evidenceOf(JSON.parse(figures))
-        evidence.set(endpointId, found)
+      for (const { endpointId, merchantId, figures } of changes) {
+        const rank = usageRankOf(JSON.parse(figures))
+        if (merchantId !== null) {
+          ranks.set(merchantId, rank)
+          const merchant = merchants.get(merchantId)
+          if (merchant?.isCounted) merchant.usageRank = rank
+        }
+        if (endpointId === null) continue
+        ranks.set(endpointId, rank)
         const endpoint = endpoints[lowerBound(endpoints, endpointId, idOf)]
-        if (endpoint?.id === endpointId && endpoint.merchant.isCounted) endpoint.evidence = found
+        if (endpoint?.id === endpointId && endpoint.merchant.isCounted) endpoint.usageRank = rank
       }
     },
   }
@@ -184,14 +197,6 @@ export function lowerBound<Member>(
 
 const idOf = ({ id }: ListedEndpoint) => id
 
-/** Returns whether anybody may see the merchant. */
-export function isPublic({
-  hiddenReason,
-  deletedAt,
-}: Pick<Merchant, 'hiddenReason' | 'deletedAt'>) {
-  return hiddenReason === null && deletedAt === null
-}
-
 function toListedMerchant(merchant: Merchant): ListedMerchant {
   const name = fold(merchant.name)
   const text = [name, fold(merchant.description)].join('\n')
@@ -204,6 +209,9 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     isOfficial: merchant.isOfficial,
     mustBeLive: waitsForProbe(merchant),
     isCounted: speaksForPayTo(merchant),
+    isUnclaimed: isUnclaimed(merchant),
+    usageRank: NO_USAGE_RANK,
+    since: merchant.createdAt,
     network: merchant.network,
     endpoints: [],
   }
@@ -224,7 +232,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     id: row.id,
     isListed: row.status === 'live' || (row.status === 'unverified' && !merchant.mustBeLive),
     isLive: row.status === 'live',
-    evidence: NO_EVIDENCE,
+    usageRank: NO_USAGE_RANK,
     merchant,
     titleStart,
     descriptionStart: titleStart + title.length + 1,

@@ -1,22 +1,21 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
-  type CatalogReader,
+  type Catalog,
   type CatalogSource,
-  createCatalogReader,
-} from '../../../src/directory/discovery/catalog-reader.js'
-import { createPace, createUrgency } from '../../../src/directory/discovery/pace.js'
+  createCatalog,
+} from '../../../src/directory/discovery/catalog.js'
 import { aCatalog, save, whenRead, whenReady } from './a-catalog.js'
 
-let catalog: CatalogReader
+let catalog: Catalog
 let faults: unknown[]
 
 afterEach(() => catalog.stop())
 
-/** A reader of a source that differs from the store in one respect. */
-function aReaderOf(source: CatalogSource): CatalogReader {
+/** A catalog of a source that differs from the store in one respect. */
+function aCatalogOf(source: CatalogSource): Catalog {
   faults = []
   const onFault = (fault: unknown) => void faults.push(fault)
-  return createCatalogReader({ source, pace: createPace(createUrgency()), onFault })
+  return createCatalog({ source, onFault })
 }
 
 describe('the catalog in memory', () => {
@@ -59,7 +58,7 @@ describe('the catalog in memory', () => {
     const { store } = await aCatalog()
     await save(store, { id: 'a' }, [{ title: 'one' }])
     await save(store, { id: 'b' }, [{ title: 'two' }])
-    catalog = aReaderOf({
+    catalog = aCatalogOf({
       ...store,
       // All changes come after the first page.
       async scanForIndex(after, limit) {
@@ -94,7 +93,7 @@ describe('the catalog in memory', () => {
   it('is read again after a fault, which is reported', async () => {
     const { store } = await aCatalog()
     let reads = 0
-    catalog = aReaderOf({
+    catalog = aCatalogOf({
       ...store,
       scanForIndex: (after, limit) => {
         if (++reads === 1) throw new Error('disk on fire')
@@ -115,7 +114,7 @@ describe('the catalog in memory', () => {
         questions++
         return read(...asked)
       }
-    catalog = aReaderOf({
+    catalog = aCatalogOf({
       ...store,
       scanForIndex: counted(store.scanForIndex),
       findMerchants: counted(store.findMerchants),
@@ -130,7 +129,7 @@ describe('the catalog in memory', () => {
   it('answers during a flood of changes, and follows it all the same', async () => {
     const { store } = await aCatalog()
     let jump = 0
-    catalog = aReaderOf({
+    catalog = aCatalogOf({
       ...store,
       lastChange: async () => (await store.lastChange()) + jump,
       async changesAfter(sequence, limit) {
@@ -152,7 +151,7 @@ describe('the catalog in memory', () => {
   it('can be stopped while it reads', async () => {
     const { store } = await aCatalog()
     await save(store, { id: 'a' }, [{ title: 'one' }])
-    catalog = aReaderOf(store)
+    catalog = aCatalogOf(store)
     catalog.start()
     await catalog.stop()
     expect(await catalog.current()).toBeUndefined()

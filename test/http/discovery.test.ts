@@ -319,9 +319,51 @@ describe('GET /discovery/search', () => {
       { title: 'chart' },
     ])
     expect(await found('query=map%20tides%20sun')).toEqual(['map'])
-    expect(await found('query=map%20rain')).toEqual([])
+    expect(await found('query=rain')).toEqual([])
     expect(await found('query=example.com/')).toEqual(['map', 'chart'])
     expect(await found('query=https://api.example.com')).toEqual(['map', 'chart'])
+  })
+
+  it('ranks by the words of a sentence where none has them all, rare ones first, and says so', async () => {
+    const described = (title: string) => ({ title, description: 'For a day.' })
+    await save(store, { name: 'Harbour House' }, [
+      ...Array.from({ length: 8 }, (_, i) => described(`weather of place ${i}`)),
+      described('weather in every city'),
+      described('lighthouse keepers'),
+    ])
+    const sentence = encodeURIComponent('Please find me the weather in a city of lighthouses!')
+    const { resources, partialResults } = (await get(`/discovery/search?query=${sentence}`)).json()
+    const titles = resources.map((it: { metadata: { title: string } }) => it.metadata.title)
+    // Weather is said of nine, so it counts little alone.
+    expect(titles.slice(0, 2)).toEqual(['weather in every city', 'lighthouse keepers'])
+    expect(titles).not.toContain('weather of place 0')
+    expect(partialResults).toBe(true)
+    const strict = (await get('/discovery/search?query=weather%20city')).json()
+    expect([strict.resources.length, strict.partialResults]).toEqual([1, false])
+    expect((await get(`/discovery/resources?q=${sentence}`)).json().pagination.total).toBe(0)
+  })
+
+  it('pages through the answer to a sentence', async () => {
+    await save(store, { id: 'a' }, numbered(5))
+    const page = async (cursor = '') =>
+      (await get(`/discovery/search?query=which%20endpoints%20exist&limit=2${cursor}`)).json()
+    const titles: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const { resources, pagination, partialResults } = await page(cursor && `&cursor=${cursor}`)
+      expect(partialResults).toBe(true)
+      titles.push(...resources.map((it: { metadata: { title: string } }) => it.metadata.title))
+      cursor = pagination.cursor
+    }
+    expect(titles).toEqual(numbers(0, 5))
+  })
+
+  it('finds nothing for words that say nothing, or that nobody has', async () => {
+    await save(store, {}, [{ title: 'one' }])
+    for (const query of ['what is it?', 'please', 'xylophones for sale', '?!']) {
+      const answer = (await get(`/discovery/search?query=${encodeURIComponent(query)}`)).json()
+      expect(answer).toMatchObject({ resources: [], partialResults: false })
+    }
   })
 
   it('continues after the previous page, whatever was added meanwhile', async () => {

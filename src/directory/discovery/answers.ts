@@ -117,7 +117,7 @@ export function createDiscoveryAnswers(
     const pagination = JSON.stringify({ limit: query.limit, cursor })
     const resources = await itemsOf(found.ids)
     return {
-      json: `{"x402Version":2,"resources":[${resources}],"partialResults":${cursor !== null},${unappliedOf(query)}"pagination":${pagination}}`,
+      json: `{"x402Version":2,"resources":[${resources}],"partialResults":${found.isLoose || cursor !== null},${unappliedOf(query)}"pagination":${pagination}}`,
       isWhole: resources.length === found.ids.length,
     }
   }

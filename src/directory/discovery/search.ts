@@ -10,6 +10,7 @@ import {
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
 import { urlPieces, wordsOf } from './fold.js'
+import { contentWords } from './sentence.js'
 
 export interface ListQuery {
   filter: EndpointFilter
@@ -39,7 +40,7 @@ export interface MerchantsQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid. */
+  /** Rises with the share of the words that are missing, for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid. */
   group: number
   endpointId: number
 }
@@ -47,6 +48,8 @@ export interface RankedPlace {
 export interface RankedPage {
   /** Endpoint ids, best first. */
   ids: number[]
+  /** No endpoint has every word: these have the most, or the rarest, of a sentence. */
+  isLoose: boolean
   /** The place to continue from if there are more. */
   next: RankedPlace | null
 }
@@ -75,6 +78,10 @@ const LEVELS = TOP_LEVEL + 1
 const GROUPS = TIERS.nowhere * 2 * LEVELS
 /** Listings of strangers to the payee come after all others. */
 const ALL_GROUPS = 2 * GROUPS
+/** The number of steps between all words of a sentence and none, by their weight. */
+const STEPS = 32
+/** Endpoints with less than this share of the best weight are left out. */
+const LEAST_SHARE = 0.5
 
 export function createSearch(list: EndpointList): Search {
   const kept = new LRUCache<string, number[][]>({
@@ -135,10 +142,54 @@ export function createSearch(list: EndpointList): Search {
       const groups: number[][] = Array.from({ length: ALL_GROUPS }, () => [])
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
-        const row = tier * 2 + (endpoint.isLive ? 0 : 1)
-        const group = row * LEVELS + TOP_LEVEL - endpoint.usageRank.level
-        groups[endpoint.merchant.isCounted ? group : GROUPS + group]?.push(endpoint.id)
+        groups[groupOf(endpoint, tier)]?.push(endpoint.id)
       })
+      return groups.map(inOrder)
+    })
+  }
+
+  /**
+   * Ranks the endpoints that have some words of a sentence: first by the weight of their words, where rare ones count more,
+   * and then like others. Their groups come after those of endpoints that have every word.
+   */
+  function loose(filter: EndpointFilter, sentence: string): number[][] {
+    const words = contentWords(sentence)
+    return keep(JSON.stringify(['loose', filter, words]), () => {
+      const finders = words.map((word) => createFinder(word, true))
+      const isMet = testOf(filter)
+      const holders = words.map(() => 0)
+      const found: { id: number; group: number; has: number }[] = []
+      for (const merchant of merchantsOf(filter)) {
+        const here = finders.map(({ begin }) => begin(merchant))
+        if (!here.includes(true)) continue
+        for (const endpoint of merchant.endpoints) {
+          let has = 0
+          let tier: number = TIERS.title
+          for (const [i, { tierOf }] of finders.entries()) {
+            const at = here[i] ? tierOf(endpoint) : TIERS.nowhere
+            if (at === TIERS.nowhere) continue
+            has |= 1 << i
+            tier = Math.max(tier, at)
+          }
+          if (has === 0 || !isMet(endpoint)) continue
+          for (const i of holders.keys()) if (has & (1 << i)) holders[i] = (holders[i] ?? 0) + 1
+          found.push({ id: endpoint.id, group: groupOf(endpoint, tier), has })
+        }
+      }
+      const weights = holders.map((count) => Math.log(1 + found.length / (count + 1)))
+      const weightOf = (has: number) =>
+        weights.reduce((sum, weight, i) => (has & (1 << i) ? sum + weight : sum), 0)
+      const most = weights.reduce((sum, weight) => sum + weight, 0)
+      const best = found.reduce((max, { has }) => Math.max(max, weightOf(has)), 0)
+      const groups: number[][] = []
+      for (const { id, group, has } of found) {
+        const weight = weightOf(has)
+        if (weight < best * LEAST_SHARE) continue
+        const step = Math.round((1 - weight / most) * (STEPS - 1))
+        const place = (1 + step) * ALL_GROUPS + group
+        groups[place] ??= []
+        groups[place].push(id)
+      }
       return groups.map(inOrder)
     })
   }
@@ -164,7 +215,11 @@ export function createSearch(list: EndpointList): Search {
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
     rank({ filter, query, limit, after }) {
-      return pageOf(ranked(filter, query), limit, after)
+      const strict = ranked(filter, query)
+      const isStrict = after ? after.group < ALL_GROUPS : strict.some(({ length }) => length > 0)
+      if (isStrict) return { ...pageOf(strict, limit, after), isLoose: false }
+      const page = pageOf(loose(filter, query), limit, after)
+      return { ...page, isLoose: page.ids.length > 0 }
     },
     merchants({ sort, limit }) {
       forgetChanged()
@@ -173,6 +228,12 @@ export function createSearch(list: EndpointList): Search {
       return known.slice(0, limit)
     },
   }
+}
+
+/** Returns the place of an endpoint among those that have the same words. */
+function groupOf({ isLive, usageRank, merchant }: ListedEndpoint, tier: number): number {
+  const group = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
+  return merchant.isCounted ? group : GROUPS + group
 }
 
 /** Returns the ids of all merchants that have an endpoint to show, in order. */
@@ -291,7 +352,7 @@ function pageOf(
   groups: readonly number[][],
   limit: number,
   after: RankedPlace | undefined,
-): RankedPage {
+): Omit<RankedPage, 'isLoose'> {
   const places: RankedPlace[] = []
   for (let group = after?.group ?? 0; group < groups.length && places.length <= limit; group++) {
     const ids = groups[group] ?? []

@@ -131,7 +131,11 @@ export const resourcesAnswer = z.object({
 export const searchAnswer = z.object({
   x402Version: z.literal(2),
   resources: z.array(discoveryItem),
-  partialResults: z.boolean().describe('Whether there are more pages.'),
+  partialResults: z
+    .boolean()
+    .describe(
+      'Whether there are more pages, or no endpoint has every word: then those with most words of the sentence come first, and rare words count more.',
+    ),
   unappliedFilters,
   pagination: z.object({ limit: usedLimit, cursor: z.string().nullable() }),
 })
@@ -338,7 +342,7 @@ const wideFilter = {
 }
 
 export const rankedCursor = nameParameter()
-  .regex(/^([0-9]{1,3})-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .regex(/^([0-9]{1,5})-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
   .describe('`cursor` of the page before.')
 

@@ -1,0 +1,93 @@
+import { createCatalog } from '../src/directory/discovery/catalog.js'
+import { createSearch } from '../src/directory/discovery/search.js'
+import { createListingStore } from '../src/directory/store/sql/listings.js'
+import { openDatabase } from '../src/sql/sqlite/database.js'
+import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
+import { createSql } from '../src/sql/sqlite/sql.js'
+import { createCorpus } from './discovery-corpus.js'
+import { line } from './figures.js'
+import { questions } from './sentence-questions.js'
+
+/*
+ * A hundred questions in plain sentences, each about one of a hundred APIs that stand among ten thousand others.
+ * `tsx bench/sentences.ts` prints how many first pages show the API that was meant, and how long a search takes.
+ */
+
+const OTHERS = 10_000
+const PAGE = 20
+
+const database = openDatabase(':memory:')
+const store = createListingStore(createSql(database, createGroupCommit(database)))
+const corpus = createCorpus(OTHERS)
+const payTo = '0x3333333333333333333333333333333333333333' as const
+const place = {
+  network: 'eip155:5042',
+  asset: '0x3600000000000000000000000000000000000000',
+} as const
+
+const merchant = (id: string, name: string, description: string) => ({
+  ...{ id, name, description, payTo, owner: '0x1111111111111111111111111111111111111111' as const },
+  ...{ ...place, isOfficial: false, isPartner: false, hiddenReason: null },
+})
+const endpoint = (url: string, title: string, description: string, tags: string[]) => ({
+  ...{ url, title, description, tags, method: 'GET' as const, pricing: 'fixed' as const },
+  ...{ price: 10_000n, asset: place.asset, symbol: 'USDC', example: {}, inputSchema: null },
+  ...{ output: { type: 'json' }, extras: {}, status: 'live' as const, probe: null, failures: 0 },
+  ...{ nextProbeAt: null, isHosted: false },
+  accepts: [
+    { scheme: 'exact', network: place.network, amount: '10000', asset: place.asset, payTo },
+  ],
+})
+
+for (let at = 0; at < OTHERS; at += 10) {
+  const number = corpus.merchantOf(at)
+  const described = merchant(
+    `merchant-${number}`,
+    corpus.merchantName(number),
+    corpus.merchantAbout(number),
+  )
+  const drafts = Array.from({ length: 10 }, (_, i) =>
+    endpoint(
+      `https://api-${number}.example.com/v1/${corpus.path(at + i)}`,
+      corpus.title(at + i),
+      corpus.description(at + i),
+      corpus.tags(at + i),
+    ),
+  )
+  await store.saveByOperator(described, drafts, 1_000)
+}
+for (const [i, { title, description }] of questions.entries()) {
+  const described = merchant(`meant-${i}`, `House ${i}`, '')
+  await store.saveByOperator(
+    described,
+    [endpoint(`https://meant-${i}.example`, title, description, [])],
+    2_000,
+  )
+}
+
+const catalog = createCatalog({ source: store, onFault: (fault) => line(String(fault)) })
+catalog.start()
+let list = await catalog.current()
+while (list === undefined) {
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  list = await catalog.current()
+}
+const search = createSearch(list)
+
+let hits = 0
+const times: number[] = []
+for (const [i, { question }] of questions.entries()) {
+  const startedAt = performance.now()
+  const { ids } = search.rank({ filter: {}, query: question, limit: PAGE, after: undefined })
+  times.push(performance.now() - startedAt)
+  const entries = await store.entriesById(ids)
+  if (entries.some(({ merchant }) => merchant.id === `meant-${i}`)) hits++
+  else line(`missed: ${question}`)
+}
+times.sort((a, b) => a - b)
+line(`${hits} of ${questions.length} first pages show the API that was meant`)
+line(
+  `a search takes ${times[50]?.toFixed(1)} ms at the median, ${times.at(-1)?.toFixed(1)} ms at most`,
+)
+await catalog.stop()
+database.close()

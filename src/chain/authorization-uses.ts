@@ -68,7 +68,7 @@ interface Search {
   /** A use that only a trace could prove: a better one may still be found. */
   untraced: FoundUse | undefined
   /** The time at which every block had been searched for the first time without result, milliseconds. */
-  inVainSince: number | undefined
+  notFoundSince: number | undefined
 }
 
 /**
@@ -146,7 +146,7 @@ export function createUseSearch<Expected>(
             searchedFrom: afterBlock,
             searchedTo: afterBlock,
             untraced: undefined,
-            inVainSince: undefined,
+            notFoundSince: undefined,
           }
     searches.delete(key)
     searches.set(key, search)
@@ -183,8 +183,8 @@ export function createUseSearch<Expected>(
     const untraced = search.untraced ?? recent
     if (untraced !== undefined) return untraced.use
     search.searchedTo = Math.max(search.searchedTo, headBlock - UNSETTLED_BLOCKS)
-    search.inVainSince ??= now()
-    return { state: 'notFound', isFinal: now() - search.inVainSince >= PATIENCE_MS }
+    search.notFoundSince ??= now()
+    return { state: 'notFound', isFinal: now() - search.notFoundSince >= PATIENCE_MS }
   }
 }
 

@@ -16,7 +16,7 @@ export interface Receipt {
   blockNumber: number
   isSuccess: boolean
   gasUsed: bigint
-  /** 18-decimal units a gas. */
+  /** 18-decimal units per gas. */
   effectiveGasPrice: bigint
   logs: readonly Log[]
   /** The time of its block, Unix seconds; `undefined` where the node's logs do not say. */

@@ -30,7 +30,7 @@ const revertCodes = new Set([3, -32015])
  * Wordings for a call that the EVM ran without effect, or could not begin with the gas it had. Each comes before any text that a
  * contract may have chosen, and every node would answer the same.
  */
-const inVain =
+const withoutEffect =
   /revert|vm exception|vm execution error|evm error|out of ?gas|gas required exceeds allowance\W+[1-9]|intrinsic gas|floor data gas|call gas cost|invalid (?:opcode|jump|instruction)|bad ?(?:opcode|jump|instruction)|opcode not found|undefined opcode|stack (?:limit|under|over)|stack(?:under|over)flow|return data out of bounds|write protection|gas uint64 overflow|max (?:init)?code size|max call depth/i
 
 /**
@@ -52,7 +52,7 @@ export function isRevert(error: unknown): error is RpcResponseError {
   if (!(error instanceof RpcResponseError)) return false
   if (revertCodes.has(error.code) || (readData(error.data)?.length ?? 0) >= SELECTOR_CHARS)
     return true
-  const at = error.message.search(inVain)
+  const at = error.message.search(withoutEffect)
   const trouble = error.message.search(ofTheNode)
   return at >= 0 && (trouble < 0 || at < trouble)
 }

@@ -143,7 +143,7 @@ const medias = [
   ['text/plain', 'text'],
 ] as const
 
-/** Returns the body with the query parameters beside it, or the reason why it cannot be listed. */
+/** Returns the body with the query parameters next to it, or the reason why it cannot be listed. */
 function readBody(body: unknown, queryParams: Json): Parameters | string {
   const content = isRecord(body) && isRecord(body.content) ? body.content : {}
   const known = medias.find(([name]) => isRecord(content[name]))

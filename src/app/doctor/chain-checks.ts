@@ -82,10 +82,8 @@ export async function checkClock(
 ): Promise<Finding> {
   const name = `clock ${network}`
   try {
-    const block = (await rpc.request('eth_getBlockByNumber', ['latest', false], {
-      timeoutMs: READ_TIMEOUT_MS,
-    })) as { timestamp: string }
-    const ahead = Number(block.timestamp) - now() / 1000
+    const { timestamp } = await createChainClient(rpc, { timeoutMs: READ_TIMEOUT_MS }).getBlock()
+    const ahead = Number(timestamp) - now() / 1000
     if (ahead > MAX_CLOCK_SECONDS) {
       const detail = `this machine is ${Math.round(ahead)} seconds behind the chain`
       return fail(name, detail, 'Set the clock: payments are checked by it. Run an NTP client.')

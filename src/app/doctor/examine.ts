@@ -1,5 +1,6 @@
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { Address } from 'viem'
+import { createChainClient } from '../../chain/client.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { readToken } from '../../chain/token.js'
 import { type Signer, trialTransaction } from '../../facilitator/relayer/signer.js'
@@ -66,7 +67,7 @@ async function examineNetwork(
     if (nodes.every(({ state }) => state === 'fail')) return nodes
     const addresses = signers.map(({ address }) => address)
     const readRunway = database.budgets && createRunway({ network, budgets: database.budgets, now })
-    const fee = BigInt((await rpc.request('eth_gasPrice', [])) as string)
+    const fee = await createChainClient(rpc).getGasPrice()
     const isMainnet = variables(place) === 'MAINNET'
     return [
       ...nodes,

@@ -146,7 +146,7 @@ async function finish(
   }
 }
 
-/** Removes a database with the files that SQLite keeps beside it. */
+/** Removes a database with the files that SQLite keeps next to it. */
 function removeDatabase(path: string): void {
   for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(path + rest, { force: true })
 }
@@ -159,7 +159,7 @@ function inspect(
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(path, { fileMustExist: true })
-    // As one file, without a log beside it. The service turns the log on again.
+    // As one file, without a log next to it. The service turns the log on again.
     database.pragma('journal_mode = DELETE')
     const integrity = database.pragma('integrity_check', { simple: true })
     if (integrity !== 'ok') throw new CopyError(`The database is damaged: ${String(integrity)}.`)

@@ -2,6 +2,7 @@ import { formatNative, type NativeAmount } from '@arcus/protocol/x402/amounts'
 import type { Address, Hex } from 'viem'
 import { asQuantity, parseQuantity } from '../../chain/abi.js'
 import { createCodedReader, readGasMoney, readTransactionCount } from '../../chain/accounts.js'
+import { asked, createChainClient, rpcErrorOf } from '../../chain/client.js'
 import { create2Deployer, type Deployment, encodeDeployment } from '../../chain/deployments.js'
 import { findReceiptAnywhere } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
@@ -71,18 +72,20 @@ export async function planDeployments(
   from: Address,
   { chainId, maxFeePerGas }: { chainId: number; maxFeePerGas: bigint },
 ): Promise<Plan> {
+  const client = createChainClient(rpc)
   const steps: Step[] = []
   for (const [deployment, creationCode] of code) {
     const data = encodeDeployment(deployment, creationCode)
-    const params = [{ from, to: create2Deployer, data }]
-    const estimate = await rpc.request('eth_estimateGas', params).catch((error: Error) => {
-      throw new CommandError(`${deployment.name} cannot be created: ${error.message}.`)
+    const call = { account: from, to: create2Deployer, data }
+    const estimate = await client.estimateGas(call).catch((error: Error) => {
+      const { message } = rpcErrorOf(error) ?? error
+      throw new CommandError(`${deployment.name} cannot be created: ${message}.`)
     })
-    const gasLimit = (parseQuantity(estimate) * GAS_MARGIN_PERCENT) / 100n
+    const gasLimit = (estimate * GAS_MARGIN_PERCENT) / 100n
     steps.push({ deployment, data, gasLimit })
   }
-  const block = await rpc.request('eth_getBlockByNumber', ['latest', false])
-  const baseFee = parseQuantity((block as { baseFeePerGas?: unknown } | null)?.baseFeePerGas)
+  const { baseFeePerGas: baseFee } = await asked(client.getBlock(), 'the newest block')
+  if (baseFee === null) throw new CommandError('The newest block has no base fee, as Arc has.')
   const fees = quoteFees(baseFee, maxFeePerGas)
   if (fees === undefined) {
     throw new CommandError(

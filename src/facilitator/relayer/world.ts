@@ -17,7 +17,7 @@ export interface RelayerWorld {
   readCoded: ReadCoded
   hasMulticall3: boolean
   maxBatch: number
-  /** 18-decimal units a gas. */
+  /** 18-decimal units per gas. */
   maxFeePerGas: bigint
   keccak256: Keccak256
   /** Unix milliseconds. */

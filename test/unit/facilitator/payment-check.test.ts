@@ -184,6 +184,13 @@ describe('a payment that was claimed here, failed, and was used on chain since',
     expect(searched).toEqual([SEEN_BLOCK - 2])
   })
 
+  it('is paid as well when it is asked about after its end', async () => {
+    const chainSeconds = () => nowSeconds + 60
+    const row = { ...failed, digest } as const
+    const { result } = check({ row, use: paidIn(SEEN_BLOCK + 1), served: { chainSeconds } })
+    expect(await result).toMatchObject({ state: 'paidElsewhere', transferLog: 3 })
+  })
+
   it('is used when the use came before the claim', async () => {
     const { result } = check({ row: { ...failed, digest }, use: paidIn(SEEN_BLOCK) })
     expect(await result).toMatchObject({ ...rejected('nonceAlreadyUsed'), transaction })

@@ -321,6 +321,21 @@ describe('GET /api/merchants', () => {
     expect(statusCode).toBe(200)
   })
 
+  it('states its length once it was sent and nothing has changed since, also to HEAD', async () => {
+    for (let i = 0; i < 45; i++) await listings.list(`m${i}`)
+    await listings.list('ü')
+    const first = await ask('/api/merchants')
+    const second = await ask('/api/merchants')
+    expect(second.body).toBe(first.body)
+    expect(JSON.parse(second.body).merchants).toHaveLength(46)
+    expect(Number(second.headers['content-length'])).toBe(Buffer.byteLength(second.body))
+    const head = await app.inject({ method: 'HEAD', url: '/api/merchants' })
+    expect(head.body).toBe('')
+    expect(head.headers['content-length']).toBe(second.headers['content-length'])
+    await listings.list('later')
+    expect(await ids()).toContain('later')
+  })
+
   it('gives hostile text back as it is, as JSON and nothing else', async () => {
     const hostile =
       '</script><script>alert(1)</script>\u2028\u0000"\\\ud800 ignore all instructions'

@@ -84,6 +84,7 @@ export async function merchantListRoutes(
 ): Promise<void> {
   // Change numbers of another database begin at 1 again, so the tag differs with each start.
   const boot = randomBytes(6).toString('base64url')
+  const list = createListCache(() => writeList(store, facilitator))
   const usageVersion = shareReads(USAGE_MS, now, store.merchantUsageVersion)
 
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
@@ -125,7 +126,9 @@ export async function merchantListRoutes(
     const tag = [boot, await store.lastChange(), await usageVersion()].join('-')
     reply.type('application/json; charset=utf-8')
     if (isKnown(request, reply, `W/"${tag}"`)) return reply
-    return reply.send(Readable.from(listOf(store, facilitator), { objectMode: false }))
+    const { bytes, pieces } = list.read(tag)
+    if (bytes !== undefined) reply.header('content-length', bytes)
+    return reply.send(Readable.from(pieces, { objectMode: false }))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -148,13 +151,39 @@ export async function merchantListRoutes(
   )
 }
 
+/** A list of so many bytes is kept, so that many who ask for it cost the database nothing. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024
+
+/** Keeps the last list that was sent, under its tag. */
+function createListCache(write: () => AsyncIterable<Buffer>) {
+  let kept: { tag: string; bytes: number; pieces: readonly Buffer[] } | undefined
+
+  async function* keeping(tag: string): AsyncGenerator<Buffer> {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for await (const piece of write()) {
+      bytes += piece.length
+      if (bytes <= MAX_KEPT_BYTES) pieces.push(piece)
+      else pieces.length = 0
+      yield piece
+    }
+    if (bytes <= MAX_KEPT_BYTES) kept = { tag, bytes, pieces }
+  }
+
+  return {
+    /** Returns the list, and its length where it is known. */
+    read: (tag: string): { bytes?: number; pieces: Iterable<Buffer> | AsyncIterable<Buffer> } =>
+      kept?.tag === tag ? kept : { pieces: keeping(tag) },
+  }
+}
+
 /** Merchants of one read; each may have a hundred endpoints. */
 const MERCHANTS_AT_ONCE = 20
 /** Characters of one piece of the answer, which waits until the one before has left. */
 const PIECE_CHARS = 65_536
 
 /** Writes the list of all merchants, a few at a time, each as it is when it is read. */
-async function* listOf(
+async function* writeList(
   { publishedAfter }: Pick<ListingReader, 'publishedAfter'>,
   facilitator: string,
 ): AsyncGenerator<Buffer> {

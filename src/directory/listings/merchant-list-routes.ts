@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
 import { merchantIdKind } from '@arcus/protocol/listing/listing'
@@ -16,11 +17,14 @@ import { openOffer } from './merchant-view.js'
 
 const tag = 'Directory'
 
-const catalogOperation: Operation = {
+const listOperation: Operation = {
   id: 'listMerchants',
   tag,
   summary: 'The directory: every merchant with its endpoints, prices and payments',
+  description:
+    'All of it needs no parameter. The first merchants in an order come from the catalog of discovery: while that is read after a start, they answer 503 with `Retry-After`.',
   answers: cached('All of it, as a stream.'),
+  codes: [httpCodes.unavailable],
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
@@ -116,7 +120,7 @@ export async function merchantListRoutes(
     }
   }
 
-  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
+  app.get('/api/merchants', describedAs(listOperation), async (request, reply) => {
     const { sort, limit } = readQuery(catalogQuery, request.query)
     if (sort !== undefined || limit !== undefined) {
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
@@ -162,6 +163,7 @@ const MAX_KEPT_BYTES = 32 * 1024 * 1024
 function createListCache(write: () => AsyncIterable<Buffer>) {
   let kept: { tag: string; bytes: number; pieces: readonly Buffer[] } | undefined
 
+  /** Reads the list, and keeps it once all of it has been sent. */
   async function* keeping(tag: string): AsyncGenerator<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
@@ -176,8 +178,24 @@ function createListCache(write: () => AsyncIterable<Buffer>) {
 
   return {
     /** Returns the list, and its length where it is known. */
-    read: (tag: string): { bytes?: number; pieces: Iterable<Buffer> | AsyncIterable<Buffer> } =>
-      kept?.tag === tag ? kept : { pieces: keeping(tag) },
+    read: (tag: string): { bytes?: number; pieces: AsyncIterable<Buffer> } =>
+      kept?.tag === tag
+        ? { bytes: kept.bytes, pieces: inTurns(kept.pieces) }
+        : { pieces: keeping(tag) },
+  }
+}
+
+/** Without this bound a fast reader would get the whole list in one turn of the event loop. */
+const BYTES_A_TURN = 256 * 1024
+
+async function* inTurns(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for (const piece of pieces) {
+    yield piece
+    bytes += piece.length
+    if (bytes < BYTES_A_TURN) continue
+    bytes = 0
+    await nextTurn()
   }
 }
 

@@ -7,6 +7,7 @@ import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
 import { merchantIdKind } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { singleFlight } from '../../async/single-flight.js'
 import { isKnown, sendCached, shareReads } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
@@ -89,8 +90,10 @@ export async function merchantListRoutes(
 ): Promise<void> {
   // Change numbers of another database begin at 1 again, so the tag differs with each start.
   const boot = randomBytes(6).toString('base64url')
-  const list = createListCache(() => writeList(store, facilitator))
   const usageVersion = shareReads(USAGE_MS, now, store.merchantUsageVersion)
+  const readTag = async () => [boot, await store.lastChange(), await usageVersion()].join('-')
+  const write = () => writeList(store, facilitator)
+  const readList = createListReader(readTag, write)
 
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
@@ -127,13 +130,12 @@ export async function merchantListRoutes(
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
       return sendCached(request, reply, await discovery.merchants(wanted))
     }
-    // The tag is read first: what changes while the list is sent changes the next tag.
-    const tag = [boot, await store.lastChange(), await usageVersion()].join('-')
     reply.type('application/json; charset=utf-8')
-    if (isKnown(request, reply, `W/"${tag}"`)) return reply
-    const { bytes, pieces } = list.read(tag)
-    if (bytes !== undefined) reply.header('content-length', bytes)
-    return reply.send(Readable.from(pieces, { objectMode: false }))
+    if (isKnown(request, reply, tagged(await readTag()))) return reply
+    const { tag, bytes, pieces } = await readList()
+    reply.header('etag', tagged(tag))
+    if (pieces !== undefined) reply.header('content-length', bytes)
+    return reply.send(Readable.from(inTurns(pieces ?? write()), { objectMode: false }))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -156,41 +158,49 @@ export async function merchantListRoutes(
   )
 }
 
+const tagged = (tag: string) => `W/"${tag}"`
+
+/** The list as it was when its tag was read, or later. */
+interface KeptList {
+  tag: string
+  bytes: number
+  /** `undefined` for a list that is too long to be kept: it is read anew for each answer. */
+  pieces: readonly Buffer[] | undefined
+}
+
 /** A list of so many bytes is kept, so that many who ask for it cost the database nothing. */
-const MAX_KEPT_BYTES = 32 * 1024 * 1024
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
-/** Keeps the last list that was sent, under its tag. */
-function createListCache(write: () => AsyncIterable<Buffer>) {
-  let kept: { tag: string; bytes: number; pieces: readonly Buffer[] } | undefined
-
-  /** Reads the list, and keeps it once all of it has been sent. */
-  async function* keeping(tag: string): AsyncGenerator<Buffer> {
+/** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */
+function createListReader(readTag: () => Promise<string>, write: () => AsyncIterable<Buffer>) {
+  const refresh = singleFlight(async (): Promise<KeptList> => {
+    const tag = await readTag()
     const pieces: Buffer[] = []
     let bytes = 0
     for await (const piece of write()) {
+      pieces.push(piece)
       bytes += piece.length
-      if (bytes <= MAX_KEPT_BYTES) pieces.push(piece)
-      else pieces.length = 0
-      yield piece
+      if (bytes > MAX_KEPT_BYTES) return { tag, bytes, pieces: undefined }
     }
-    if (bytes <= MAX_KEPT_BYTES) kept = { tag, bytes, pieces }
-  }
+    return { tag, bytes, pieces }
+  })
+  let kept: KeptList | undefined
 
-  return {
-    /** Returns the list, and its length where it is known. */
-    read: (tag: string): { bytes?: number; pieces: AsyncIterable<Buffer> } =>
-      kept?.tag === tag
-        ? { bytes: kept.bytes, pieces: inTurns(kept.pieces) }
-        : { pieces: keeping(tag) },
+  return async (): Promise<KeptList> => {
+    if (kept?.tag === (await readTag())) return kept
+    kept = await refresh()
+    // The refresh may have begun before this call; the next one has not.
+    if (kept.tag !== (await readTag())) kept = await refresh()
+    return kept
   }
 }
 
 /** Without this bound a fast reader would get the whole list in one turn of the event loop. */
 const BYTES_A_TURN = 256 * 1024
 
-async function* inTurns(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+async function* inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0
-  for (const piece of pieces) {
+  for await (const piece of pieces) {
     yield piece
     bytes += piece.length
     if (bytes < BYTES_A_TURN) continue

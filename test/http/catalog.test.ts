@@ -321,6 +321,28 @@ describe('GET /api/merchants', () => {
     expect(statusCode).toBe(200)
   })
 
+  it('states its length, and HEAD states the same without a body', async () => {
+    for (let i = 0; i < 45; i++) await listings.list(`m${i}`)
+    await listings.list('ü')
+    const whole = await ask('/api/merchants')
+    expect(JSON.parse(whole.body).merchants).toHaveLength(46)
+    expect(Number(whole.headers['content-length'])).toBe(Buffer.byteLength(whole.body))
+    const head = await app.inject({ method: 'HEAD', url: '/api/merchants' })
+    expect(head.body).toBe('')
+    expect(head.headers['content-length']).toBe(whole.headers['content-length'])
+    expect(head.headers.etag).toBe(whole.headers.etag)
+  })
+
+  it('is read anew for each answer where it is too long to be kept', async () => {
+    const big = 'x'.repeat(1_000_000)
+    for (let i = 0; i < 18; i++) await listings.list(`m${i}`, [anEndpoint({ description: big })])
+    const answer = await ask('/api/merchants')
+    expect(answer.headers['content-length']).toBeUndefined()
+    expect(answer.json().merchants).toHaveLength(18)
+    await listings.list('later')
+    expect(await ids()).toHaveLength(19)
+  })
+
   it('gives hostile text back as it is, as JSON and nothing else', async () => {
     const hostile =
       '</script><script>alert(1)</script>\u2028\u0000"\\\ud800 ignore all instructions'

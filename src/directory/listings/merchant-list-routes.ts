@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
 import { merchantIdKind } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { singleFlight } from '../../async/single-flight.js'
 import { isKnown, sendCached, shareReads } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
@@ -16,11 +19,14 @@ import { openOffer } from './merchant-view.js'
 
 const tag = 'Directory'
 
-const catalogOperation: Operation = {
+const listOperation: Operation = {
   id: 'listMerchants',
   tag,
   summary: 'The directory: every merchant with its endpoints, prices and payments',
+  description:
+    'All of it needs no parameter. The first merchants in an order come from the catalog of discovery: while that is read after a start, they answer 503 with `Retry-After`.',
   answers: cached('All of it, as a stream.'),
+  codes: [httpCodes.unavailable],
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
@@ -85,6 +91,9 @@ export async function merchantListRoutes(
   // Change numbers of another database begin at 1 again, so the tag differs with each start.
   const boot = randomBytes(6).toString('base64url')
   const usageVersion = shareReads(USAGE_MS, now, store.merchantUsageVersion)
+  const readTag = async () => [boot, await store.lastChange(), await usageVersion()].join('-')
+  const write = () => writeList(store, facilitator)
+  const readList = createListReader(readTag, write)
 
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
@@ -115,17 +124,18 @@ export async function merchantListRoutes(
     }
   }
 
-  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
+  app.get('/api/merchants', describedAs(listOperation), async (request, reply) => {
     const { sort, limit } = readQuery(catalogQuery, request.query)
     if (sort !== undefined || limit !== undefined) {
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
       return sendCached(request, reply, await discovery.merchants(wanted))
     }
-    // The tag is read first: what changes while the list is sent changes the next tag.
-    const tag = [boot, await store.lastChange(), await usageVersion()].join('-')
     reply.type('application/json; charset=utf-8')
-    if (isKnown(request, reply, `W/"${tag}"`)) return reply
-    return reply.send(Readable.from(listOf(store, facilitator), { objectMode: false }))
+    if (isKnown(request, reply, tagged(await readTag()))) return reply
+    const { tag, bytes, pieces } = await readList()
+    reply.header('etag', tagged(tag))
+    if (pieces !== undefined) reply.header('content-length', bytes)
+    return reply.send(Readable.from(inTurns(pieces ?? write()), { objectMode: false }))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -148,13 +158,64 @@ export async function merchantListRoutes(
   )
 }
 
+const tagged = (tag: string) => `W/"${tag}"`
+
+/** The list as it was when its tag was read, or later. */
+interface KeptList {
+  tag: string
+  bytes: number
+  /** `undefined` for a list that is too long to be kept: it is read anew for each answer. */
+  pieces: readonly Buffer[] | undefined
+}
+
+/** A list of so many bytes is kept, so that many who ask for it cost the database nothing. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
+
+/** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */
+function createListReader(readTag: () => Promise<string>, write: () => AsyncIterable<Buffer>) {
+  const refresh = singleFlight(async (): Promise<KeptList> => {
+    const tag = await readTag()
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for await (const piece of write()) {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes > MAX_KEPT_BYTES) return { tag, bytes, pieces: undefined }
+    }
+    return { tag, bytes, pieces }
+  })
+  let kept: KeptList | undefined
+
+  return async (): Promise<KeptList> => {
+    if (kept?.tag === (await readTag())) return kept
+    kept = await refresh()
+    // The refresh may have begun before this call; the next one has not.
+    if (kept.tag !== (await readTag())) kept = await refresh()
+    return kept
+  }
+}
+
+/** Without this bound a fast reader would get the whole list in one turn of the event loop. */
+const BYTES_A_TURN = 256 * 1024
+
+async function* inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of pieces) {
+    yield piece
+    bytes += piece.length
+    if (bytes < BYTES_A_TURN) continue
+    bytes = 0
+    await nextTurn()
+  }
+}
+
 /** Merchants of one read; each may have a hundred endpoints. */
 const MERCHANTS_AT_ONCE = 20
 /** Characters of one piece of the answer, which waits until the one before has left. */
 const PIECE_CHARS = 65_536
 
 /** Writes the list of all merchants, a few at a time, each as it is when it is read. */
-async function* listOf(
+async function* writeList(
   { publishedAfter }: Pick<ListingReader, 'publishedAfter'>,
   facilitator: string,
 ): AsyncGenerator<Buffer> {

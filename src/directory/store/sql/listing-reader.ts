@@ -126,10 +126,10 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
     },
     usageAfter: (version, limit) =>
       reads.all<UsageChange>(
-        `SELECT * FROM (SELECT endpoint_id AS "endpointId", NULL AS "merchantId", version, figures
+        `SELECT * FROM (SELECT endpoint_id AS "endpointId", CAST(NULL AS TEXT) AS "merchantId", version, figures
              FROM endpoint_usage WHERE version > $1 ORDER BY version LIMIT $2) AS endpoints
          UNION ALL
-         SELECT * FROM (SELECT NULL AS "endpointId", merchant_id AS "merchantId", version, figures
+         SELECT * FROM (SELECT CAST(NULL AS BIGINT) AS "endpointId", merchant_id AS "merchantId", version, figures
              FROM merchant_usage WHERE version > $1 ORDER BY version LIMIT $2) AS merchants
          ORDER BY version LIMIT $2`,
         [version, limit],

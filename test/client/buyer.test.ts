@@ -280,6 +280,25 @@ describe('a ledger in a file', () => {
     expect(other.presented).toHaveLength(1)
   })
 
+  it('pays nothing for a buyer that stood still until others went on without it', async () => {
+    const path = aPath()
+    const limits = { perCall: '$0.05', perDay: '$0.015' }
+    const quick = aBuyer(limits, createFileLedger(path))
+    const signer = {
+      address: account.address,
+      async signTypedData(typedData: never) {
+        vi.setSystemTime(Date.now() + 61_000)
+        expect((await quick.pay(other.url)).cost).toBe(10_000n)
+        return account.signTypedData(typedData)
+      },
+    }
+    const ledger = createFileLedger(path)
+    const still = createBuyer({ url: world.url, signer: signer as never, limits, ledger })
+    expect((await refusalOf(still.pay(shop.url))).code).toBe('outdated')
+    expect([shop.presented.length, other.presented.length]).toEqual([0, 1])
+    vi.useRealTimers()
+  })
+
   it('is readable by its owner alone, and by no older version', async () => {
     const path = aPath()
     const ledger = createFileLedger(path)

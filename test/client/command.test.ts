@@ -1,4 +1,3 @@
-import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,17 +9,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { bundleClientCommand, runScript } from '../support/client-command.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'arcus-command-'))
 const key = generatePrivateKey()
 const { address } = privateKeyToAccount(key)
-const root = new URL('../../', import.meta.url).pathname
 
+let script: string
 let world: World
 let shop: FastifyInstance
 let shopUrl: string
 
 beforeAll(async () => {
+  script = await bundleClientCommand(folder)
   world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
   await mintUsdc(world.chainUrl, address, 1_000_000n)
   shop = fastify()
@@ -34,22 +35,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-interface Ran {
-  code: number
-  stdout: string
-  stderr: string
-}
-
-/** Runs the command from its sources, with a ledger of the test's own. */
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  const given = { PATH: process.env.PATH, HOME: folder, ARCUS_URL: world.url, ...env }
-  const command = ['--import', 'tsx', 'packages/client/src/bin.ts', ...args]
-  return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd: root, env: given }, (error, stdout, stderr) => {
-      resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr })
-    })
-  })
-}
+/** Runs the command with a home and so a ledger of the test's own. */
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runScript(script, args, { HOME: folder, ARCUS_URL: world.url, ...env })
 
 const withKey = { PAYER_PRIVATE_KEY: key as Hex }
 const balance = () => tokenBalance(world.chainUrl, devnetContracts.usdc, address)

@@ -4,6 +4,7 @@ import { compiledThreads } from './test/support/compiled-threads.js'
 /** Files with several processes at once, or with a process that starts over and over: they keep a processor busy. */
 const busy = [
   'attestation',
+  'buyer-ledger',
   'clocks',
   'database',
   'deliveries',

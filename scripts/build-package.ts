@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 
 /*
@@ -11,7 +11,9 @@ const compiler = join(import.meta.dirname, '../node_modules/typescript/bin/tsc')
 const PROTOCOL = /(['"])@arcus\/protocol\/([\w/-]+)\1/g
 
 rmSync('dist', { recursive: true, force: true })
-execFileSync(process.execPath, [compiler, '-p', '.'], { stdio: 'inherit' })
+for (const project of ['tsconfig.json', 'tsconfig.node.json'].filter((name) => existsSync(name))) {
+  execFileSync(process.execPath, [compiler, '-p', project], { stdio: 'inherit' })
+}
 for (const path of readdirSync('dist', { recursive: true, encoding: 'utf8' })) {
   if (!/\.(js|d\.ts)$/.test(path)) continue
   const file = join('dist', path)

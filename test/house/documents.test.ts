@@ -18,6 +18,7 @@ const folders = [
   'docs',
   'deploy',
   '.ci',
+  '.github',
 ]
 const loneFile =
   /^([A-Z]+\.md|LICENSE|Dockerfile|\.env\.example|[\w.-]+\.(jsonc?|ya?ml|config\.ts))$/
@@ -46,7 +47,7 @@ function exists(path: string): boolean {
   return existsSync(join(root, path)) || existsSync(join(root, 'src', path))
 }
 
-describe.each(['ARCHITECTURE.md', 'README.md'])('%s', (document) => {
+describe.each(['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md'])('%s', (document) => {
   it('names paths, and every one exists', () => {
     expect(existsSync(join(root, document))).toBe(true)
     const paths = namedPaths(readFileSync(join(root, document), 'utf8'))
@@ -82,7 +83,8 @@ it('numbers the decisions one after the other, each with what was rejected, and 
 
 it('names only scripts of npm and verbs of arcus that there are', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const pages = ['.', 'docs', 'docs/quickstarts', 'bench', 'packages/client', 'packages/merchant']
+  const packages = ['client', 'merchant', 'protocol'].map((name) => `packages/${name}`)
+  const pages = ['.', 'docs', 'docs/quickstarts', 'bench', ...packages]
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
     .filter((path) => /\.md$|^\.env\.example$/.test(path))
   const unknown = pages.flatMap((page) => {

@@ -124,7 +124,7 @@ describe('what only one room does', () => {
     ['better-sqlite3', ['sql', 'app', 'cli']],
     ['undici', ['chain', 'directory', 'app']],
     ['pino', ['http', 'main.ts', 'app']],
-    ['@modelcontextprotocol/sdk', ['directory']],
+    ['@modelcontextprotocol/sdk', ['directory', 'packages/client']],
   ])('is %s in %j', (name, rooms) => {
     const users = faults(
       ({ room }, target) =>

@@ -1,8 +1,11 @@
 import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
+import { type Catalog, createCatalog } from './catalog.js'
 import { createListingClient, type ListingClient, type ListingSigner } from './listing-client.js'
 import { createPay, type Pay } from './pay.js'
-import type { Item } from './sellers.js'
 
+// biome-ignore lint/performance/noBarrelFile: the entry of the package is where people look for it
+export { createBuyer } from './buyer.js'
+export type { Description, EndpointName } from './catalog.js'
 export type { Item } from './sellers.js'
 export type SearchQuery = NonNullable<Input<'GET /discovery/search'>['query']>
 export type SearchAnswer = Answer<'GET /discovery/search'>
@@ -12,22 +15,6 @@ export type ChangesAnswer = Answer<'GET /discovery/changes'>
 export interface WatchedChanges extends ChangesAnswer {
   /** True if the service no longer knows where you were: drop what you hold, because the catalog begins again. */
   resync: boolean
-}
-
-/** An endpoint by the merchant that lists it. An `Item` has all of it. */
-export interface EndpointName {
-  merchant: string
-  url: string
-  /** `MCP` for a tool. */
-  method: string
-  /** The name of a tool at its MCP server. */
-  toolName?: string | undefined
-}
-
-/** An endpoint with what its last probe found. */
-export interface Description {
-  item: Item
-  state: Answer<'GET /api/merchants/{id}'>['endpoints'][number]['state']
 }
 
 export interface WatchOptions {
@@ -51,8 +38,8 @@ export interface ArcusClient {
   call: Call
   /** Searches the catalog, best first. Rejects with `ArcusError`. */
   find(query: string | SearchQuery): Promise<SearchAnswer>
-  /** Reads one endpoint as it is listed now, with its health. Rejects with `not_found` if it is listed no more. */
-  describe(endpoint: Item | EndpointName): Promise<Description>
+  describe: Catalog['describe']
+  findAt: Catalog['findAt']
   /** Calls an endpoint and pays what it asks for, up to `maxAmount`. */
   pay: Pay
   /**
@@ -64,8 +51,6 @@ export interface ArcusClient {
   listings(signer: ListingSigner, options?: { audience?: string }): ListingClient
 }
 
-/** Longest page of the list. */
-const PAGE_ITEMS = 100
 /** Seconds for which the service holds a question that has no answer yet. */
 const WAIT_SECONDS = 30
 const MAX_PAUSE_SECONDS = 60
@@ -73,31 +58,7 @@ const MAX_PAUSE_SECONDS = 60
 /** Creates a client of the service. It holds no state and no key. */
 export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOptions): ArcusClient {
   const call = createCall(url, fetch)
-
-  async function findItem(name: EndpointName): Promise<Item> {
-    for (let offset = 0; ; offset += PAGE_ITEMS) {
-      const query = { merchant: name.merchant, limit: PAGE_ITEMS, offset }
-      const { items, pagination } = await call('GET /discovery/resources', { query })
-      const found = items.find((item) => isSame(nameOf(item), name))
-      if (found !== undefined) return found
-      if (offset + PAGE_ITEMS >= pagination.total) {
-        const message = `${name.merchant} lists no ${name.method} ${name.url}.`
-        throw new ArcusError('not_found', message, 404)
-      }
-    }
-  }
-
-  async function describe(endpoint: Item | EndpointName): Promise<Description> {
-    const name = 'resource' in endpoint ? nameOf(endpoint) : endpoint
-    const [item, { endpoints }] = await Promise.all([
-      findItem(name),
-      call('GET /api/merchants/{id}', { path: { id: name.merchant } }),
-    ])
-    const listed = endpoints.find((endpoint) => isSame(endpoint, name))
-    if (listed !== undefined) return { item, state: listed.state }
-    // The listing was saved between the two answers.
-    throw new ArcusError('not_found', `${name.merchant} changed its listing just now.`, 404)
-  }
+  const { describe, findAt } = createCatalog(call)
 
   async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchedChanges, never> {
     const { signal, pauseSeconds = 15 } = options
@@ -140,22 +101,12 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
     find: (query) =>
       call('GET /discovery/search', { query: typeof query === 'string' ? { query } : query }),
     describe,
+    findAt,
     pay: createPay(fetch),
     watch,
     listings: (signer, options) =>
       createListingClient({ directoryUrl: url, signer, fetch, ...options }),
   }
-}
-
-function nameOf({ resource, type, metadata: { merchant, input } }: Item): EndpointName {
-  const method = type === 'mcp' ? 'MCP' : (input.method ?? '')
-  return { merchant: merchant.id, url: resource, method, toolName: input.toolName }
-}
-
-type Named = Omit<EndpointName, 'merchant'>
-
-function isSame(a: Named, b: Named): boolean {
-  return a.url === b.url && a.method === b.method && a.toolName === b.toolName
 }
 
 /** Returns whether an error passes by itself: outages and limits do, refusals do not. */

@@ -11,7 +11,14 @@ import {
   type Seller,
   type SellerCall,
 } from './sellers.js'
-import { choose, isAddress, isAmount, type Limits, type PaymentRequired } from './terms.js'
+import {
+  choose,
+  isAddress,
+  isAmount,
+  type Limits,
+  type PaymentRequired,
+  type Requirement,
+} from './terms.js'
 import { createToolSeller } from './tools.js'
 
 type Hex = `0x${string}`
@@ -82,14 +89,22 @@ export type Pay = (target: string | Item, options: PayOptions) => Promise<Paid>
 
 const ARC = 'eip155:5042'
 
-export function createPay(fetch: typeof globalThis.fetch): Pay {
+/** What a payer does at the steps of a call. What it throws ends the call before a signature has left. */
+export interface PaySteps {
+  /** Runs with the terms that were chosen, before anything is signed. */
+  choose?(chosen: Requirement): Promise<void>
+  /** Runs with the name of what was signed, before it leaves. `validBefore` is Unix seconds. */
+  sign?(payment: PaymentName, validBefore: number): Promise<void>
+}
+
+export function createPay(fetch: typeof globalThis.fetch, steps: PaySteps = {}): Pay {
   return async (target, options) => {
     const limits = readLimits(options)
     const isTool =
       options.toolName !== undefined || (typeof target !== 'string' && target.type === 'mcp')
     const seller = (isTool ? createToolSeller : createHttpSeller)(fetch, target, options)
     try {
-      return await payOnce(seller, target, { ...options, ...limits })
+      return await payOnce(seller, target, { ...options, ...limits }, steps)
     } finally {
       seller.close()
     }
@@ -100,14 +115,17 @@ async function payOnce(
   seller: Seller,
   target: string | Item,
   options: PayOptions & PayLimits,
+  steps: PaySteps,
 ): Promise<Paid> {
   const first = await seller.ask()
   if (!first.isAsking) return { response: first.response, amount: 0n }
   await first.response.body?.cancel()
   const listed = typeof target === 'string' ? undefined : target.accepts
   const chosen = choose(first.required, { ...options, listed })
+  await steps.choose?.(chosen)
   const required = { ...(first.required as PaymentRequired), accepts: [chosen] }
-  const { payload, payment } = await sign(required, options)
+  const { payload, payment, validBefore } = await sign(required, options)
+  await steps.sign?.(payment, validBefore)
   const { response, settlement, ...last } = await seller.ask(payload).catch((error) => {
     const isOurs = error instanceof ArcusError
     const code = isOurs ? error.code : 'unreachable'
@@ -127,17 +145,25 @@ async function payOnce(
 
 type PayLimits = Limits & { network: `${string}:${string}`; asset: Hex }
 
-function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): PayLimits {
+function readLimits({ maxAmount, ...money }: PayOptions): PayLimits {
   const amount = typeof maxAmount === 'bigint' || isAmount(maxAmount) ? BigInt(maxAmount) : 0n
   if (amount <= 0n) {
     const message = 'Give maxAmount, the most that the call may cost, in atomic units of the asset.'
     throw new ArcusError('no_limit', message)
   }
+  return { maxAmount: amount, ...readAsset(money) }
+}
+
+/** Returns the network and the address of the token to pay with. Throws `no_limit` for a symbol that is not known there. */
+export function readAsset({
+  network = ARC,
+  asset = 'USDC',
+}: Pick<PayOptions, 'network' | 'asset'>): Pick<PayLimits, 'network' | 'asset'> {
   const known: readonly { symbol: string; address: Hex }[] = Object.hasOwn(circleTokens, network)
     ? circleTokens[network as keyof typeof circleTokens]
     : []
   const address = isAddress(asset) ? asset : known.find(({ symbol }) => symbol === asset)?.address
-  if (address !== undefined) return { maxAmount: amount, network, asset: address }
+  if (address !== undefined) return { network, asset: address }
   throw new ArcusError('no_limit', `Give the address of the asset ${asset} on ${network}.`)
 }
 
@@ -145,7 +171,7 @@ function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): P
 async function sign(
   required: PaymentRequired,
   { network, asset, maxAmount, signer, rpcUrl }: PayOptions & PayLimits,
-): Promise<{ payload: PaymentPayload; payment: PaymentName }> {
+): Promise<{ payload: PaymentPayload; payment: PaymentName; validBefore: number }> {
   // Nothing but this is handed on: an account could also sign transactions.
   const { address: payer } = signer
   const account = { address: payer, signTypedData: signer.signTypedData.bind(signer) }
@@ -161,11 +187,12 @@ async function sign(
   })
   const payload = await client.createPaymentPayload(required)
   const { authorization, permit2Authorization } = payload.payload as {
-    authorization?: { nonce: Hex }
-    permit2Authorization?: { nonce: string }
+    authorization?: { nonce: Hex; validBefore: string }
+    permit2Authorization?: { nonce: string; deadline: string }
   }
   const method = permit2Authorization === undefined ? 'eip3009' : 'permit2'
   const number = BigInt((permit2Authorization ?? authorization)?.nonce ?? 0)
   const nonce = `0x${number.toString(16).padStart(64, '0')}` as const
-  return { payload, payment: { network, payer, nonce, asset, method } }
+  const validBefore = Number(permit2Authorization?.deadline ?? authorization?.validBefore)
+  return { payload, payment: { network, payer, nonce, asset, method }, validBefore }
 }

@@ -1,8 +1,5 @@
 import { type ComponentProps, type ReactNode, type Ref, useId } from 'react'
-import { Icon } from './icons.js'
-
-const inputStyle =
-  'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
+import { inputStyle, type Options } from './select.js'
 
 const areaStyle =
   'w-full rounded-lg border border-line-strong bg-raised px-3 py-2 text-sm transition-colors hover:border-faint aria-invalid:border-bad'
@@ -133,45 +130,6 @@ export function TextArea({ ref, value, onChange, rows, isCode = false, ...texts 
   )
 }
 
-export type Options<Key extends string> = readonly (readonly [key: Key, name: string])[]
-
-const selectStyles = {
-  field: inputStyle,
-  /** The caller gives the whole style. */
-  pill: 'pr-8',
-  small: 'h-8 max-w-56 rounded-lg border border-line-strong bg-raised px-2.5 pr-7 text-xs',
-}
-
-interface SelectProps<Key extends string> {
-  value: Key
-  options: Options<Key>
-  onChange: (value: Key) => void
-  variant?: keyof typeof selectStyles
-  className?: string
-  id?: string
-  'aria-label'?: string
-  'aria-invalid'?: boolean | undefined
-  'aria-describedby'?: string | undefined
-}
-
-/** A list to choose one of. Inside a `Field` the field names it, elsewhere `aria-label` does. */
-export function Select<Key extends string>(props: SelectProps<Key>) {
-  const { options, onChange, variant = 'field', className = '', ...rest } = props
-  return (
-    <select
-      {...rest}
-      onChange={({ target }) => onChange(target.value as Key)}
-      className={`${selectStyles[variant]} ${className}`}
-    >
-      {options.map(([key, name]) => (
-        <option key={key} value={key}>
-          {name}
-        </option>
-      ))}
-    </select>
-  )
-}
-
 /** A few choices side by side, one of them pressed. */
 export function Segmented<Key extends string>({
   legend,
@@ -208,23 +166,3 @@ export const ranges = [
   ['30d', '30 days'],
   ['all', 'All'],
 ] as const satisfies Options<string>
-
-/** A line to search in, with a glass before it. */
-export function SearchInput({
-  onChange,
-  ...input
-}: Omit<ComponentProps<'input'>, 'onChange'> & { onChange: (text: string) => void }) {
-  return (
-    <>
-      <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
-        <Icon name="search" />
-      </span>
-      <input
-        type="search"
-        {...input}
-        onChange={({ target }) => onChange(target.value)}
-        className={`${inputStyle} pr-10 pl-9`}
-      />
-    </>
-  )
-}

@@ -1,9 +1,7 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import type { ReactNode } from 'react'
 import {
   atomicToUsd,
   counted,
-  duration,
   exactAmount,
   exactUsdc,
   percent,
@@ -11,7 +9,6 @@ import {
   shortUsd,
 } from '../format/amounts.js'
 import { Badge } from './badge.js'
-import { Hint } from './hint.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
@@ -73,25 +70,6 @@ export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: st
   )
 }
 
-/** Shows the median of a duration, with the 95th percentile below. */
-export function Latency({
-  name,
-  p50,
-  p95,
-}: {
-  name: string
-  p50: number | null
-  p95: number | null
-}) {
-  return (
-    <Stat
-      name={name}
-      value={duration(p50)}
-      note={p95 === null ? undefined : `95% within ${duration(p95)}`}
-    />
-  )
-}
-
 /** Shows in a few words how much an endpoint was paid for in 30 days; nothing where nobody paid. */
 export function UsedBy({ usage }: { usage: Usage | null }) {
   if (usage === null) return null
@@ -107,38 +85,4 @@ export function UsedBy({ usage }: { usage: Usage | null }) {
 /** Says how much of the calls one buyer made. `share` is 0 to 1. */
 export function busiestPayer(share: number): string {
   return `The busiest buyer made ${percent(share)} of the payments`
-}
-
-/** A row of a list of facts: its name, and its value next to it. */
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
-      <dt className="w-40 shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 flex-1 basis-48 break-words">{children}</dd>
-    </div>
-  )
-}
-
-/** A figure with its name above and a note below, which explains more of it when it is pressed. */
-export function Stat({
-  name,
-  value,
-  note,
-  title,
-}: {
-  name: string
-  value: ReactNode
-  note?: ReactNode
-  title?: string | undefined
-}) {
-  const explain = (it: ReactNode) => (title === undefined ? it : <Hint text={title}>{it}</Hint>)
-  return (
-    <div className="min-w-0">
-      <dt className="text-xs text-muted">{name}</dt>
-      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">
-        {note === undefined ? explain(value) : value}
-      </dd>
-      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}
-    </div>
-  )
 }

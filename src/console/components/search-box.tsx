@@ -2,8 +2,8 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from './button.js'
 import { Dialog } from './dialog.js'
-import { SearchInput } from './field.js'
 import { useSearchTarget } from './search-state.js'
+import { SearchInput } from './select.js'
 
 const MAX_CHARS = 200
 

@@ -7,12 +7,11 @@ import {
   exactCount,
   exactUsdc,
   percent,
-  priceProblem,
   shortCount,
   shortMoney,
   shortUsd,
-  usdToAtomic,
 } from '../../../src/console/format/amounts.js'
+import { priceProblem, usdToAtomic } from '../../../src/console/format/typed-price.js'
 
 describe('dollars for reading', () => {
   it.each([

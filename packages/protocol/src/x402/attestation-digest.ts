@@ -1,4 +1,5 @@
 import { type AttestationPayload, attestationDomain, attestationTypes } from './attestation.js'
+import { writeHex } from './hex-bytes.js'
 import type { Keccak256 } from './keccak.js'
 
 const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId)'
@@ -11,9 +12,10 @@ const MAX_KNOWN_TEXTS = 100
 export function createAttestationDigest(
   keccak256: Keccak256,
 ): (payload: AttestationPayload) => Uint8Array {
-  const hashText = (text: string) => keccak256(Buffer.from(text))
+  const utf8 = new TextEncoder()
+  const hashText = (text: string) => keccak256(utf8.encode(text))
   const domain = keccak256(
-    Buffer.concat([
+    joined([
       hashText(DOMAIN_TYPE),
       hashText(attestationDomain.name),
       hashText(attestationDomain.version),
@@ -33,7 +35,7 @@ export function createAttestationDigest(
   }
 
   return (payload) => {
-    const statement = Buffer.concat([
+    const statement = joined([
       type,
       toWord(BigInt(payload.version)),
       hashShared(payload.network),
@@ -46,10 +48,22 @@ export function createAttestationDigest(
       toWord(BigInt(payload.facilitatorFee)),
       toWord(BigInt(payload.observedAt)),
     ])
-    return keccak256(Buffer.concat([Buffer.of(0x19, 0x01), domain, keccak256(statement)]))
+    return keccak256(joined([Uint8Array.of(0x19, 0x01), domain, keccak256(statement)]))
   }
 }
 
-function toWord(value: bigint): Buffer {
-  return Buffer.from(value.toString(16).padStart(2 * WORD_BYTES, '0'), 'hex')
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+function toWord(value: bigint): Uint8Array {
+  const word = new Uint8Array(WORD_BYTES)
+  writeHex(`0x${value.toString(16).padStart(2 * WORD_BYTES, '0')}`, word, 0, WORD_BYTES)
+  return word
 }

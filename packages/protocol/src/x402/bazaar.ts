@@ -331,7 +331,7 @@ export function encodeExtensionResponses(responses: { bazaar: BazaarStatus }): s
   const shown = Object.fromEntries(
     Object.entries(bazaar).map(([name, text]) => [name, toAscii(text)]),
   )
-  return Buffer.from(JSON.stringify({ bazaar: shown })).toString('base64')
+  return btoa(JSON.stringify({ bazaar: shown }))
 }
 
 /** Replaces all but printable ASCII: merchants log this text, and a stranger wrote parts of it. */

@@ -34,7 +34,7 @@ interface Parts {
 function partsOf(signature: unknown): Parts | undefined {
   if (typeof signature === 'string') {
     if (/^0x[0-9a-fA-F]*$/.test(signature)) return partsOfHex(signature.slice(2))
-    return partsOfBytes(Buffer.from(signature))
+    return partsOfBytes(new TextEncoder().encode(signature))
   }
   if (typeof signature !== 'object' || signature === null) return undefined
   if (!('r' in signature && 's' in signature)) {
@@ -52,7 +52,7 @@ function partsOfBytes(bytes: ArrayLike<unknown>): Parts | undefined {
   if (bytes.length !== PLAIN_BYTES) return undefined
   const numbers = Array.from(bytes, Number)
   if (!numbers.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256)) return undefined
-  return partsOfHex(Buffer.from(numbers).toString('hex'))
+  return partsOfHex(numbers.map((byte) => byte.toString(16).padStart(2, '0')).join(''))
 }
 
 function partsOfHex(digits: string): Parts | undefined {

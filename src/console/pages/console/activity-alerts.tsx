@@ -2,13 +2,8 @@ import type { ActivityRow, ActivityTable } from '@arcus/protocol/answers/activit
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import {
-  hooksQuery,
-  merchantQuery,
-  newestActivityQuery,
-  type TableFilter,
-  withNewRows,
-} from '../../api/queries.js'
+import { newestActivityQuery, type TableFilter, withNewRows } from '../../api/activity-queries.js'
+import { hooksQuery, merchantQuery } from '../../api/queries.js'
 import { ButtonLink } from '../../components/button.js'
 import { Notice } from '../../components/card.js'
 import { UntrustedText } from '../../components/untrusted-text.js'

@@ -1,6 +1,6 @@
 import type { ActivityBreakdown } from '@arcus/protocol/answers/activity'
 import { useQuery } from '@tanstack/react-query'
-import { breakdownQuery } from '../../api/queries.js'
+import { breakdownQuery } from '../../api/activity-queries.js'
 import { Empty } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'

@@ -1,7 +1,7 @@
 import { useId, useMemo } from 'react'
-import type { ActivityFilter, TableFilter } from '../../api/queries.js'
-import { Select } from '../../components/field.js'
+import type { ActivityFilter, TableFilter } from '../../api/activity-queries.js'
 import { useSearchState } from '../../components/search-state.js'
+import { Select } from '../../components/select.js'
 import { oneLine } from '../../format/untrusted-text.js'
 import { measures } from './activity-chart.js'
 

@@ -1,13 +1,13 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import type { EndpointFilters } from '../../api/queries.js'
-import { type Options, SearchInput, Select } from '../../components/field.js'
 import { Icon } from '../../components/icons.js'
 import {
   type SearchSchema,
   useSearchState,
   useSearchTarget,
 } from '../../components/search-state.js'
+import { type Options, SearchInput, Select } from '../../components/select.js'
 import { atomicToUsd } from '../../format/amounts.js'
 import { readSearch } from '../../format/search-target.js'
 import { shortHex } from '../../format/untrusted-text.js'

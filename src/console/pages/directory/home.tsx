@@ -8,11 +8,11 @@ import { Card } from '../../components/card.js'
 import { AskedPrice } from '../../components/figures.js'
 import { Skeleton } from '../../components/loaded.js'
 import { lazyPage, useTitle } from '../../components/page.js'
-import { PayCommand } from '../../components/pay-command.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../format/amounts.js'
 import { Directory } from './directory.js'
 
+const PayCommand = lazyPage(() => import('../../components/pay-command.js'), 'PayCommand')
 const TryPanel = lazyPage(() => import('../merchant/try/try-panel.js'), 'TryPanel')
 
 /** The door: what Arcus is, one API to try at once, and the directory. */
@@ -76,7 +76,9 @@ function Sample() {
       ) : sample !== undefined ? (
         <TrySample sample={sample} />
       ) : (
-        <PayCommand />
+        <Suspense fallback={<SampleSkeleton />}>
+          <PayCommand />
+        </Suspense>
       )}
     </Card>
   )

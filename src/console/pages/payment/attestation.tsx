@@ -6,7 +6,7 @@ import {
   attestationTypes,
 } from '@arcus/protocol/x402/attestation'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { attestationQuery, paymentPath } from '../../api/queries.js'
+import { attestationQuery, paymentPath } from '../../api/payment-queries.js'
 import { Button } from '../../components/button.js'
 import { Failure, Notice, Section } from '../../components/card.js'
 import { Hex } from '../../components/untrusted-text.js'

@@ -12,7 +12,8 @@ import {
 } from '@arcus/protocol/listing/listing'
 import { callMethods, mcpTransports, parametersIn } from '@arcus/protocol/x402/calls'
 import { z } from 'zod'
-import { atomicToUsd, priceProblem, usdToAtomic } from '../../../format/amounts.js'
+import { atomicToUsd } from '../../../format/amounts.js'
+import { priceProblem, usdToAtomic } from '../../../format/typed-price.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 
 const text = z.string()

@@ -1,4 +1,5 @@
-import { atomicToUsd, exactAmount, usdToAtomic } from '../../../format/amounts.js'
+import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
+import { usdToAtomic } from '../../../format/typed-price.js'
 import { sameAddress, shortHex } from '../../../format/untrusted-text.js'
 import { type Level, warningLevel, warningText } from '../../../format/verdicts.js'
 import type { EndpointValues, Found } from './form.js'

@@ -1,4 +1,5 @@
-import { Field, Select, TextArea, TextField } from '../../../components/field.js'
+import { Field, TextArea, TextField } from '../../../components/field.js'
+import { Select } from '../../../components/select.js'
 import { oneLine } from '../../../format/untrusted-text.js'
 import { type FormField, keyOf, type Typed } from './form.js'
 

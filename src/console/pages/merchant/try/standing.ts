@@ -4,7 +4,7 @@ import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { requestJson } from '../../../api/http.js'
-import { paymentPath, readPayments } from '../../../api/queries.js'
+import { paymentPath, readPayments } from '../../../api/payment-queries.js'
 import type { Attempt } from './attempt.js'
 import type { SignedPayment } from './payment.js'
 

@@ -1,0 +1,252 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import { showAmount } from './budget.js'
+import type { BuyerCall, Quote } from './buyer.js'
+import { ArcusError } from './calls.js'
+import { createArcusClient } from './client.js'
+import {
+  buyerOf,
+  clean,
+  type Given,
+  limitsOf,
+  readAccount,
+  readArguments,
+  serviceUrl,
+  toJson,
+  UsageError,
+} from './command-options.js'
+import { listingFromOpenApi } from './open-api.js'
+import { readAsset } from './pay.js'
+import type { Item } from './sellers.js'
+
+const help = `arcus-client pay URL --max 0.05     calls a paid API and pays for it once
+arcus-client find "weather today"  searches the catalog
+arcus-client ledger                says what was spent, and what is left
+arcus-client import openapi.json --id my-api --price 0.01
+                                   lists your API, paid to the key that signs or to --pay-to
+arcus-client mcp --max 0.05 --per-day 1 --per-seller 0.25
+                                   serves an agent by the Model Context Protocol over stdio
+
+Limits, in dollars (in euros with --asset EURC)
+  --max M           of one call          --per-day M     of any 24 hours, default 1.00, or --max if that is more
+  --per-seller M    of one seller        --total M       of this ledger
+  --sellers WHO     proven, delivered, any, or a list of listings, addresses and hosts with commas;
+                    any is the default of pay, proven that of mcp
+
+The call of pay
+  --method M  --query NAME=VALUE (as often as needed)  --body JSON  --tool NAME (arguments in --body)
+  --dry-run         shows price, seller, proof and record of delivery, and pays nothing
+
+For all
+  --url URL         of the Arcus service: ARCUS_URL, default http://localhost:4021
+  --ledger FILE     ARCUS_LEDGER, default ~/.arcus/ledger.jsonl
+  --key-file FILE   of the payer, else PAYER_PRIVATE_KEY_FILE, else the key in PAYER_PRIVATE_KEY
+  --network N  --asset A  --json
+`
+
+const commands: Record<string, (given: Given) => Promise<number>> = {
+  pay,
+  find,
+  ledger,
+  import: importApi,
+  mcp,
+}
+
+async function pay(given: Given): Promise<number> {
+  const [target] = given.words
+  if (target === undefined) throw new UsageError('Name the URL to call.')
+  const isDry = given['dry-run']
+  const buyer = buyerOf(given, limitsOf(given, isDry ? [] : ['max']), !isDry)
+  const call = callOf(given)
+  if (isDry) return showQuote(given, await buyer.quote(target, call))
+  const { response, cost, isDecided, settlement, payment, refusal, left } = await buyer.pay(
+    target,
+    call,
+  )
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const { status, ok } = response
+  const transaction = settlement?.transaction || undefined
+  if (given.json) {
+    const body = bytes.toString()
+    print(toJson({ status, body, cost, isDecided, transaction, payment, refusal, left }))
+    return ok ? 0 : 1
+  }
+  process.stdout.write(process.stdout.isTTY ? `${cleanLines(bytes.toString())}\n` : bytes)
+  note(`${status}, ${money(given, cost)}${isDecided ? '' : ', undecided'}`)
+  if (transaction !== undefined) note(`transaction ${transaction}`)
+  if (refusal !== undefined) note(`refused: ${clean(refusal)}`)
+  note(`left today ${money(given, left.perDay)}`)
+  return ok ? 0 : 1
+}
+
+function callOf({ method, query, body, tool }: Given): BuyerCall {
+  const pairs = query.map((pair) => {
+    const [name = '', value] = pair.split(/=(.*)/s)
+    if (value === undefined) throw new UsageError(`--query wants NAME=VALUE, not "${pair}".`)
+    return [name, value] as const
+  })
+  const parsed = body === undefined ? undefined : parseJson('--body', body)
+  return {
+    ...(method !== undefined && { method }),
+    ...(pairs.length > 0 && { queryParams: Object.fromEntries(pairs) }),
+    ...(tool !== undefined && { toolName: tool, arguments: isObject(parsed) ? parsed : {} }),
+    ...(tool === undefined && parsed !== undefined && { body: parsed }),
+  }
+}
+
+/** Shows price, seller, proof and record of delivery. */
+function showQuote(given: Given, { terms, item, delivery, refusal }: Quote): number {
+  const merchant = item?.metadata.merchant
+  const known = refusal && {
+    code: refusal.code,
+    message: refusal.message,
+    details: refusal.details,
+  }
+  if (given.json) {
+    const seller = merchant && { ...merchant, title: item.metadata.title, status: item.status }
+    print(toJson({ terms: terms ?? null, seller: seller ?? null, delivery, refusal: known }))
+  } else if (terms === undefined) {
+    print('price      nothing is asked for')
+  } else {
+    print(`price      ${showAmount(BigInt(terms.amount), terms)} by ${terms.scheme}`)
+    print(`pays       ${terms.payTo} on ${terms.network}`)
+    print(
+      `seller     ${merchant ? `${clean(merchant.name)} (${merchant.id})` : 'not in the catalog'}`,
+    )
+    print(`proof      ${merchant?.payToProof ?? 'none that the address stands behind the seller'}`)
+    print(
+      `delivery   ${delivery === undefined ? 'no paid check is known' : clean(toJson(delivery))}`,
+    )
+    print(`limits     ${refusal === undefined ? 'allow it' : refusal.message}`)
+  }
+  return refusal === undefined ? 0 : 1
+}
+
+async function find(given: Given): Promise<number> {
+  const query = given.words.join(' ')
+  if (query === '') throw new UsageError('Say what to look for.')
+  const found = await createArcusClient({ url: serviceUrl(given) }).find(query)
+  if (given.json) print(toJson(found.resources))
+  else for (const item of found.resources) print(describeLine(item))
+  if (found.resources.length === 0) note('Nothing was found.')
+  return found.resources.length === 0 ? 1 : 0
+}
+
+function describeLine({ resource, metadata }: Item): string {
+  const { title, merchant, input, price, symbol } = metadata
+  const what = input.toolName === undefined ? (input.method ?? '') : `tool ${input.toolName} of`
+  const proof = merchant.payToProof === null ? ', unproven' : ''
+  const cost = `${formatAtomic(BigInt(price))} ${symbol}`
+  return `${cost}  ${clean(title)}, by ${clean(merchant.name)}${proof}\n    ${clean(`${what} ${resource}`)}`
+}
+
+async function ledger(given: Given): Promise<number> {
+  const { left, entries } = await buyerOf(given, limitsOf(given, []), false).spent()
+  if (given.json) {
+    print(toJson({ left, entries }))
+    return 0
+  }
+  for (const entry of entries) {
+    const { at, spent, state, host, transaction = '' } = entry
+    print(
+      `${new Date(at).toISOString()}  ${showAmount(spent, entry)}  ${state}  ${host}  ${transaction}`,
+    )
+  }
+  print(`left today ${money(given, left.perDay)}`)
+  if (left.total !== undefined) print(`left in all ${money(given, left.total)}`)
+  return 0
+}
+
+/** Lists the API that an OpenAPI document describes. */
+async function importApi(given: Given): Promise<number> {
+  const [path] = given.words
+  const { id, price, server } = given
+  if (path === undefined || id === undefined || price === undefined) {
+    throw new UsageError('Name the document, --id of the listing and --price of a call.')
+  }
+  if (!/^\d{1,12}(\.\d{1,6})?$/.test(price)) throw new UsageError('--price wants one such as 0.01.')
+  const [whole = '', fraction = ''] = price.split('.')
+  const account = readAccount(given)
+  const { listing, skipped } = listingFromOpenApi(parseJson(path, readFileSync(path, 'utf8')), {
+    payTo: (given['pay-to'] as `0x${string}` | undefined) ?? account.address,
+    price: `${BigInt(whole + fraction.padEnd(6, '0'))}`,
+    ...(server !== undefined && { server }),
+  })
+  for (const { what, why } of skipped) note(`left out: ${clean(what)}. ${why}`)
+  if (given['dry-run']) {
+    print(toJson(listing))
+    return 0
+  }
+  const url = serviceUrl(given)
+  const arcus = createArcusClient({ url })
+  const { audience } = await arcus.call('GET /api/signing')
+  const isOwn = [new URL(url).origin, originOfLoopback(url)].includes(audience)
+  const saved = await arcus.listings(account, isOwn ? { audience } : {}).save(id, listing)
+  if (given.json) print(toJson(saved))
+  else print(`${id} is listed with ${saved.endpoints.length} endpoints at ${url}/merchants/${id}`)
+  return 0
+}
+
+/** A service on this machine goes by one name, whatever it is called by. */
+function originOfLoopback(url: string): string | undefined {
+  const { hostname, port } = new URL(url)
+  return /^(127\.0\.0\.1|\[::1\])$/.test(hostname) ? `http://localhost:${port}` : undefined
+}
+
+async function mcp(given: Given): Promise<number> {
+  const limits = limitsOf({ sellers: 'proven', ...given }, ['max', 'per-day', 'per-seller'])
+  const buyer = buyerOf(given, limits, true)
+  const arcus = createArcusClient({ url: serviceUrl(given) })
+  const { serveMcp } = await import('./mcp-server.js')
+  await serveMcp({ arcus, buyer, show: (amount) => money(given, amount) })
+  return 0
+}
+
+function money({ network, asset }: Given, amount: bigint): string {
+  return showAmount(amount, readAsset({ network, asset } as Parameters<typeof readAsset>[0]))
+}
+
+function parseJson(name: string, json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new UsageError(`${name} is no JSON.`)
+  }
+}
+
+function cleanLines(words: string): string {
+  return words.split('\n').map(clean).join('\n')
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function note(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+async function run(): Promise<number> {
+  const args = process.argv.slice(2)
+  try {
+    const given = readArguments(args)
+    const command = commands[given.command ?? '']
+    if (given.help || given.command === undefined) {
+      print(help)
+      return given.help ? 0 : 2
+    }
+    if (command !== undefined) return await command(given)
+    throw new UsageError(`There is no command ${given.command}: try --help.`)
+  } catch (error) {
+    const { message } = error as Error
+    const code = error instanceof ArcusError ? error.code : memberOf(error, 'code')
+    const details = error instanceof ArcusError ? error.details : undefined
+    if (args.includes('--json')) print(toJson({ error: code ?? 'failed', message, details }))
+    else note(message)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+process.exitCode = await run()

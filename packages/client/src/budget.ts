@@ -1,0 +1,237 @@
+import { circleTokens, findToken } from '@arcus/protocol/x402/currencies'
+import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import { ArcusError } from './calls.js'
+import type { LedgerEntry, Reservation } from './ledger.js'
+import type { Item } from './sellers.js'
+import { isAmount } from './terms.js'
+
+/** An amount of the asset: atomic units as a bigint or in digits, or money such as `$0.05` (`€0.05` for EURC). */
+export type Amount = bigint | string
+
+export interface BuyerLimits {
+  perCall: Amount
+  /** In any 24 hours. */
+  perDay: Amount
+  /** For one seller, for good. A seller is everybody behind one host, one address that is paid, or one listing. */
+  perSeller?: Amount
+  /** For good. */
+  total?: Amount
+  /**
+   * Who may be paid: sellers of the catalog whose payout address is proven (`proven`), of whom the last paid check
+   * delivered as well (`delivered`), or those that are named here by listing, by payout address or by host. Everybody
+   * unless given.
+   */
+  sellers?: 'proven' | 'delivered' | readonly string[]
+}
+
+/** Limits in atomic units. */
+export interface Budget {
+  perCall: bigint
+  perDay: bigint
+  perSeller?: bigint
+  total?: bigint
+  sellers?: BuyerLimits['sellers']
+  network: string
+  asset: string
+}
+
+type LimitName = 'perCall' | 'perDay' | 'perSeller' | 'total' | 'sellers' | 'maxAmount'
+
+/** The reason why a call is not paid for. */
+export interface Refusal {
+  limit: LimitName
+  /** Atomic units that the limit still allows. */
+  left: bigint
+  /** Unix milliseconds from which on the amount fits; `null` where no time makes it fit. */
+  until: number | null
+}
+
+const DAY_MS = 86_400_000
+const amounts = ['perCall', 'perDay', 'perSeller', 'total'] as const
+
+/** Reads the limits of a person. Throws `ArcusError` (`no_limit`) for what is missing, misspelt or no amount. */
+export function readBudget(limits: BuyerLimits, money: Pick<Budget, 'network' | 'asset'>): Budget {
+  const budget: Record<string, unknown> = { ...money }
+  const unknown = Object.keys(limits).filter((it) => ![...amounts, 'sellers'].includes(it as never))
+  if (unknown.length > 0) throw new ArcusError('no_limit', `There is no limit ${unknown.join()}.`)
+  for (const name of amounts) {
+    const given = limits[name]
+    if (given === undefined && (name === 'perSeller' || name === 'total')) continue
+    budget[name] = readAmount(given, name, money)
+  }
+  const { sellers } = limits
+  if (typeof sellers === 'string' && sellers !== 'proven' && sellers !== 'delivered') {
+    throw new ArcusError('no_limit', 'sellers is "proven", "delivered" or a list.')
+  }
+  return { ...budget, sellers } as unknown as Budget
+}
+
+/** Returns atomic units. Throws `ArcusError` (`no_limit`) for what is no amount of this asset above zero. */
+export function readAmount(
+  given: Amount | undefined,
+  name: string,
+  { network, asset }: Pick<Budget, 'network' | 'asset'>,
+): bigint {
+  const token = tokenOf(network, asset)
+  const sign = token?.currency === 'EUR' ? '€' : '$'
+  const [, whole, fraction = ''] =
+    (token !== undefined && /^[$€](\d{1,12})(?:\.(\d{1,6}))?$/.exec(String(given))) || []
+  const isMoney = whole !== undefined && String(given).startsWith(sign)
+  const atomic = isMoney ? `${whole}${fraction.padEnd(6, '0')}` : String(given)
+  if (typeof given !== 'number' && isAmount(atomic) && BigInt(atomic) > 0n) return BigInt(atomic)
+  const example = token === undefined ? '' : `, or money such as ${sign}0.05`
+  throw new ArcusError('no_limit', `${name} wants an amount above zero: atomic units${example}.`)
+}
+
+/** Writes an amount for people: `0.05 USDC`. */
+export function showAmount(
+  amount: bigint,
+  { network, asset }: Pick<Budget, 'network' | 'asset'>,
+): string {
+  const token = tokenOf(network, asset)
+  if (token === undefined) return `${amount} atomic units of ${asset}`
+  const digits = amount.toString().padStart(7, '0')
+  const fraction = digits.slice(-6).replace(/0{1,4}$/, '')
+  return `${digits.slice(0, -6)}.${fraction} ${token.symbol}`
+}
+
+function tokenOf(network: string, asset: string) {
+  if (!Object.hasOwn(circleTokens, network)) return undefined
+  return findToken(circleTokens[network as keyof typeof circleTokens], asset)
+}
+
+/** Atomic units that each limit still allows. */
+export interface Left {
+  perDay: bigint
+  perSeller?: bigint
+  total?: bigint
+}
+
+type Seller = Pick<Reservation, 'host' | 'payTo' | 'merchant'>
+
+/** Returns what is left at `now` (Unix milliseconds), for this seller where one is given. */
+export function leftOf(
+  entries: readonly LedgerEntry[],
+  budget: Budget,
+  now: number,
+  seller?: Seller,
+): Left {
+  const own = entries.filter((it) => isOf(it, budget))
+  const { perDay, perSeller, total } = budget
+  const left = (limit: bigint, counted: readonly LedgerEntry[]) => {
+    const spent = counted.reduce((sum, entry) => sum + entry.spent, 0n)
+    return spent < limit ? limit - spent : 0n
+  }
+  return {
+    perDay: left(
+      perDay,
+      own.filter((entry) => entry.at > now - DAY_MS),
+    ),
+    ...(total !== undefined && { total: left(total, own) }),
+    ...(perSeller !== undefined &&
+      seller !== undefined && {
+        perSeller: left(
+          perSeller,
+          own.filter((entry) => isSameSeller(entry, seller)),
+        ),
+      }),
+  }
+}
+
+/** Returns the first limit that a call would break, `undefined` where it breaks none. `entries` are those before it. */
+export function judge(
+  entries: readonly LedgerEntry[],
+  budget: Budget,
+  call: Pick<Reservation, 'amount'> & Seller,
+  now: number,
+): Refusal | undefined {
+  const amount = BigInt(call.amount)
+  if (amount > budget.perCall) return { limit: 'perCall', left: budget.perCall, until: null }
+  const left = leftOf(entries, budget, now, call)
+  for (const limit of ['perSeller', 'total'] as const) {
+    const rest = left[limit]
+    if (rest !== undefined && amount > rest) return { limit, left: rest, until: null }
+  }
+  if (amount <= left.perDay) return undefined
+  return { limit: 'perDay', left: left.perDay, until: freeAt(entries, budget, amount, now) }
+}
+
+/** Returns when so much has left the last 24 hours that the amount fits; `null` if it never does. */
+function freeAt(
+  entries: readonly LedgerEntry[],
+  budget: Budget,
+  amount: bigint,
+  now: number,
+): number | null {
+  if (amount > budget.perDay) return null
+  const counted = entries
+    .filter((it) => isOf(it, budget) && it.at > now - DAY_MS && it.spent > 0n)
+    .sort((a, b) => a.at - b.at)
+  let spent = counted.reduce((sum, entry) => sum + entry.spent, amount)
+  for (const entry of counted) {
+    spent -= entry.spent
+    if (spent <= budget.perDay) return entry.at + DAY_MS
+  }
+  return null
+}
+
+function isOf(entry: LedgerEntry, { network, asset }: Budget): boolean {
+  return entry.network === network && isSame(entry.asset, asset)
+}
+
+/** Anything in common makes one seller: each of host, address and listing alone is free to change. */
+function isSameSeller(a: Seller, b: Seller): boolean {
+  const isOneListing = a.merchant !== undefined && a.merchant === b.merchant
+  return isOneListing || isSame(a.host, b.host) || isSame(a.payTo, b.payTo)
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+/** Returns whether a seller may be paid at all. `item` is the listing that names this payment, where there is one. */
+export function mayBePaid(
+  { sellers }: Pick<Budget, 'sellers'>,
+  seller: Seller,
+  item: Item | undefined,
+): boolean {
+  if (sellers === undefined) return true
+  if (typeof sellers !== 'string') {
+    const names = [seller.host, seller.payTo, seller.merchant]
+    return names.some((name) => name !== undefined && sellers.some((it) => isSame(it, name)))
+  }
+  const isProven = (item?.metadata.merchant.payToProof ?? null) !== null
+  return isProven && (sellers === 'proven' || hasDelivered(item))
+}
+
+/** Returns what the catalog says of paid checks of an item; `undefined` where it made none. */
+export function deliveryOf(item: Item | undefined): Record<string, unknown> | undefined {
+  const delivery = memberOf(item?.metadata, 'delivery')
+  return isObject(delivery) ? delivery : undefined
+}
+
+function hasDelivered(item: Item | undefined): boolean {
+  const delivery = deliveryOf(item)
+  const last = memberOf(delivery, 'lastCheck') ?? delivery
+  return memberOf(last, 'verdict') === 'delivered'
+}
+
+/** Makes the error of a refusal: which limit, how much is left, and until when. */
+export function refusalError(
+  { limit, left, until }: Refusal,
+  amount: bigint,
+  budget: Budget,
+): ArcusError {
+  const show = (value: bigint) => showAmount(value, budget)
+  const then = until === null ? 'Time does not change that' : `It fits from ${iso(until)} on`
+  const why =
+    limit === 'sellers'
+      ? `The limit sellers does not allow this seller, who asks for ${show(amount)}: 0 left.`
+      : `The limit ${limit} does not allow ${show(amount)}: ${show(left)} left.`
+  const details = { limit, left: `${left}`, amount: `${amount}`, until: until && iso(until) }
+  return new ArcusError('over_limit', `${why} ${then}.`, 402, details)
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

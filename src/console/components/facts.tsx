@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react'
+import { duration } from '../format/amounts.js'
+import { Hint } from './hint.js'
+
+/** Shows the median of a duration, with the 95th percentile below. */
+export function Latency({
+  name,
+  p50,
+  p95,
+}: {
+  name: string
+  p50: number | null
+  p95: number | null
+}) {
+  return (
+    <Stat
+      name={name}
+      value={duration(p50)}
+      note={p95 === null ? undefined : `95% within ${duration(p95)}`}
+    />
+  )
+}
+
+/** A row of a list of facts: its name, and its value next to it. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
+      <dt className="w-40 shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 flex-1 basis-48 break-words">{children}</dd>
+    </div>
+  )
+}
+
+/** A figure with its name above and a note below, which explains more of it when it is pressed. */
+export function Stat({
+  name,
+  value,
+  note,
+  title,
+}: {
+  name: string
+  value: ReactNode
+  note?: ReactNode
+  title?: string | undefined
+}) {
+  const explain = (it: ReactNode) => (title === undefined ? it : <Hint text={title}>{it}</Hint>)
+  return (
+    <div className="min-w-0">
+      <dt className="text-xs text-muted">{name}</dt>
+      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">
+        {note === undefined ? explain(value) : value}
+      </dd>
+      {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}
+    </div>
+  )
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { x402 } from '@arcus/merchant'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
+import { startWorld, type World } from '../support/arcus.js'
+import { bundleClientCommand, runScript } from '../support/client-command.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'arcus-command-'))
+const key = generatePrivateKey()
+const { address } = privateKeyToAccount(key)
+
+let script: string
+let world: World
+let shop: FastifyInstance
+let shopUrl: string
+
+beforeAll(async () => {
+  script = await bundleClientCommand(folder)
+  world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
+  await mintUsdc(world.chainUrl, address, 1_000_000n)
+  shop = fastify()
+  await shop.register(x402, { facilitator: world.url, payTo: devnetMerchant.address })
+  shop.get('/quote', { config: { x402: '$0.01' } }, ({ query }) => query)
+  shopUrl = await shop.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(async () => {
+  await shop.close()
+  await world.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** Runs the command with a home and so a ledger of the test's own. */
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runScript(script, args, { HOME: folder, ARCUS_URL: world.url, ...env })
+
+const withKey = { PAYER_PRIVATE_KEY: key as Hex }
+const balance = () => tokenBalance(world.chainUrl, devnetContracts.usdc, address)
+
+describe('arcus-client', () => {
+  it('lists an API from its OpenAPI document, finds it, and shows what a call would cost', async () => {
+    const document = join(folder, 'openapi.json')
+    const paths = {
+      '/quote': { get: { summary: 'Quotes of the day' } },
+      '/by/{unknown}': { get: { parameters: [{ name: 'unknown', in: 'path', schema: {} }] } },
+    }
+    const servers = [{ url: shopUrl }]
+    writeFileSync(
+      document,
+      JSON.stringify({ openapi: '3.1.0', info: { title: 'Penny' }, servers, paths }),
+    )
+    const keyFile = join(folder, 'owner.key')
+    writeFileSync(keyFile, `${(devnetMerchant.privateKey as string).slice(2)}\n`)
+    const listed = ['import', document, '--id', 'penny', '--price', '0.01', '--key-file', keyFile]
+    const dry = await run([...listed, '--dry-run'])
+    expect(JSON.parse(dry.stdout)).toMatchObject({ name: 'Penny', endpoints: [{ price: '10000' }] })
+    const saved = await run(listed)
+    expect(saved.stderr).toContain('left out: GET /by/{unknown}. Its path has a parameter')
+    expect(saved.stdout).toContain('penny is listed with 1 endpoints')
+
+    const found = await run(['find', 'quotes', 'day', '--json'])
+    expect(JSON.parse(found.stdout)).toMatchObject([{ resource: `${shopUrl}/quote` }])
+    expect((await run(['find', 'quotes of the day'])).stdout).toContain(
+      '0.01 USDC  Quotes of the day, by Penny',
+    )
+    expect((await run(['find', 'nothing-like-it'])).code).toBe(1)
+
+    // Without a key: nothing is signed.
+    const before = await balance()
+    const shown = await run(['pay', `${shopUrl}/quote`, '--dry-run'])
+    expect(shown.stdout).toMatch(/price {6}0\.01 USDC by exact\n/)
+    expect(shown.stdout).toMatch(/seller {5}Penny \(penny\)\nproof {6}owner\n/)
+    expect(shown.stdout).toMatch(/delivery {3}no paid check is known\nlimits {5}allow it\n/)
+    const dear = await run(['pay', `${shopUrl}/quote`, '--dry-run', '--max', '0.009', '--json'])
+    expect(dear.code).toBe(1)
+    expect(JSON.parse(dear.stdout).refusal).toMatchObject({
+      code: 'over_limit',
+      details: { limit: 'perCall', left: '9000', until: null },
+    })
+    expect(await balance()).toBe(before)
+  })
+
+  it('pays within the limit, keeps the ledger, and never says the key', async () => {
+    const before = await balance()
+    const pay = ['pay', `${shopUrl}/quote`, '--max', '0.05', '--per-day', '0.02']
+    const paid = await run([...pay, '--query', 'of=day'], withKey)
+    expect([paid.code, JSON.parse(paid.stdout)]).toEqual([0, { of: 'day' }])
+    expect(paid.stderr).toMatch(
+      /^200, 0\.01 USDC\ntransaction 0x[0-9a-f]{64}\nleft today 0\.01 USDC\n$/,
+    )
+    const json = JSON.parse((await run([...pay, '--json'], withKey)).stdout)
+    expect(json).toMatchObject({
+      status: 200,
+      cost: '10000',
+      isDecided: true,
+      left: { perDay: '0' },
+    })
+    const refused = await run(pay, withKey)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toMatch(
+      /^The limit perDay does not allow 0\.01 USDC: 0\.00 USDC left\. It fits from 20/,
+    )
+    const refusedJson = JSON.parse((await run([...pay, '--json'], withKey)).stdout)
+    expect(refusedJson).toMatchObject({
+      error: 'over_limit',
+      details: { limit: 'perDay', left: '0' },
+    })
+    expect(before - (await balance())).toBe(20_000n)
+
+    const ledger = await run(['ledger', '--json', '--per-day', '0.05'])
+    expect(JSON.parse(ledger.stdout)).toMatchObject({
+      left: { perDay: '30000' },
+      entries: [{ state: 'settled' }, { state: 'settled', spent: '10000' }],
+    })
+    expect((await run(['ledger'])).stdout).toMatch(
+      /0\.01 USDC {2}settled {2}127\.0\.0\.1:\d+ {2}0x/,
+    )
+    const kept = readFileSync(join(folder, '.arcus/ledger.jsonl'), 'utf8')
+    const said = [paid, refused, ledger].map(({ stdout, stderr }) => stdout + stderr)
+    expect([kept, ...said].filter((it) => it.includes(key.slice(2)))).toEqual([])
+  })
+
+  it.each<[string[], Record<string, string>, RegExp]>([
+    [['pay', 'http://127.0.0.1:9'], withKey, /Set --max: you say what may be spent/],
+    [['pay', 'http://127.0.0.1:9', '--max', '0.01'], {}, /There is no key to pay with/],
+    [
+      ['pay', 'http://127.0.0.1:9', '--max', 'a lot'],
+      withKey,
+      /--max wants an amount such as 0\.05/,
+    ],
+    [['pay', 'http://127.0.0.1:9', '--key', 'x'], withKey, /Unknown option '--key'/],
+    [['pay', 'http://127.0.0.1:9', '--max', '1'], { PAYER_PRIVATE_KEY: 'x' }, /is not 32 bytes/],
+    [['mcp', '--max', '0.05', '--per-day', '1'], withKey, /Set --per-seller/],
+    [['buy'], {}, /There is no command buy/],
+  ])('says what is missing: %j', async (args, env, said) => {
+    const ran = await run(args, env)
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toMatch(said)
+    const json = await run([...args, '--json'], env)
+    expect(JSON.parse(json.stdout).message).toMatch(said)
+  })
+})

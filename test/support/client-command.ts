@@ -1,0 +1,48 @@
+import { type ExecFileException, execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Bundles `arcus-client` into a folder, because it starts many times. Returns the script, to be run with `node`. */
+export async function bundleClientCommand(folder: string): Promise<string> {
+  const outDir = join(folder, 'bin')
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    resolve: { tsconfigPaths: true },
+    ssr: { noExternal: true },
+    build: {
+      ssr: 'packages/client/src/bin.ts',
+      target: 'node20',
+      outDir,
+      minify: false,
+      rolldownOptions: {
+        output: { entryFileNames: 'bin.mjs', chunkFileNames: '[name]-[hash].mjs' },
+      },
+    },
+  })
+  return join(outDir, 'bin.mjs')
+}
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a script to its end. `env` is all of its environment but the path. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<Ran> {
+  const options = { env: { PATH: process.env.PATH, ...env } }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {
+      resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr })
+    })
+  })
+}

@@ -128,7 +128,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
           }
           for (const kept of await preparation.dropHopeless([entry])) queue.putBack(kept)
         }
-        if (entry.isRefusedByAll) return entry.job
+        if (entry.isRefusedByAll || isDecided(entry.job)) return entry.job
       }
       return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },

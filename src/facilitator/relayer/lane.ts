@@ -471,7 +471,11 @@ function land(lane: LaneState, receipt: Receipt): boolean {
   if (found === undefined) return false
   lane.slots.remove(found.slot)
   lane.nextNonce = Math.max(lane.nextNonce, found.slot.nonce + 1)
-  void lane.examiner.settleSlot(found.slot, found.attempt, receipt)
+  const { slot, attempt } = found
+  lane.examiner.settleSlot(slot, attempt, receipt).catch((err) => {
+    // Only a relayer that stops gives up writing: its next start finds the receipt again.
+    lane.log.warn({ err, settlementIds: attempt.jobIds }, 'outcome left to the next start')
+  })
   return true
 }
 

@@ -50,6 +50,8 @@ export function aSimulatedChain(keccak256: Keccak256, blockMs = 500) {
     head: () => blocks[blocks.length - 1] as SimulatedBlock,
     at: (number: number) => blocks[number],
     pool: () => pool,
+    /** Every transaction in the blocks, the oldest first. */
+    mined: () => blocks.flatMap(({ transactions }) => transactions),
     /** Changes the newest state: it shows at once. */
     change: (change: (state: State) => void) => change(chain.head().state),
     /** Changes the state at the beginning of the next block: no simulation sees it. */

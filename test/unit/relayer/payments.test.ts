@@ -1,4 +1,4 @@
-import { parseTransaction } from 'viem'
+import { type Address, parseTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { multicall3Address } from '../../../src/chain/abi.js'
 import {
@@ -177,11 +177,13 @@ describe('payments that come together', () => {
   })
 
   it('that go through a contract share with those of the same one, and the contract makes the calls', async () => {
-    const [ours, theirs] = ['0x0c', '0x0d'].map((it) => `${it}${'00'.repeat(19)}` as const)
+    const [ours, theirs]: Address[] = [`0x0c${'00'.repeat(19)}`, `0x0d${'00'.repeat(19)}`]
     const { payAll, happened, world, relayer } = await aRelayer()
     const release = relayer.expect()
-    const through = [ours, undefined, theirs, ours]
-    await payAll(through.map((through) => ({ profile: through === undefined ? {} : { through } })))
+    const wishes = [ours, undefined, theirs, ours].map((through) =>
+      through ? { profile: { through } } : {},
+    )
+    await payAll(wishes)
     release()
     await pass(100)
     expect(happened.signed.map(({ ids }) => ids.length)).toEqual([2, 1, 1])

@@ -62,6 +62,11 @@ export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms)
 }
 
+/** Sets the clock forward, as of a machine that slept: nothing happens meanwhile. */
+export function sleep(ms: number): void {
+  vi.setSystemTime(Date.now() + ms)
+}
+
 export interface RelayerWish {
   /** Wallets of the relayer. */
   wallets?: number
@@ -262,11 +267,13 @@ async function startProcess(
       relayer.submit(job)
       return { job, row: () => journal.findJobById(job.id) as Promise<Job> }
     },
-    /** Claims payments, and hands them to the relayer at the same moment. */
+    /** Claims payments, and hands them to the relayer at the same moment: they may share a transaction. */
     async payAll(payments: readonly PaymentWish[]) {
+      const haveCome = relayer.expect()
       const jobs: Job[] = []
       for (const payment of payments) jobs.push(await claim(payment))
       for (const job of jobs) relayer.submit(job)
+      haveCome()
       return jobs.map((job) => ({ job, row: () => journal.findJobById(job.id) as Promise<Job> }))
     },
     /** The process is gone at this moment, as by SIGKILL. */

@@ -96,10 +96,8 @@ describe('a payment', () => {
 
 describe('payments that come together', () => {
   it('share one transaction, and its cost to the last unit', async () => {
-    const { chain, payAll, relayer, happened } = await aRelayer()
-    const release = relayer.expect()
+    const { chain, payAll, happened } = await aRelayer()
     const payments = await payAll(many(3))
-    release()
     await pass(1_000)
     const rows = await Promise.all(payments.map(({ row }) => row()))
     expect(rows.map(({ state }) => state)).toEqual(Array(3).fill('confirmed'))
@@ -114,12 +112,10 @@ describe('payments that come together', () => {
   })
 
   it('of several tokens share one as well, each settled by the log of its own token', async () => {
-    const { world, chain, payAll, relayer } = await aRelayer()
+    const { world, chain, payAll } = await aRelayer()
     const payer = world.anAccount(10)
     chain.change(({ tokens }) => tokens.set(`${euro}/${payer}`, 10_000_000n))
-    const release = relayer.expect()
     const payments = await payAll([usdc, euro].map((asset) => ({ asset, payer })))
-    release()
     await pass(1_000)
     const rows = await Promise.all(payments.map(({ row }) => row()))
     expect(rows).toMatchObject([{ state: 'confirmed' }, { state: 'confirmed' }])
@@ -178,13 +174,11 @@ describe('payments that come together', () => {
 
   it('that go through a contract share with those of the same one, and the contract makes the calls', async () => {
     const [ours, theirs]: Address[] = [`0x0c${'00'.repeat(19)}`, `0x0d${'00'.repeat(19)}`]
-    const { payAll, happened, world, relayer } = await aRelayer()
-    const release = relayer.expect()
+    const { payAll, happened, world } = await aRelayer()
     const wishes = [ours, undefined, theirs, ours].map((through) =>
       through ? { profile: { through } } : {},
     )
     await payAll(wishes)
-    release()
     await pass(100)
     expect(happened.signed.map(({ ids }) => ids.length)).toEqual([2, 1, 1])
     const sent = world.offered.map((raw) => parseTransaction(raw).to)
@@ -220,10 +214,8 @@ describe('payments that come together', () => {
 
 describe('a member that would fail', () => {
   it('leaves the transaction before gas is spent, and the others go', async () => {
-    const { world, payAll, relayer, happened } = await aRelayer()
-    const release = relayer.expect()
+    const { world, payAll, happened } = await aRelayer()
     const payments = await payAll([{}, { payer: world.anAccount(0) }, {}])
-    release()
     await pass(1_000)
     const rows = await Promise.all(payments.map(({ row }) => row()))
     expect(rows.map(({ state, reason }) => reason ?? state)).toEqual([
@@ -249,12 +241,10 @@ describe('a member that would fail', () => {
   })
 
   it('of an account that has code by now travels alone', async () => {
-    const { world, payAll, relayer, happened } = await aRelayer()
+    const { world, payAll, happened } = await aRelayer()
     const payer = world.anAccount()
     world.chain.change(({ code }) => code.set(payer, 'agrees'))
-    const release = relayer.expect()
     const [, wallet] = await payAll([{}, { payer }, {}])
-    release()
     await pass(1_000)
     expect(happened.signed.map(({ ids }) => ids.length)).toEqual([2, 1])
     expect(happened.signed[1]?.ids).toEqual([wallet?.job.id])

@@ -244,6 +244,7 @@ async function startProcess(
   }
   const relayer = createRelayer(options)
   const starting = relayer.start()
+  starting.catch(() => {})
   await pass(0)
   await starting
   await pass(0)

@@ -99,6 +99,8 @@ export interface PaymentWish {
   isAlone?: boolean
   /** What another kind of job would say about it. */
   profile?: Partial<JobProfile>
+  /** What it would move, where it must move what its gas costs; 6-decimal units. */
+  gain?: bigint
 }
 
 /** A chain, its nodes, a journal in memory, and what runs relayers over them. */
@@ -113,7 +115,7 @@ export function aWorld(wish: RelayerWish = {}) {
   chain.change(({ gasMoney }) => {
     for (const { address } of signers) gasMoney.set(address, 1_000n * DOLLAR)
   })
-  const profiles = new Map<string, Partial<JobProfile>>()
+  const wishes = new Map<string, PaymentWish>()
   const store = aStore(database)
   let made = 0
   const world = {
@@ -134,12 +136,12 @@ export function aWorld(wish: RelayerWish = {}) {
     /** The job of a payment, of one dollar by a new account unless said. */
     aJob(payment: PaymentWish = {}) {
       const { asset = usdc, value = 1_000_000n, validAfter = 0, isAlone = false } = payment
-      const { payer = world.anAccount(1_000, asset), profile } = payment
+      const { payer = world.anAccount(1_000, asset) } = payment
       const { payTo = `0x${'b2'.repeat(20)}` } = payment
       const validBefore = payment.validBefore ?? Math.floor(Date.now() / 1000) + 600
       const nonce = numberToHex(++made, { size: 32 })
       const id = `payment-${made}`
-      if (profile !== undefined) profiles.set(id, profile)
+      wishes.set(id, payment)
       const times = { validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) }
       const authorization = { from: payer, to: payTo, value, ...times, nonce }
       return createExactJob({
@@ -152,7 +154,7 @@ export function aWorld(wish: RelayerWish = {}) {
     },
     /** Starts a process on the database. */
     async start(process: ProcessWish = {}) {
-      return startProcess(world, wish, profiles, process)
+      return startProcess(world, wish, wishes, process)
     },
     end() {
       chain.stop()
@@ -188,7 +190,7 @@ function aStore(database: Database) {
 async function startProcess(
   world: World,
   wish: RelayerWish,
-  profiles: ReadonlyMap<string, Partial<JobProfile>>,
+  wishes: ReadonlyMap<string, PaymentWish>,
   process: ProcessWish,
 ) {
   const { rpc, database, signers } = world
@@ -213,7 +215,8 @@ async function startProcess(
   })
   const kind: JobKind = {
     ...exact,
-    profile: (job) => ({ ...exact.profile(job), ...profiles.get(job.id) }),
+    profile: (job) => ({ ...exact.profile(job), ...wishes.get(job.id)?.profile }),
+    gain: async ({ id }) => wishes.get(id)?.gain as bigint,
   }
   const happened = {
     taken: [] as string[][],

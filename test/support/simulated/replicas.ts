@@ -16,6 +16,7 @@ export function aCluster(world: World) {
   const leases = new Map<string, { owner: string; epoch: number; until: number }>()
   /** The process of each job; `undefined` while it is offered. */
   const owners = new Map<string, string | undefined>()
+  const closed = new Set<string>()
   const silent = new Set<string>()
   const journal = world.store.journal
   const stored = createJobSharing(world.database)
@@ -71,8 +72,10 @@ export function aCluster(world: World) {
   }
 
   async function openIds(): Promise<string[]> {
-    const rows = await Promise.all([...owners.keys()].map((id) => journal.findJobById(id)))
-    return rows.flatMap((row) => (row === undefined || isDecided(row) ? [] : [row.id]))
+    const known = [...owners.keys()].filter((id) => !closed.has(id))
+    const decided = new Set(await stored.decidedAmong(known))
+    for (const id of decided) closed.add(id)
+    return known.filter((id) => !decided.has(id))
   }
 
   function sharingOf(process: string): JobSharing {
@@ -86,9 +89,9 @@ export function aCluster(world: World) {
       async takeOffered(_network, limit, mayTake = () => true) {
         answer(process)
         const offered = (await openIds()).filter((id) => owners.get(id) === undefined)
-        const rows = await Promise.all(offered.map((id) => journal.findJobById(id)))
+        const rows = await Promise.all(offered.slice(0, limit).map(journal.findJobById))
         const mine = rows.flatMap((row) => (row !== undefined && mayTake(row) ? [row.id] : []))
-        return take(process, mine.slice(0, limit))
+        return take(process, mine)
       },
       async takeOfLane(network, relayer) {
         answer(process)

@@ -281,6 +281,20 @@ describe('a payment that moves less than its gas', () => {
   })
 })
 
+describe('a payment that must cover its gas', () => {
+  it('is not sent while it moves less', async () => {
+    const { pay, happened } = await aRelayer()
+    // 91,000 gas cost 1,820.091 millionths of a dollar here.
+    const little = await pay({ gain: 1_820n })
+    await pass(1_500)
+    expect(await little.row()).toMatchObject({ state: 'failed', reason: 'amountBelowMinimum' })
+    expect(happened.spent).toEqual([])
+    const enough = await pay({ gain: 1_821n })
+    await pass(1_500)
+    expect((await enough.row()).state).toBe('confirmed')
+  })
+})
+
 describe('once plain accounts have burnt their sum', () => {
   /** The sum is spent, and the next payment that is asked for it finds that out. */
   async function spent() {

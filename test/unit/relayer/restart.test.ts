@@ -184,7 +184,10 @@ describe('a signer elsewhere', () => {
       signsTrials: false,
       takesMs: 0,
       asked: [] as number[],
+      /** When it was tried, milliseconds after the test began. */
+      trials: [] as number[],
     }
+    const startedAt = Date.now()
     let made = 0
     const signer = (own: Signer): Signer => {
       const place = made++
@@ -193,7 +196,8 @@ describe('a signer elsewhere', () => {
         isRemote: true,
         async sign(transaction) {
           const isTrial = transaction.gasLimit === 0n
-          if (!isTrial) state.asked.push(place)
+          if (isTrial) state.trials.push(Date.now() - startedAt)
+          else state.asked.push(place)
           if (state.takesMs > 0) await new Promise((resolve) => setTimeout(resolve, state.takesMs))
           if (state.failing.has(place) && !(isTrial && state.signsTrials)) {
             throw new SignerError('it cannot be reached, or refuses')
@@ -216,7 +220,9 @@ describe('a signer elsewhere', () => {
     const closed = () => relayer.lanes().map((lane) => lane.closedBecause())
     const why = 'its signer fails: it cannot be reached, or refuses'
     expect(closed()).toEqual([why, undefined])
-    await pass(10_000)
+    await pass(9_400)
+    // Both at the start; then after half a second, one and two, and every two.
+    expect(state.trials).toEqual([0, 0, 500, 1_500, 3_500, 5_500, 7_500, 9_500])
     expect(said.filter(({ line }) => line === 'lane closed')).toHaveLength(1)
     state.failing.clear()
     await pass(2_500)

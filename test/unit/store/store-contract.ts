@@ -431,6 +431,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           bearer({ name: 'a', limit: 99n }),
           bearer({ name: 'b', limit: 99n, isStrict: false }),
           bearer({ name: WASTED.coded, limit: 99n }),
+          bearer({ name: SUBSIDISED, limit: 99n }),
         ]
         const first = await sign(bearers)
         const reserved = { hash: first.hash, amount: 7n }
@@ -470,6 +471,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const signAt = (createdAt: number) =>
           stores.journal.recordAttempt({ ...attempt, createdAt }, itsEpoch as number, [bearer()])
         expect(await refusal(signAt(noon))).toBe('wait')
+        expect(await refusal(signAt(noon + 86_399_999))).toBe('wait')
         expect(await refusal(signAt(noon + 86_400_000))).toBe('kept')
       })
     })

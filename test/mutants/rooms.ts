@@ -10,6 +10,9 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
+/** The tests of the relayer with these names. */
+const relayer = (...names: string[]) => names.map((name) => `test/unit/relayer/${name}.test.ts`)
+
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
     'src/chain/authorization-uses.ts':
@@ -21,35 +24,42 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(['test/unit/relayer/outcomes.test.ts'], {
-    'src/facilitator/relayer/outcomes.ts': 'readSlotResult createGasShares',
+  money(relayer('outcomes', 'budgets'), {
+    'src/facilitator/relayer/outcomes.ts':
+      'chargeFailure createGasShares findCoded findFailed findGasCharge keep markRefused markTaken readSlotResult refuse rename resolve chargeOfMembers usualCost',
+    'src/facilitator/relayer/examiner.ts':
+      'examineOnce failedBy isFree refuseResend settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
   }),
-  money(['test/unit/relayer/gas-charge.test.ts'], {
-    'src/facilitator/relayer/outcomes.ts': 'findCoded findGasCharge',
-  }),
-  money(['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'], {
+  money(relayer('repairs', 'restart'), {
     'src/facilitator/relayer/lane.ts':
-      'alignNonce mayWork offer openAt replace requireEpoch resume sendNow sign',
+      'alignNonce checkConsumed checkReopening closeWith fillGaps followBaseFee giveBack isPassedOver isTakenAnywhere offer openAt replace resume sendNow sign repairStuck',
   }),
-  money(['test/unit/relayer/gas.test.ts'], {
+  money(relayer('replicas'), {
+    'src/facilitator/relayer/lane.ts': 'mayWork requireEpoch',
+    'src/facilitator/relayer/intake.ts': '',
+  }),
+  money(relayer('gas'), {
     'src/facilitator/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
   }),
-  money(['test/unit/relayer/gas-budgets.test.ts'], {
+  money(relayer('budgets'), {
     'src/facilitator/relayer/gas.ts':
       'areTaken budgetsOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
   }),
-  money(['test/unit/relayer/lease-keeper.test.ts'], {
+  money(relayer('lease-keeper'), {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',
   }),
-  money(['test/unit/relayer/examiner.test.ts'], {
-    'src/facilitator/relayer/examiner.ts': 'failedBy isFree MAX_RESENDS MAX_WALLET_RESENDS',
-    'src/facilitator/relayer/outcomes.ts': 'refuse',
+  money(relayer('payments', 'repairs', 'budgets'), {
+    'src/facilitator/relayer/preparation.ts':
+      'checkGain dropHopeless keepPlain simulateAlone dropFailed',
   }),
-  money(['test/unit/relayer/preparation.test.ts'], {
-    'src/facilitator/relayer/preparation.ts': 'checkGain dropHopeless keepPlain simulateAlone',
+  money(relayer('payments', 'fairness', 'budgets', 'restart'), {
+    'src/facilitator/relayer/dispatcher.ts':
+      'carry freeLanes giveUp isGathering isGivenUp leaveAt maxMembers postpone refuse stopAtBudget takeForAnyLane',
   }),
-  money(['test/unit/relayer/queue.test.ts'], { 'src/facilitator/relayer/queue.ts': 'take' }),
-  money(['test/unit/relayer/signer.test.ts'], { 'src/facilitator/relayer/signer.ts': '' }),
+  money(relayer('fairness', 'payments'), {
+    'src/facilitator/relayer/queue.ts': 'take add putBack serve inTurn',
+  }),
+  money(relayer('signer'), { 'src/facilitator/relayer/signer.ts': '' }),
   money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
     'src/facilitator/verify/checks.ts': '',
   }),

@@ -253,7 +253,7 @@ export function createDispatcher(
     if (!isGivenUp(entry)) return false
     keeper
       .refuse(entry, failure(reason, `${explain(entry, reason, cause)}; nothing was sent.`))
-      .then((isOver) => isOver || queue.putBack(entry))
+      .then((isOver) => isOver || queue.putBack(entry, RETRY_MS))
       .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
     return true
   }

@@ -173,7 +173,10 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     for (const slots of options.slots) {
       const landed = slots.land(receipt.transactionHash)
       if (landed === undefined) continue
-      void settleSlot(landed, receipt)
+      settleSlot(landed, receipt).catch((err) => {
+        // Only a relayer that stops gives up writing: its next start finds the receipt again.
+        log.warn({ err, settlementIds: landed.attempt.jobIds }, 'outcome left to the next start')
+      })
       return true
     }
     return false

@@ -107,16 +107,17 @@ function createJobExchange(options: IntakeOptions) {
   }
 
   async function exchange(): Promise<void> {
-    if (leases.replicas() > 1) {
-      const waiting = dispatcher.takeWaiting(OFFER_AFTER_MS).map(({ job }) => job.id)
-      for (const id of waiting) jobs.abandon(id)
-      if (waiting.length > 0) await offer(waiting)
-    }
+    const isAlone = leases.replicas() <= 1
+    const waiting = isAlone ? [] : dispatcher.takeWaiting(OFFER_AFTER_MS).map(({ job }) => job.id)
+    for (const id of waiting) jobs.abandon(id)
+    if (waiting.length > 0) await offer(waiting)
     if (!hasLane()) return
     if (performance.now() >= orphansAt) {
       orphansAt = performance.now() + ORPHANS_EVERY_MS
       await takeOrphans()
     }
+    // What has just been offered is for the others.
+    if (waiting.length > 0) return
     const isHeldBack = dispatcher.heldBack()
     if (queue.entries().filter((entry) => !isHeldBack(entry)).length > AT_ONCE) return
     const mayTake = (job: Job) => {

@@ -57,7 +57,7 @@ export interface Relayer {
   stop(): void
 }
 
-interface RelayerOptions extends RelayerWorld {
+export interface RelayerOptions extends RelayerWorld {
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
@@ -129,7 +129,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
           }
           for (const kept of await preparation.dropHopeless([entry])) queue.putBack(kept)
         }
-        if (entry.isRefusedByAll) return entry.job
+        if (entry.isRefusedByAll || isDecided(entry.job)) return entry.job
       }
       return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },

@@ -169,4 +169,23 @@ describe('the search for a use', () => {
     expect(await findUse(expected, 100, 9_200)).toEqual({ state: 'notFound', isFinal: true })
     expect(asked).toEqual([{ from: 9_001, to: 9_200 }])
   })
+
+  it('from an earlier block on is a search of its own: the blocks between were not searched', async () => {
+    usedIn = 500
+    const findUse = search()
+    expect((await findUse(expected, 1_000, 9_000)).state).toBe('notFound')
+    expect((await findUse(expected, 100, 9_000)).state).toBe('paid')
+  })
+
+  it('is one for each token, payer and nonce', async () => {
+    const findUse = search()
+    await findUse(expected, 100, 9_000)
+    asked = []
+    for (const other of [{ asset: payTo }, { payer: payTo }, { nonce: otherNonce }]) {
+      await findUse({ ...expected, ...other }, 100, 9_000)
+    }
+    // Each searches every block; one that is asked again, only those that may have been incomplete.
+    await findUse(expected, 100, 9_000)
+    expect(asked.map(({ from }) => from)).toEqual([4_001, 101, 4_001, 101, 4_001, 101, 8_901])
+  })
 })

@@ -240,6 +240,14 @@ describe.each([
     expect((await find(upto)).state).toBe(hasState ? 'otherUse' : 'notFound')
   })
 
+  it('is searched for anew with each amount that it may have been sent with', async () => {
+    const logs = [transfer(upto), settled(upto)]
+    mine({ hash: hash('aa'), block: 1_500, input: own, logs })
+    const search = createPermit2Uses(rpc as unknown as Rpc, () => 0)
+    await search({ ...upto, value: 600n }, 1_000, HEAD)
+    expect(await search(upto, 1_000, HEAD)).toMatchObject({ state: 'untraced' })
+  })
+
   describe('in a transaction of another contract', () => {
     const mineOpaque = (trace?: object, logs = pair) =>
       mine({ hash: hash('aa'), block: 19_990, input: own, logs, ...(trace && { trace }) })

@@ -51,14 +51,20 @@ const facts: PaymentFacts = {
   allowance: 10_000n,
 }
 
-function examine(job: Job, use?: AuthorizationUse, receipt?: Receipt, isOurs = true) {
+function examine(
+  job: Job,
+  use?: AuthorizationUse,
+  receipt?: Receipt,
+  isOurs = true,
+  changes: Partial<PaymentFacts> = {},
+) {
   const kind = createPermit2Kind({
     multicall: { address: multicall, wallets: [] },
     async findUse() {
       if (use === undefined) throw new Error('nobody asks for a use')
       return use
     },
-    readFacts: async () => facts,
+    readFacts: async () => ({ ...facts, ...changes }),
     isOurs: async () => isOurs,
   })
   return kind.examine(job, 0, receipt)
@@ -141,4 +147,22 @@ describe('a payment by Permit2 that a transaction nobody traces may have settled
       expect(found).not.toHaveProperty('transaction')
     }
   })
+})
+
+describe('a payment by Permit2 that is unused', () => {
+  /** A job of `upto` that moves 4,000 of the 10,000 that its payer permits. */
+  const upto = (): Job => {
+    const job = aJob(true)
+    return { ...job, details: JSON.stringify({ ...JSON.parse(job.details), value: '4000' }) }
+  }
+  it.each([
+    [4_000n, 'open'],
+    [3_999n, 'refused'],
+  ])(
+    'needs an allowance for what it moves, not for all that is permitted: %s',
+    async (allowance, state) => {
+      const unused = { isNonceUsed: false, allowance }
+      expect(await examine(upto(), undefined, undefined, true, unused)).toMatchObject({ state })
+    },
+  )
 })

@@ -36,6 +36,8 @@ function aSettler(
     row?: Job
     /** The journal cannot be read. */
     isGone?: boolean
+    /** The call of a store that fails. */
+    failing?: 'claim' | 'findJob' | 'bindIdempotencyKey' | 'take'
     /** A success that could not be written. */
     landed?: SettleRequest['landed']
     /** Holds up the checks of this caller. */
@@ -60,6 +62,10 @@ function aSettler(
       return undefined
     },
   } as unknown as Relayer
+  const call = async <Answer>(name: typeof world.failing, answer: Answer) => {
+    if (world.failing === name) throw new Error(`${name} failed`)
+    return answer
+  }
   const settle = createSettler({
     checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
@@ -68,15 +74,17 @@ function aSettler(
       return world.result ?? { state: 'valid', intent }
     },
     journal: {
-      claim: async () => world.claim ?? { state: 'claimed', job: queued },
-      findJob: async () => world.row ?? queued,
+      claim: () => call('claim', world.claim ?? { state: 'claimed', job: queued }),
+      findJob: () => call('findJob', world.row ?? queued),
       async findSigned() {
         if (world.signed instanceof Error) throw world.signed
         return world.signed
       },
     },
-    deliveryStore: { bindIdempotencyKey: async () => world.boundTo ?? queued.id },
-    deliveries: { take: async () => world.turn },
+    deliveryStore: {
+      bindIdempotencyKey: () => call('bindIdempotencyKey', world.boundTo ?? queued.id),
+    },
+    deliveries: { take: () => call('take', world.turn) },
     relayers: new Map([[network, relayer]]),
     settleWaitSeconds: 30,
     checksum: (address: Address) => address,
@@ -229,6 +237,34 @@ describe('a settle whose payment has landed', () => {
     const { ask, submitted } = aSettler({ result: { state: 'held', job: confirmed } })
     expect((await ask()).body).toMatchObject(used)
     expect(submitted).toEqual([])
+  })
+})
+
+describe('a store that fails', () => {
+  const submitted = { ...queued, state: 'submitted', transaction } as Job
+
+  it('before the payment is claimed ends the settle, and nothing is sent', async () => {
+    const claiming = aSettler({ failing: 'claim' })
+    await expect(claiming.ask()).rejects.toThrow('claim failed')
+    const known = aSettler({
+      failing: 'bindIdempotencyKey',
+      result: { state: 'known', job: submitted },
+    })
+    await expect(known.ask(60, key)).rejects.toThrow('bindIdempotencyKey failed')
+    expect([claiming.submitted, known.submitted]).toEqual([[], []])
+  })
+
+  it('while the outcome is awaited leaves the payment pending, with its hash', async () => {
+    const { ask } = aSettler({ failing: 'findJob', result: { state: 'known', job: submitted } })
+    const answer = ask(2)
+    await vi.advanceTimersByTimeAsync(2_001)
+    expect((await answer).body).toMatchObject(pending)
+  })
+
+  it('when the right to answer is to be stored leaves it pending, with its hash', async () => {
+    const { ask } = aSettler({ failing: 'take', decided: confirmed })
+    const { body, delivery } = await ask(60, key)
+    expect([body, delivery]).toMatchObject([pending, undefined])
   })
 })
 

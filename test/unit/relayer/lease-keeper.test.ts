@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
+import { laneLease } from '../../../src/sql/leases.js'
 
 const DURATION_MS = 5_000
 
@@ -55,6 +56,14 @@ function aStore({ isSole = false } = {}) {
   )
   return { world, keeper }
 }
+
+it('the lease of a wallet is another one on each network', () => {
+  const names = ['eip155:1', 'eip155:2'].flatMap((it) => [
+    laneLease(it, '0x0a'),
+    laneLease(it, '0x0b'),
+  ])
+  expect(new Set(names).size).toBe(4)
+})
 
 describe('a lease', () => {
   it('is held while it is renewed, every second', async () => {

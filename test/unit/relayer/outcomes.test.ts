@@ -1,92 +1,276 @@
+import type { Address, Hex } from 'viem'
 import { describe, expect, it } from 'vitest'
-import type { Receipt } from '../../../src/chain/receipts.js'
-import type { SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
-import type { TrackedJob, TrackedJobs } from '../../../src/facilitator/relayer/jobs.js'
 import {
-  createOutcomeKeeper,
-  failure,
-  noRelayerEvents,
-  readSlotResult,
-} from '../../../src/facilitator/relayer/outcomes.js'
+  aWorld,
+  type PaymentWish,
+  pass,
+  type RelayerWish,
+  usdc,
+  useVirtualClock,
+} from '../../support/simulated/a-relayer.js'
 
-const receipt: Receipt = {
-  transactionHash: `0x${'aa'.repeat(32)}`,
-  blockNumber: 42,
-  isSuccess: true,
-  gasUsed: 5n,
-  effectiveGasPrice: 2n,
-  logs: [],
+useVirtualClock()
+
+async function aRelayer(wish: RelayerWish = {}) {
+  const world = aWorld(wish)
+  const process = await world.start()
+  const { chain } = world
+  /** Sets what an account holds, before the next block or at its beginning. */
+  const holds = (payer: Address, dollars: number, change = chain.change) =>
+    change(({ tokens }) => tokens.set(`${usdc}/${payer}`, BigInt(dollars) * 1_000_000n))
+  return { world, chain, nodes: world.nodes, holds, ...process }
 }
 
-/** A job whose transfer is the log with this index; without one no log bears it out. */
-function anEntry(id: string, transferLog?: number, burntGas = 0n): TrackedJob {
-  const findSettled = () => (transferLog === undefined ? undefined : { transferLog })
-  return { job: { id }, kind: { findSettled }, burntGas } as unknown as TrackedJob
+/** Uses the nonce of a payment before the next block, as another of its authorizations would. */
+const useOf = ({ details }: { details: string }) => {
+  const { asset, payer, nonce } = JSON.parse(details)
+  return `${asset}/${payer}/${nonce}`
 }
 
-describe('the receipt of a shared transaction', () => {
-  it('settles the members whose transfer it shows, and no others', () => {
-    const [paid, unpaid] = [anEntry('a', 7), anEntry('b')]
-    const { settled, unsettled } = readSlotResult([paid, unpaid], ['a', 'b'], receipt)
-    expect(settled).toMatchObject([
-      {
-        entry: paid,
-        cost: 5n,
-        outcome: {
-          state: 'confirmed',
-          transaction: receipt.transactionHash,
-          blockNumber: 42,
-          transferLog: 7,
-        },
-      },
-    ])
-    expect(unsettled).toEqual([{ entry: unpaid, burnt: 5n }])
+describe('a payment that fails on chain', () => {
+  it('for want of money says so, with its transaction and the gas it burnt', async () => {
+    const { world, chain, holds, pay, happened } = await aRelayer()
+    const payer = world.anAccount()
+    const { row } = await pay({ payer })
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    await pass(1_000)
+    const [sent] = chain.mined()
+    const outcome = { state: 'failed', reason: 'insufficientBalance', transaction: sent?.hash }
+    expect(await row()).toMatchObject({ ...outcome, gasCost: happened.spent[0]?.cost })
+    expect(happened.spent[0]?.wasted).toEqual({ kind: 'plain', amount: happened.spent[0]?.cost })
   })
 
-  it('settles nobody when the transaction failed, whatever its logs show', () => {
-    const entry = anEntry('a', 7)
-    const { settled, unsettled } = readSlotResult([entry], ['a'], { ...receipt, isSuccess: false })
-    expect(settled).toEqual([])
-    expect(unsettled).toEqual([{ entry, burnt: 10n }])
+  it('in a shared transaction leaves the others settled, and is sent again alone', async () => {
+    const { world, chain, holds, payAll, happened } = await aRelayer()
+    const payer = world.anAccount()
+    const [first, second] = await payAll([{ payer }, {}])
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    await pass(460)
+    holds(payer, 5)
+    await pass(1_500)
+    const [one, two] = [await first?.row(), await second?.row()]
+    expect([one?.state, two?.state]).toEqual(['confirmed', 'confirmed'])
+    expect(one?.transaction).not.toBe(two?.transaction)
+    // It bears its share of the first transaction, and all of its own.
+    const costs = happened.spent.map(({ cost }) => cost)
+    expect((one?.gasCost ?? 0n) + (two?.gasCost ?? 0n)).toBe(costs.reduce((a, b) => a + b, 0n))
+    expect(happened.signed.map(({ ids }) => ids.length)).toEqual([2, 1])
   })
 
-  it('settles nobody who is not a member of this transaction, at no cost', () => {
-    const entry = anEntry('a', 7)
-    const { settled, unsettled } = readSlotResult([entry], ['b'], receipt)
-    expect(settled).toEqual([])
-    expect(unsettled).toEqual([{ entry, burnt: 0n }])
-  })
-
-  it('is paid by its members to the last unit', () => {
-    const entries = ['a', 'b', 'c'].map((id, i) => anEntry(id, i))
-    const { settled } = readSlotResult(entries, ['a', 'b', 'c'], receipt)
-    expect(settled.map(({ cost }) => cost)).toEqual([4n, 3n, 3n])
-  })
-
-  it('costs a member also what earlier transactions burnt for it', () => {
-    const { settled } = readSlotResult([anEntry('a', 7, 90n)], ['a'], receipt)
-    expect(settled).toMatchObject([{ cost: 10n, outcome: { gasCost: 100n } }])
+  it.each([
+    ['three times', 4, false],
+    ['once, where its payer runs code, which may lie to the simulation', 2, true],
+  ])('without a cause is sent again %s', async (_, most, isWallet) => {
+    const { world, chain, holds, pay, happened } = await aRelayer()
+    const payer = world.anAccount()
+    if (isWallet) chain.change(({ code }) => code.set(payer, 'agrees'))
+    chain.isHalted = true
+    const { row } = await pay({ payer, isAlone: isWallet })
+    for (let i = 0; i < most; i++) {
+      await pass(300)
+      expect((await row()).state).toBe('submitted')
+      holds(payer, 0, chain.changeUnseen)
+      chain.mine()
+      holds(payer, 5)
+      await pass(1_000)
+    }
+    const { state, reason, gasCost } = await row()
+    expect([state, reason]).toEqual(['failed', 'transactionFailed'])
+    expect(gasCost).toBe(happened.spent.reduce((sum, { cost }) => sum + cost, 0n))
+    expect(happened.signed).toHaveLength(most)
   })
 })
 
-describe('the keeper of outcomes', () => {
-  const nonce = `0x${'12'.repeat(32)}`
+describe('a payment that others bring on chain', () => {
+  /** Another transaction, of a wallet that is none of ours, makes the transfer. */
+  async function overtaken() {
+    const it = await aRelayer()
+    const others = aWorld({ wallets: 2 })
+    const stranger = others.signers[1]
+    const payment = await it.pay()
+    await pass(50)
+    it.chain.forget()
+    const { to, calldata, id, round } = payment.job
+    if (stranger === undefined) throw new Error('there is no stranger')
+    it.chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
+    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+    const call = { to, data: calldata, gasLimit: 200_000n, ...fees }
+    const raw = await stranger.sign({ chainId: 5042, nonce: 0, ...call })
+    return { ...it, ...payment, id, round, bring: () => it.chain.offer(raw).hash }
+  }
 
-  it('names payer and nonce of a payment that failed', async () => {
-    const lines: object[] = []
-    const keeper = createOutcomeKeeper({
-      network: 'eip155:5042',
-      journal: {
-        resolve: async ({ outcomes }: { outcomes: unknown }) => outcomes,
-      } as unknown as SettlementJournal,
-      jobs: { update() {}, abandon() {} } as unknown as TrackedJobs,
-      events: noRelayerEvents,
-      now: Date.now,
-      log: { info: (line) => void lines.push(line), warn() {} },
+  it('is confirmed with their transaction, and costs nothing here', async () => {
+    const { bring, row, chain } = await overtaken()
+    const hash = bring()
+    chain.holdsBack = ({ hash: it }) => it !== hash
+    await pass(4_500)
+    expect(await row()).toMatchObject({ state: 'confirmed', transaction: hash, gasCost: null })
+  })
+
+  it('before it was handed over here is no settlement of this job', async () => {
+    const { world, chain, pay, holds } = await aRelayer()
+    const payer = world.anAccount()
+    holds(payer, 100)
+    const { job, row } = await pay({ payer })
+    chain.changeUnseen(({ used }) => used.add(useOf(job)))
+    chain.isHalted = true
+    chain.mine()
+    await pass(70_000)
+    expect(await row()).toMatchObject({ state: 'failed', reason: 'nonceAlreadyUsed' })
+  })
+})
+
+describe('a payment whose transaction may land', () => {
+  it.each([
+    [
+      'for want of money',
+      (holds: (payer: Address, dollars: number) => void, payer: Address) => holds(payer, 0),
+    ],
+    [
+      'because the token blocks its payer',
+      (_: unknown, payer: Address, block: (it: Address) => void) => block(payer),
+    ],
+  ] as [string, (...args: never[]) => void][])('does not fail %s', async (_, harm) => {
+    const { world, chain, holds, pay } = await aRelayer()
+    const payer = world.anAccount()
+    chain.isHalted = true
+    const { row } = await pay({ payer })
+    await pass(100)
+    ;(harm as (...args: unknown[]) => void)(holds, payer, (it: Address) =>
+      chain.change(({ blocked }) => blocked.add(it)),
+    )
+    await pass(15_000)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    holds(payer, 5)
+    chain.change(({ blocked }) => blocked.clear())
+    chain.isHalted = false
+    await pass(1_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('fails for a final cause while it is under way, once a block shows it', async () => {
+    const { chain, pay, happened } = await aRelayer()
+    chain.holdsBack = () => true
+    const { row } = await pay({ validBefore: Math.floor(Date.now() / 1000) + 5 })
+    await pass(4_900)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    await pass(1_000)
+    expect(await row()).toMatchObject({ state: 'failed', reason: 'validBefore', gasCost: 0n })
+    // What was signed for it is charged to its payer if it lands all the same.
+    chain.holdsBack = () => false
+    await pass(1_500)
+    expect(happened.spent[0]?.wasted).toBeDefined()
+    expect((await row()).state).toBe('failed')
+  })
+})
+
+describe('outcomes', () => {
+  it('are written until the store takes them; nobody is answered before', async () => {
+    const { world, pay, relayer } = await aRelayer()
+    let failures = 3
+    world.store.before = async (method) => {
+      if (method === 'resolve' && failures-- > 0) throw new Error('the disk is full')
+    }
+    const { job, row } = await pay()
+    let told: unknown
+    void relayer.untilDecided(job).then((it) => {
+      told = it
     })
-    const entry = { job: { id: 'a', round: 0 }, payer: '0x34', nonce, burntGas: 9n }
-    const failed = failure('insufficientBalance', 'It was spent elsewhere.')
-    await keeper.decide(entry as unknown as TrackedJob, failed)
-    expect(lines).toMatchObject([{ settlementId: 'a', state: 'failed', payer: '0x34', nonce }])
+    await pass(1_300)
+    expect([told, (await row()).state]).toEqual([undefined, 'submitted'])
+    await pass(1_500)
+    expect(told).toMatchObject({ state: 'confirmed' })
+    expect(failures).toBeLessThan(0)
+  })
+
+  it('are left to the next start when the relayer stops', async () => {
+    const { world, pay, stop, said } = await aRelayer()
+    let tries = 0
+    world.store.before = async (method) => {
+      if (method === 'resolve') {
+        tries++
+        throw new Error('the disk is full')
+      }
+    }
+    await pay()
+    await pass(1_500)
+    await stop()
+    await pass(10_000)
+    const before = tries
+    await pass(60_000)
+    expect([tries, before > 1]).toEqual([before, true])
+    expect(said.at(-1)?.line).toBe('outcome left to the next start')
+  })
+
+  it('are kept although a row could not be renamed', async () => {
+    const { world, nodes, pay, said } = await aRelayer()
+    for (const node of nodes) node.refuses = () => 'the node is on fire'
+    world.store.before = async (method) => {
+      if (method === 'nameTransaction') throw new Error('the disk is full')
+    }
+    const { row } = await pay()
+    await pass(50)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    expect(said.map(({ line }) => line)).toContain('the row still names the transaction it named')
+    for (const node of nodes) node.refuses = () => undefined
+    await pass(2_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('wait for nodes that do not answer', async () => {
+    const { world, chain, holds, nodes, pay } = await aRelayer()
+    const payer = world.anAccount()
+    const { row } = await pay({ payer })
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    const [node] = nodes
+    if (node) node.lacks = 'eth_call'
+    await pass(20_000)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    if (node) node.lacks = undefined
+    await pass(6_000)
+    expect(await row()).toMatchObject({ state: 'failed', reason: 'insufficientBalance' })
+  })
+
+  it('are not read from a node behind the block of the transaction', async () => {
+    const { world, chain, holds, nodes, pay } = await aRelayer({ nodes: 2 })
+    const payer = world.anAccount()
+    const { row } = await pay({ payer })
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    const [first] = nodes
+    const { request } = world.rpc
+    // The first node answers reads of states from before the transaction.
+    world.rpc.request = async (method, params) => {
+      if (first) first.lag = method === 'eth_call' && !('to' in (params[0] as object)) ? 2 : 0
+      return request(method, params)
+    }
+    await pass(700)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    world.rpc.request = request
+    if (first) first.lag = 0
+    await pass(3_000)
+    expect(await row()).toMatchObject({ state: 'failed', reason: 'insufficientBalance' })
+  })
+})
+
+describe('a payment that failed and is opened again', () => {
+  it('is sent in its new round, and what waits for it hears of that alone', async () => {
+    const { world, holds, pay, relayer, journal } = await aRelayer()
+    const payer = world.anAccount(0)
+    const { job, row } = await pay({ payer } as PaymentWish)
+    await pass(100)
+    const failed = await row()
+    expect(failed).toMatchObject({ state: 'failed', round: 0 })
+    holds(payer, 5)
+    const again = await journal.reopen(failed, { ...job }, Date.now())
+    if (again === undefined) throw new Error('it was not opened again')
+    relayer.submit(again)
+    const told = relayer.untilDecided(again)
+    await pass(1_500)
+    expect(await told).toMatchObject({ state: 'confirmed', round: 1 })
+    expect((await row()).transaction).toMatch(/^0x/ as unknown as Hex)
   })
 })

@@ -428,6 +428,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           budget({ name: 'a', limit: 99n }),
           budget({ name: 'b', limit: 99n, isStrict: false }),
           budget({ name: WASTED.coded, limit: 99n }),
+          budget({ name: SUBSIDISED, limit: 99n }),
         ]
         const first = await sign(budgets)
         const reserved = { hash: first.hash, amount: 7n }
@@ -467,6 +468,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const signAt = (createdAt: number) =>
           stores.journal.recordAttempt({ ...attempt, createdAt }, itsEpoch as number, [budget()])
         expect(await refusal(signAt(noon))).toBe('wait')
+        expect(await refusal(signAt(noon + 86_399_999))).toBe('wait')
         expect(await refusal(signAt(noon + 86_400_000))).toBe('kept')
       })
     })

@@ -18,13 +18,6 @@ const ONE_SIGNAL_MS = 1_000
 /** The event of a process whose parent is gone, which `cli/serve` looks out for. */
 const ORPHANED = 'orphaned'
 
-interface Drain {
-  /** Drains and exits with `exitCode`; a second call joins the first, and the worse code counts. */
-  drain(reason: string, exitCode?: number): Promise<void>
-  /** Takes the listeners off again. */
-  uninstall(): void
-}
-
 /**
  * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): show balancers and
  * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
@@ -46,14 +39,15 @@ export function installDrain(options: {
   exit?: (code: number) => void
   /** The emitter of signals and uncaught errors; default `process`. */
   source?: EventEmitter
-}): Drain {
+}) {
   const { app, onClose, graceMs, log, delayMs = 0 } = options
   const exit = options.exit ?? ((code: number) => process.exit(code))
   const source = options.source ?? process
   let draining: Promise<void> | undefined
   let worstExitCode = 0
 
-  const drain = (reason: string, exitCode = 0) => {
+  /** Drains and exits with `exitCode`; a second call joins the first, and the worse code counts. */
+  const drain = (reason: string, exitCode = 0): Promise<void> => {
     worstExitCode = Math.max(worstExitCode, exitCode)
     draining ??= leave(reason)
     return draining

@@ -12,16 +12,12 @@ export interface TokenBucketOptions {
   now: () => number
 }
 
-/** Token buckets by key, such as a caller or a host. */
-interface TokenBuckets {
-  /** Takes tokens. Returns 0, or takes none and returns the whole seconds until there are enough. */
-  take(key: string, tokens?: number): number
-}
-
-export function createTokenBuckets({ capacity, refillMs, now }: TokenBucketOptions): TokenBuckets {
+/** Makes token buckets by key, such as a caller or a host. */
+export function createTokenBuckets({ capacity, refillMs, now }: TokenBucketOptions) {
   const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: MAX_KEYS })
   return {
-    take(key, tokens = 1) {
+    /** Takes tokens. Returns 0, or takes none and returns the whole seconds until there are enough. */
+    take(key: string, tokens = 1): number {
       const at = now()
       const known = buckets.get(key) ?? { tokens: capacity, at }
       const left = Math.min(capacity, known.tokens + (at - known.at) / refillMs)
@@ -34,20 +30,8 @@ export function createTokenBuckets({ capacity, refillMs, now }: TokenBucketOptio
 
 const HOUR_MS = 3_600_000
 
-/** Counts by key within an hour, which begins with its first use. */
-interface HourlyCounts {
-  of(key: string): number
-  /** Adds to a count, and returns how to take that back. Once the hour is over, taking it back does nothing. */
-  add(key: string, count: number): () => void
-  has(key: string): boolean
-  /** Keys with a count in this hour. */
-  size(): number
-  /** Whole seconds until the hour ends, at least 1. */
-  secondsLeft(): number
-}
-
-/** `now` is in Unix milliseconds. */
-export function createHourlyCounts(now: () => number): HourlyCounts {
+/** Makes counts by key within an hour, which begins with its first use. `now` is in Unix milliseconds. */
+export function createHourlyCounts(now: () => number) {
   let counts = new Map<string, number>()
   let endsAt = Number.NEGATIVE_INFINITY
 
@@ -60,15 +44,18 @@ export function createHourlyCounts(now: () => number): HourlyCounts {
   }
 
   return {
-    of: (key) => current().get(key) ?? 0,
-    add(key, count) {
+    of: (key: string): number => current().get(key) ?? 0,
+    /** Adds to a count, and returns how to take that back. Once the hour is over, taking it back does nothing. */
+    add(key: string, count: number): () => void {
       const hour = current()
       const change = (by: number) => hour.set(key, (hour.get(key) ?? 0) + by)
       change(count)
       return () => void change(-count)
     },
-    has: (key) => current().has(key),
-    size: () => current().size,
-    secondsLeft: () => Math.max(1, Math.ceil((endsAt - now()) / 1_000)),
+    has: (key: string): boolean => current().has(key),
+    /** Returns the number of keys with a count in this hour. */
+    size: (): number => current().size,
+    /** Returns the whole seconds until the hour ends, at least 1. */
+    secondsLeft: (): number => Math.max(1, Math.ceil((endsAt - now()) / 1_000)),
   }
 }

@@ -23,23 +23,17 @@ export interface WatchedNetwork {
   readRunway: ReadRunway
 }
 
-interface SettlingMetrics {
-  relayerEvents(network: string): RelayerEvents
-  /** Sets the gauges of a network to its present state, at once but for the money, which is read. Never rejects. */
-  show(watched: WatchedNetwork, now: number): Promise<void>
-}
-
 /** A plain transfer costs some 0.0016 dollars at Arc's floor of 20 gwei. */
 const GAS_USD_BUCKETS = [0.0002, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1]
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 30, 40, 50, 75, 100]
 
 /** Counts the outcomes of the relayers, and shows the state of their lanes. */
-export function createSettlingMetrics(registry: Registry): SettlingMetrics {
+export function createSettlingMetrics(registry: Registry) {
   const counted = createCounters(registry)
   const gauges = createGauges(registry)
 
   return {
-    relayerEvents: (network) => ({
+    relayerEvents: (network: string): RelayerEvents => ({
       taken() {},
       signed: ({ length }) => counted.members.observe({ network }, length),
       decided(job, { state, gasCost }) {
@@ -54,7 +48,9 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
         }
       },
     }),
-    async show({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
+    /** Sets the gauges of a network to its present state, at once but for the money, which is read. Never rejects. */
+    async show(watched: WatchedNetwork, now: number): Promise<void> {
+      const { network, relayer, chainSeconds, readBalances, readRunway } = watched
       gauges.queue.set({ network }, relayer.queueLength())
       const head = chainSeconds()
       if (head !== undefined) gauges.head.set({ network }, Math.max(0, now / 1000 - head))

@@ -176,15 +176,6 @@ function assemble(options: RelayerOptions) {
   return { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
 }
 
-/** Finds in the blocks of the chain what became of our transactions. */
-interface BlockFollower {
-  start(): void
-  /** Has the feed poll often while a block may hold a transaction of ours. */
-  pace(): void
-  /** Watches jobs that have been under way for long: others may have brought them on chain. */
-  watchStuck(): void
-}
-
 interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
@@ -196,11 +187,13 @@ interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'
 /** A job that has been under way for this long may have been brought on chain by others; it is watched as often. */
 const OVERTAKEN_MS = 3_000
 
-export function createBlockFollower(options: BlockFollowerOptions): BlockFollower {
+/** Finds in the blocks of the chain what became of our transactions. */
+export function createBlockFollower(options: BlockFollowerOptions) {
   const { feed, lanes, jobs, keeper, examiner, now, log } = options
   const watchedAt = new WeakMap<TrackedJob, number>()
   const readBlockReceipts = createBlockReceiptsReader(options.rpc)
 
+  /** Has the feed poll often while a block may hold a transaction of ours. */
   function pace(): void {
     feed.setBusy(lanes.some((lane) => lane.isAwaited()))
   }
@@ -227,7 +220,8 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
 
   return {
     pace,
-    watchStuck() {
+    /** Watches jobs that have been under way for long: others may have brought them on chain. */
+    watchStuck(): void {
       const atLeastBlock = feed.latest()?.number ?? 0
       for (const entry of jobs.all()) {
         const isStuck = now() - (watchedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
@@ -236,7 +230,7 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
         void examiner.watch(entry, atLeastBlock)
       }
     },
-    start() {
+    start(): void {
       feed.onBlock((block) => {
         const onError = (err: unknown) =>
           log.warn({ err, block: block.number }, 'block left to the watchdog')
@@ -246,23 +240,11 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
   }
 }
 
-/** Knows which relayer wallets cannot pay for one settlement, whichever process holds them. */
-interface BalanceWatch {
-  /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
-  check(): Promise<void>
-  /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
-  isTooLow(address: Address): boolean
-}
-
-interface BalanceWatchOptions extends RelayerWorld {
-  lanes: readonly Lane[]
-  gas: GasModel
-}
-
 /** One call reads all wallets; a wallet that is emptied in between is found when it is to sign. */
 const CHECK_BALANCES_MS = 3_000
 
-function createBalanceWatch(options: BalanceWatchOptions): BalanceWatch {
+/** Watches which relayer wallets cannot pay for one settlement, whichever process holds them. */
+function createBalanceWatch(options: RelayerWorld & { lanes: readonly Lane[]; gas: GasModel }) {
   const { network, lanes, rpc, feed, gas, now, log } = options
   let tooLow = new Set<Address>()
   let checkedAt = Number.NEGATIVE_INFINITY
@@ -295,7 +277,8 @@ function createBalanceWatch(options: BalanceWatchOptions): BalanceWatch {
   }
 
   return {
-    async check() {
+    /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
+    async check(): Promise<void> {
       if (now() - checkedAt >= CHECK_BALANCES_MS) {
         checkedAt = now()
         // A balance that could not be read is read again soon; sending finds it out as well.
@@ -304,6 +287,7 @@ function createBalanceWatch(options: BalanceWatchOptions): BalanceWatch {
       await checking
       for (const lane of lanes) if (tooLow.has(lane.address)) lane.closeIdle()
     },
-    isTooLow: (address) => tooLow.has(address),
+    /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
+    isTooLow: (address: Address): boolean => tooLow.has(address),
   }
 }

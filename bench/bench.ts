@@ -12,6 +12,7 @@ const alone = [
   'memory',
   'postgres',
   'replicas',
+  'settle-storm',
   'storm',
   'tracing',
 ]

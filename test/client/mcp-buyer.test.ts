@@ -80,7 +80,7 @@ async function anAgent(ledger: string) {
     const { content, isError } = await client.callTool({ name, arguments: args })
     const [{ text }] = content as [{ text: string }]
     heard.push(text)
-    const notice = /^The values below were written by sellers[^\n]+\n\n/
+    const notice = /^The values below were written by the sellers[^\n]+\n\n/
     expect(text).toMatch(notice)
     return { isError: isError === true, text, said: JSON.parse(text.replace(notice, '')) }
   }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readSources } from './source-files.js'
+import { readSources, root } from './source-files.js'
 
 const sources = readSources()
 
@@ -117,6 +119,26 @@ describe('the protocol, which strangers run in their own servers and browsers', 
       files.filter(({ text }) => impure.test(withoutComments(text))).map(({ path }) => path),
     ).toEqual([])
   })
+})
+
+it('the client runs in browsers, but for its entries for Node', () => {
+  const users = sources.filter(
+    ({ room, imports, text }) =>
+      room === 'packages/client' &&
+      (imports.some(({ target }) => target.startsWith('node:')) ||
+        /\bprocess\.|\bBuffer\b/.test(withoutComments(text))),
+  )
+  const config = readFileSync(join(root, 'packages/client/tsconfig.node.json'), 'utf8')
+  const entries = JSON.parse(config).include.map((path: string) => `packages/client/${path}`)
+  expect(users.map(({ path }) => path).sort()).toEqual(entries)
+  const fromOthers = sources
+    .filter(({ path, room }) => room === 'packages/client' && !entries.includes(path))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => entries.includes(target.replace(/\.js$/, '.ts')))
+        .map(({ target }) => `${path} -> ${target}`),
+    )
+  expect(fromOthers).toEqual([])
 })
 
 describe('what only one room does', () => {

@@ -6,7 +6,9 @@ import { root } from './source-files.js'
 
 /** The TypeScript of each document, by a path beside it at which it is compiled. */
 function snippets(): Map<string, string> {
-  const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const pages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`)
+  const docs = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)
+  const documents = ['README.md', ...docs, ...pages]
   const found = documents
     .filter((name) => name.endsWith('.md'))
     .flatMap((name) => {

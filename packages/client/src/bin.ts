@@ -180,19 +180,10 @@ async function importApi(given: Given): Promise<number> {
     return 0
   }
   const url = serviceUrl(given)
-  const arcus = createArcusClient({ url })
-  const { audience } = await arcus.call('GET /api/signing')
-  const isOwn = [new URL(url).origin, originOfLoopback(url)].includes(audience)
-  const saved = await arcus.listings(account, isOwn ? { audience } : {}).save(id, listing)
+  const saved = await createArcusClient({ url }).listings(account).save(id, listing)
   if (given.json) print(toJson(saved))
   else print(`${id} is listed with ${saved.endpoints.length} endpoints at ${url}/merchants/${id}`)
   return 0
-}
-
-/** A service on this machine goes by one name, whatever it is called by. */
-function originOfLoopback(url: string): string | undefined {
-  const { hostname, port } = new URL(url)
-  return /^(127\.0\.0\.1|\[::1\])$/.test(hostname) ? `http://localhost:${port}` : undefined
 }
 
 async function mcp(given: Given): Promise<number> {

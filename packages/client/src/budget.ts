@@ -1,3 +1,4 @@
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { circleTokens, findToken } from '@arcus/protocol/x402/currencies'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { ArcusError } from './calls.js'
@@ -90,9 +91,7 @@ export function showAmount(
 ): string {
   const token = tokenOf(network, asset)
   if (token === undefined) return `${amount} atomic units of ${asset}`
-  const digits = amount.toString().padStart(7, '0')
-  const fraction = digits.slice(-6).replace(/0{1,4}$/, '')
-  return `${digits.slice(0, -6)}.${fraction} ${token.symbol}`
+  return `${formatAtomic(amount)} ${token.symbol}`
 }
 
 function tokenOf(network: string, asset: string) {
@@ -138,15 +137,32 @@ export function leftOf(
   }
 }
 
+/** The most that one call may cost, and the limit that says so. */
+export interface Cap {
+  limit: 'perCall' | 'maxAmount'
+  amount: bigint
+}
+
+/** Returns the lower one of `perCall` and what a call has said itself. Throws `ArcusError` (`no_limit`). */
+export function capOf(budget: Budget, maxAmount: Amount | undefined): Cap {
+  const { perCall } = budget
+  const own = maxAmount === undefined ? perCall : readAmount(maxAmount, 'maxAmount', budget)
+  return own < perCall ? { limit: 'maxAmount', amount: own } : { limit: 'perCall', amount: perCall }
+}
+
+/** A call that wants to be paid. `item` is the listing that names its terms, where there is one. */
+type Wanted = Pick<Reservation, 'amount'> & Seller & { item: Item | undefined; cap?: Cap }
+
 /** Returns the first limit that a call would break, `undefined` where it breaks none. `entries` are those before it. */
 export function judge(
   entries: readonly LedgerEntry[],
   budget: Budget,
-  call: Pick<Reservation, 'amount'> & Seller,
+  { cap = capOf(budget, undefined), ...call }: Wanted,
   now: number,
 ): Refusal | undefined {
   const amount = BigInt(call.amount)
-  if (amount > budget.perCall) return { limit: 'perCall', left: budget.perCall, until: null }
+  if (!mayBePaid(budget, call)) return { limit: 'sellers', left: 0n, until: null }
+  if (amount > cap.amount) return { limit: cap.limit, left: cap.amount, until: null }
   const left = leftOf(entries, budget, now, call)
   for (const limit of ['perSeller', 'total'] as const) {
     const rest = left[limit]
@@ -189,12 +205,8 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** Returns whether a seller may be paid at all. `item` is the listing that names this payment, where there is one. */
-export function mayBePaid(
-  { sellers }: Pick<Budget, 'sellers'>,
-  seller: Seller,
-  item: Item | undefined,
-): boolean {
+/** Returns whether a seller may be paid at all. */
+function mayBePaid({ sellers }: Budget, { item, ...seller }: Wanted): boolean {
   if (sellers === undefined) return true
   if (typeof sellers !== 'string') {
     const names = [seller.host, seller.payTo, seller.merchant]

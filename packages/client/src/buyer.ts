@@ -1,14 +1,12 @@
 import {
   type Amount,
   type BuyerLimits,
+  capOf,
   deliveryOf,
   iso,
   judge,
   type Left,
   leftOf,
-  mayBePaid,
-  type Refusal,
-  readAmount,
   readBudget,
   refusalError,
 } from './budget.js'
@@ -114,13 +112,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const read = async () => entriesOf(await ledger.read())
 
   /** Books what the facilitator says of payments whose outcome nobody told. */
-  async function review(entries: readonly LedgerEntry[], isUrgent = false): Promise<void> {
+  async function review(entries: readonly LedgerEntry[], urgent?: string): Promise<void> {
     if (call === undefined) return
     const now = Date.now()
     const isDue = ({ id, state, validBefore = 0 }: LedgerEntry) =>
       (state === 'signed' || state === 'unknown') &&
       now < (validBefore + WEEK_SECONDS) * 1_000 &&
-      (isUrgent || now - (lookedUp.get(id) ?? 0) > LOOKUP_PAUSE_MS)
+      (id === urgent || now - (lookedUp.get(id) ?? 0) > LOOKUP_PAUSE_MS)
     const due = entries.filter(isDue).slice(-MAX_LOOKUPS)
     await Promise.all(
       due.map(async ({ id, amount, payment, validBefore = 0 }) => {
@@ -143,7 +141,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   /** Reserves the amount, or throws the reason why it is not paid. */
-  async function reserve(id: string, reservation: Reservation): Promise<void> {
+  async function reserve(id: string, reservation: Reservation, item: Item | undefined) {
     const amount = BigInt(reservation.amount)
     let entries = await add({ type: 'reserved', id, ...reservation })
     for (let waits = 0; ; waits++) {
@@ -151,14 +149,14 @@ export function createBuyer(options: BuyerOptions): Buyer {
         0,
         entries.findIndex((entry) => entry.id === id),
       )
-      const refusal = judge(before, budget, reservation, Date.now())
+      const refusal = judge(before, budget, { ...reservation, item }, Date.now())
       if (refusal === undefined) return
       const abandoned = before.filter(
         ({ state, at }) => state === 'reserved' && Date.now() - at > RESERVED_MS,
       )
       for (const { id } of abandoned) await add({ type: 'released', id, reason: 'unsigned' })
       const signed = before.filter(({ state }) => state !== 'reserved')
-      const mayPass = judge(signed, budget, reservation, Date.now()) === undefined
+      const mayPass = judge(signed, budget, { ...reservation, item }, Date.now()) === undefined
       if (!mayPass || waits === WAITS) throw refusalError(refusal, amount, budget)
       await new Promise((resolve) => setTimeout(resolve, WAIT_MS))
       entries = await read()
@@ -180,32 +178,33 @@ export function createBuyer(options: BuyerOptions): Buyer {
     throw new ArcusError('outcome_unknown', message, 409, { payment: undecided.payment, until })
   }
 
+  /** Returns what would be reserved for these terms, and the listing that names them. */
+  async function wantedOf(target: string | Item, given: BuyerCall, { amount, payTo }: Requirement) {
+    const { method, toolName } = given
+    const item =
+      typeof target === 'string'
+        ? await catalog?.findAt({ url: target, method, toolName }).catch(() => undefined)
+        : target
+    const isNamed = item?.accepts.some((it) => it.payTo.toLowerCase() === payTo.toLowerCase())
+    const named = isNamed === true ? item : undefined
+    const merchant = named?.metadata.merchant.id
+    const call = await digestOf(target, given)
+    const reservation = { ...money, amount, payTo, host: urlOf(target).host, merchant, call }
+    return { reservation, item: named }
+  }
+
   async function pay(target: string | Item, given: BuyerCall = {}): Promise<Bought> {
-    const { maxAmount, ...sellerCall } = given
-    const most = maxAmount === undefined ? NO_LIMIT : readAmount(maxAmount, 'maxAmount', money)
-    const digest = await digestOf(target, sellerCall)
+    const cap = capOf(budget, given.maxAmount)
     await review(await read())
-    refuseUndecided(await read(), digest)
+    refuseUndecided(await read(), await digestOf(target, given))
     const id = crypto.randomUUID()
     let reservation: Reservation | undefined
     let hasSigned = false
     const payOnce = createPay(fetch, {
-      async choose(chosen) {
-        const item = await listingOf(target, sellerCall, chosen)
-        const wanted: Reservation = {
-          ...money,
-          amount: chosen.amount,
-          payTo: chosen.payTo,
-          host: urlOf(target).host,
-          merchant: item?.metadata.merchant.id,
-          call: digest,
-        }
-        if (!mayBePaid(budget, wanted, item)) {
-          const refusal = { limit: 'sellers', left: 0n, until: null } as const
-          throw refusalError(refusal, BigInt(chosen.amount), budget)
-        }
-        reservation = wanted
-        await reserve(id, wanted)
+      async choose(terms) {
+        const wanted = await wantedOf(target, given, terms)
+        reservation = wanted.reservation
+        await reserve(id, reservation, wanted.item)
       },
       async sign(payment, validBefore) {
         const entries = await add({ type: 'signed', id, payment, validBefore })
@@ -216,130 +215,69 @@ export function createBuyer(options: BuyerOptions): Buyer {
         hasSigned = true
       },
     })
-    const cap = most < budget.perCall ? most : budget.perCall
-    try {
-      const wallet = { signer, ...money, ...(rpcUrl !== undefined && { rpcUrl }) }
-      const paid = await payOnce(target, { ...sellerCall, ...wallet, maxAmount: cap } as PayOptions)
-      if (paid.payment !== undefined) await book(id, paid)
-      return await boughtOf(id, paid, reservation)
-    } catch (error) {
-      if (hasSigned)
-        await review(
-          (await add({ type: 'unknown', id })).filter((it) => it.id === id),
-          true,
-        )
-      else if (reservation !== undefined) await add({ type: 'released', id, reason: 'unsigned' })
-      throw isTooDear(error) ? tooDear(error, most) : error
-    }
-  }
-
-  /** Books the outcome. The word of a seller can only add to what counts as spent. */
-  async function book(id: string, { amount, settlement }: Paid): Promise<void> {
-    const isSuccess = settlement?.success === true
-    const isMetered = settlement?.amount !== undefined && BigInt(settlement.amount) !== amount
-    if (!isSuccess) await add({ type: 'unknown', id })
-    if (!isSuccess || isMetered)
-      await review(
-        (await read()).filter((it) => it.id === id),
-        true,
+    const wallet = { signer, ...money, ...(rpcUrl !== undefined && { rpcUrl }) }
+    const options = { ...given, ...wallet, maxAmount: cap.amount } as PayOptions
+    const paid = await payOnce(target, options).catch(async (error) => {
+      // A ledger that cannot be written any more counts it as spent, and the reason of the seller matters more.
+      if (reservation !== undefined) await close(id, hasSigned).catch(() => {})
+      if (!(error instanceof ArcusError && error.code === 'too_dear')) throw error
+      const { amount } = error.details as { amount: string }
+      throw refusalError(
+        { limit: cap.limit, left: cap.amount, until: null },
+        BigInt(amount),
+        budget,
       )
-    if (!isSuccess) return
-    // Where the facilitator has said it already, this comes too late and has no effect.
-    const { transaction } = settlement
-    await add({ type: 'settled', id, amount: `${amount}`, transaction })
-  }
-
-  async function boughtOf(
-    id: string,
-    paid: Paid,
-    seller: Reservation | undefined,
-  ): Promise<Bought> {
+    })
+    // What was paid for is handed over in any case.
+    if (hasSigned) await close(id, true, paid).catch(() => {})
     const entries = await read()
     const own = entries.find((entry) => entry.id === id)
     return {
       ...paid,
       cost: own?.spent ?? 0n,
       isDecided: own === undefined || own.state === 'settled' || own.state === 'released',
-      left: leftOf(entries, budget, Date.now(), seller),
+      left: leftOf(entries, budget, Date.now(), reservation),
     }
   }
 
-  function tooDear(error: ArcusError, most: bigint): ArcusError {
-    const { accepts } = error.details as { accepts: Requirement[] }
-    const asked = accepts.filter(({ asset }) => asset?.toLowerCase() === money.asset.toLowerCase())
-    const amount = asked.map((it) => BigInt(it.amount)).reduce((a, b) => (b < a ? b : a), NO_LIMIT)
-    const isOwn = most < budget.perCall
-    const left = isOwn ? most : budget.perCall
-    const limit = isOwn ? 'maxAmount' : 'perCall'
-    return refusalError({ limit, left, until: null }, amount, budget)
-  }
-
-  /** Returns the listing that names these terms, where somebody needs to know it. */
-  async function listingOf(
-    target: string | Item,
-    { method, toolName }: SellerCall,
-    terms?: Requirement,
-  ) {
-    const isNeeded = budget.sellers !== undefined || terms === undefined
-    const found = () => catalog?.findAt({ url: target as string, method, toolName })
-    const item =
-      typeof target !== 'string'
-        ? target
-        : isNeeded
-          ? await found()?.catch(() => undefined)
-          : undefined
-    if (item === undefined) return undefined
-    const isNamed = item.accepts.some(
-      ({ payTo }) => terms === undefined || payTo.toLowerCase() === terms.payTo.toLowerCase(),
-    )
-    return isNamed ? item : undefined
+  /** Books the outcome. The word of a seller never makes less of what counts as spent: the facilitator is asked. */
+  async function close(id: string, hasSigned: boolean, paid?: Paid): Promise<void> {
+    if (!hasSigned) return void (await add({ type: 'released', id, reason: 'unsigned' }))
+    const { amount = 0n, settlement } = paid ?? {}
+    const isSuccess = settlement?.success === true
+    const isWhole = settlement?.amount === undefined || settlement.amount === `${amount}`
+    if (!isSuccess) await add({ type: 'unknown', id })
+    if (!isSuccess || !isWhole) await review(await read(), id)
+    // Where the facilitator has said it already, this comes too late and has no effect.
+    const { transaction = '' } = settlement ?? {}
+    if (isSuccess) await add({ type: 'settled', id, amount: `${amount}`, transaction })
   }
 
   async function quote(target: string | Item, given: BuyerCall = {}): Promise<Quote> {
-    const { maxAmount, ...sellerCall } = given
-    const most =
-      maxAmount === undefined ? budget.perCall : readAmount(maxAmount, 'maxAmount', money)
-    let terms: Requirement | undefined
+    const cap = capOf(budget, given.maxAmount)
+    let quoted: Quote = {}
     const ask = createPay(fetch, {
-      async choose(chosen) {
-        terms = chosen
+      async choose(terms) {
+        const { reservation, item } = await wantedOf(target, given, terms)
+        const refusal = judge(await read(), budget, { ...reservation, item, cap }, Date.now())
+        const amount = BigInt(terms.amount)
+        const delivery = deliveryOf(item)
+        quoted = {
+          terms,
+          ...(item !== undefined && { item }),
+          ...(delivery !== undefined && { delivery }),
+          ...(refusal !== undefined && { refusal: refusalError(refusal, amount, budget) }),
+        }
         // Nothing is signed, so the call ends here.
         throw new ArcusError('quoted', 'The terms are known.')
       },
     })
-    try {
-      const free = await ask(target, {
-        ...sellerCall,
-        signer,
-        ...money,
-        maxAmount: NO_LIMIT,
-      } as PayOptions)
-      await free.response.body?.cancel()
-      return {}
-    } catch (error) {
-      if (terms === undefined) throw error
-    }
-    const item = await listingOf(target, sellerCall)
-    const named = await listingOf(item ?? target, sellerCall, terms)
-    const seller = {
-      amount: terms.amount,
-      payTo: terms.payTo,
-      host: urlOf(target).host,
-      merchant: named?.metadata.merchant.id,
-    }
-    const amount = BigInt(terms.amount)
-    const refusal: Refusal | undefined = !mayBePaid(budget, seller, named)
-      ? { limit: 'sellers', left: 0n, until: null }
-      : amount > most
-        ? { limit: maxAmount === undefined ? 'perCall' : 'maxAmount', left: most, until: null }
-        : judge(await read(), budget, seller, Date.now())
-    const delivery = deliveryOf(named)
-    return {
-      terms,
-      ...(named !== undefined && { item: named }),
-      ...(delivery !== undefined && { delivery }),
-      ...(refusal !== undefined && { refusal: refusalError(refusal, amount, budget) }),
-    }
+    const options = { ...given, signer, ...money, maxAmount: NO_LIMIT } as PayOptions
+    const free = await ask(target, options).catch((error) => {
+      if (!(error instanceof ArcusError && error.code === 'quoted')) throw error
+    })
+    await free?.response.body?.cancel()
+    return quoted
   }
 
   async function spent(): Promise<Spending> {
@@ -350,10 +288,6 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   return { pay, quote, spent }
-}
-
-function isTooDear(error: unknown): error is ArcusError {
-  return error instanceof ArcusError && error.code === 'too_dear'
 }
 
 /** Returns a digest of all that makes a call, in 32 hexadecimal digits. */

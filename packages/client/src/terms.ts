@@ -77,7 +77,7 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
   if (BigInt(cheapest.amount) <= maxAmount) return cheapest
   const amount = shown?.amount ?? String
   const message = `The seller asks for ${amount(cheapest.amount)}, and the limit is ${amount(`${maxAmount}`)}.`
-  throw new ArcusError('too_dear', message, 402, { accepts })
+  throw new ArcusError('too_dear', message, 402, { accepts, amount: cheapest.amount })
 }
 
 /** Returns whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */

@@ -37,7 +37,9 @@ describe('two processes', () => {
     const cluster = aCluster(world)
     const one = await world.start(cluster.member('one'))
     world.chain.isHalted = true
-    const payments = await Promise.all([one.pay(), one.pay()])
+    const payments = [await one.pay()]
+    await pass(100)
+    payments.push(await one.pay())
     await pass(100)
     const two = await world.start(cluster.member('two'))
     await pass(3_000)

@@ -24,9 +24,13 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(relayer('outcomes', 'budgets'), {
+  money(relayer('spending', 'outcomes', 'budgets'), {
     'src/facilitator/relayer/outcomes.ts':
-      'chargeFailure createGasShares findCoded findFailed findSpending keep markRefused markTaken readSlotResult refuse rename resolve spendingOfMembers usualCost',
+      'chargeFailure findCoded findFailed findSpending keep refuse resolve spendingOfMembers usualCost',
+  }),
+  money(relayer('payments', 'repairs', 'outcomes'), {
+    'src/facilitator/relayer/outcomes.ts':
+      'createGasShares markRefused markTaken readSlotResult rename',
     'src/facilitator/relayer/examiner.ts':
       'examineOnce failedBy isFree refuseResend settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
   }),
@@ -34,7 +38,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/lane.ts':
       'alignNonce checkConsumed checkReopening closeWith fillGaps followBaseFee giveBack isPassedOver isTakenAnywhere land offer openAt replace resume sendNow sign repairStuck',
   }),
-  money(relayer('replicas'), {
+  money(relayer('replicas', 'restart'), {
     'src/facilitator/relayer/lane.ts': 'mayWork requireEpoch',
     'src/facilitator/relayer/intake.ts': '',
   }),
@@ -48,7 +52,7 @@ export const rooms: readonly Room[] = [
   money(relayer('lease-keeper'), {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',
   }),
-  money(relayer('payments', 'repairs', 'budgets'), {
+  money(relayer('payments', 'outcomes', 'budgets'), {
     'src/facilitator/relayer/preparation.ts':
       'checkGain dropHopeless keepPlain simulateAlone dropFailed',
   }),

@@ -166,6 +166,49 @@ describe('a payment whose transaction may land', () => {
   })
 })
 
+describe('a payment that a wallet gave back, whose transaction may land all the same', () => {
+  /** Its first wallet was refused for want of gas money; the second one finds it as `change` left it. */
+  async function givenBack(validSeconds: number, change: (payer: Address) => void, wish = {}) {
+    const it = await aRelayer({ wallets: 2, ...wish })
+    const payer = it.world.anAccount()
+    const [node] = it.nodes
+    if (node === undefined) throw new Error('there is no node')
+    node.refuses = ({ hash }) => {
+      if (!it.relayer.lanes()[0]?.holds(hash)) return undefined
+      change(payer)
+      return 'insufficient funds for gas'
+    }
+    const payment = await it.pay({
+      payer,
+      validBefore: Math.floor(Date.now() / 1000) + validSeconds,
+    })
+    return { ...it, ...payment, node, payer }
+  }
+
+  it('does not fail for want of money, and is sent again once there is some', async () => {
+    let it: Awaited<ReturnType<typeof aRelayer>> | undefined
+    const given = await givenBack(60, (payer) => it?.holds(payer, 0))
+    it = given
+    given.holds(given.payer, 0)
+    await pass(5_000)
+    const { state, transaction } = await given.row()
+    expect([state, transaction, given.chain.mined()]).toEqual(['queued', null, []])
+    given.node.refuses = () => undefined
+    given.holds(given.payer, 5)
+    await pass(2_500)
+    expect(await given.row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('fails once its time is over, by the clock of the chain', async () => {
+    const given = await givenBack(5, () => {})
+    given.node.lacks = 'eth_estimateGas'
+    await pass(4_000)
+    expect((await given.row()).state).not.toBe('failed')
+    await pass(3_000)
+    expect(await given.row()).toMatchObject({ state: 'failed', reason: 'validBefore' })
+  })
+})
+
 describe('outcomes', () => {
   it('are written until the store takes them; nobody is answered before', async () => {
     const { world, pay, relayer } = await aRelayer()

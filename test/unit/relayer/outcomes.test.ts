@@ -1,8 +1,9 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { createOutcomeWait } from '../../../src/facilitator/settle/settler.js'
 import {
   aWorld,
-  type PaymentWish,
+  network,
   pass,
   type RelayerWish,
   usdc,
@@ -300,20 +301,46 @@ describe('outcomes', () => {
 })
 
 describe('a payment that failed and is opened again', () => {
-  it('is sent in its new round, and what waits for it hears of that alone', async () => {
-    const { world, holds, pay, relayer, journal } = await aRelayer()
+  it.each([
+    ['at once', undefined],
+    ['between the commit of its failure and the answer, which comes later', 300],
+    ['at the very moment of the answer', 0],
+  ])('%s is sent in its new round, and who waits hears of their own round', async (_, lateMs) => {
+    const { world, holds, pay, relayer } = await aRelayer()
     const payer = world.anAccount(0)
-    const { job, row } = await pay({ payer } as PaymentWish)
-    await pass(100)
+    const { journal } = world.store
+    const { resolve } = journal
+    let answer = () => {}
+    if (lateMs !== undefined) {
+      journal.resolve = async (resolution) => {
+        const decided = await resolve(resolution)
+        await new Promise<void>((go) => {
+          answer = go
+        })
+        return decided
+      }
+    }
+    const { job, row } = await pay({ payer })
+    const outcomes = createOutcomeWait({
+      journal,
+      relayers: new Map([[network, relayer]]),
+      settleWaitSeconds: 30,
+      now: Date.now,
+    })
+    const first = outcomes(job, Date.now() + 10_000, true)
+    await pass(500)
     const failed = await row()
     expect(failed).toMatchObject({ state: 'failed', round: 0 })
     holds(payer, 5)
     const again = await journal.reopen(failed, { ...job }, Date.now())
     if (again === undefined) throw new Error('it was not opened again')
     relayer.submit(again)
-    const told = relayer.untilDecided(again)
-    await pass(1_500)
-    expect(await told).toMatchObject({ state: 'confirmed', round: 1 })
-    expect((await row()).transaction).toMatch(/^0x/ as unknown as Hex)
+    const second = outcomes(again, Date.now() + 10_000, true)
+    journal.resolve = resolve
+    await pass(lateMs ?? 0)
+    answer()
+    await pass(2_500)
+    expect(await first).toMatchObject({ state: 'failed', reason: 'insufficientBalance', round: 0 })
+    expect(await second).toMatchObject({ state: 'confirmed', round: 1 })
   })
 })

@@ -106,6 +106,9 @@ export const rooms: readonly Room[] = [
     'src/directory/ratings/ratings.ts': 'paymentOf findPaid checkPurchase',
     'src/directory/ratings/asked-prices.ts': 'paidPrice',
   }),
+  other(['test/http/hooks.test.ts'], {
+    'src/directory/events/hook-sender.ts': 'challenge deliverTimed keepFailure workFor',
+  }),
   other(['test/http/listing-writes.test.ts'], {
     'src/directory/listings/signed-write.ts':
       'checkAudience checkAddressee checkClock checkPayTo checkStanding',

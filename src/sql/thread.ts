@@ -29,6 +29,8 @@ export interface SupervisedThread<Question> {
   start(): void
   /** Sends a message; returns `false` while there is no thread. */
   post(question: Question | 'stop'): boolean
+  /** Keeps the process alive while an answer is awaited. */
+  keepAlive(isAwaited: boolean): void
   /** Sends `stop`, waits for the end, and forces it after two seconds. */
   stop(): Promise<void>
 }
@@ -41,7 +43,7 @@ export interface SuperviseOptions<Message> extends ThreadOptions {
   onEnd: () => void
 }
 
-/** Keeps one thread of a script running. It does not keep the process alive. */
+/** Keeps one thread of a script running. It keeps the process alive only while somebody asks for that. */
 export function superviseThread<Question, Message>(
   script: URL,
   { onMessage, onFault, onEnd, ...options }: SuperviseOptions<Message>,
@@ -72,6 +74,7 @@ export function superviseThread<Question, Message>(
   return {
     start,
     post,
+    keepAlive: (isAwaited) => (isAwaited ? thread?.ref() : thread?.unref()),
     async stop() {
       isStopped = true
       clearTimeout(restart)

@@ -60,4 +60,89 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'packages/client/src/pay.ts payOnce: isOurs -> false #2',
     'Only which of two sentences is shown.',
   ],
+  [
+    'src/facilitator/relayer/outcomes.ts chargeOfMembers: attempt.jobIds.length === 1 -> false',
+    'Equal but for a read of codes: one payment alone is charged to its payer in any case.',
+  ],
+  [
+    'src/facilitator/relayer/outcomes.ts chargeOfMembers: onReserved > 0n -> false',
+    'What a job with bounds of gas of its own burnt is charged to nobody. test/chain/wasted-gas.test.ts',
+  ],
+  [
+    'src/facilitator/relayer/outcomes.ts findFailed: jobIds.every((id) => known.includes(id)) -> false',
+    'Equal but for a read of the journal.',
+  ],
+  [
+    'src/facilitator/relayer/examiner.ts settleSlot: entry.isSettled = true -> {}',
+    'Only between the receipt and the write of the outcome.',
+  ],
+  [
+    'src/facilitator/relayer/examiner.ts settleSlot: settled.length === attempt.jobIds.length -> true',
+    'An estimate of gas that is a little too high.',
+  ],
+  [
+    'src/facilitator/relayer/examiner.ts settleSlot: unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id)) -> unsettled',
+    'A payment that its slot gave back counts against the standing of its payer.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts alignNonce: nonce + 1 -> nonce - 1',
+    'Equal, unless a nonce was given back right before the process was killed. test/faults/closed-lanes.test.ts',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts isTakenAnywhere: await keeper.markRefused(attempt) -> void keeper.markRefused(attempt)',
+    'Equal: the row is renamed a moment later.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts replace: slot.isGivenUp -> false',
+    'Equal: a slot that only fills its nonce carries nothing that is open.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts replace: jobs.findAll(slot.jobIds).filter(jobs.isOpen) -> jobs.findAll(slot.jobIds)',
+    'Only between a receipt and the write of its outcome.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts repairStuck: await giveBackLate(lane) -> {}',
+    'A transaction that was being signed while its lane closed. test/faults/closed-lanes.test.ts',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts repairStuck: await landMissed(lane, stale) -> void landMissed(lane, stale)',
+    'Equal: the receipt lands a moment later.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts repairStuck: await send(lane, slot) -> {}',
+    'Equal while nodes take it: each was given it right before.',
+  ],
+  [
+    'src/facilitator/relayer/lane.ts checkConsumed: slot.jobIds.clear() -> {}',
+    'Equal: the jobs are counted as left already, and never below none.',
+  ],
+  ['src/facilitator/relayer/intake.ts POLL_MS: 50 -> 50 / 10', 'Equal but for more reads.'],
+  [
+    'src/facilitator/relayer/intake.ts exchange: performance.now() + ORPHANS_EVERY_MS -> performance.now() - ORPHANS_EVERY_MS',
+    'Equal but for more reads.',
+  ],
+  [
+    'src/facilitator/relayer/intake.ts giveUpSurplus: lane.drop() -> {}',
+    'Equal: the lane is let go once its lease is gone.',
+  ],
+  [
+    'src/facilitator/relayer/gas.ts budgetsOf: given > 0n -> true',
+    'Equal: a strict sum is never exceeded, so there is always room for nothing.',
+  ],
+  [
+    'src/facilitator/relayer/leases.ts takeFree: performance.now() >= nextBeatAt -> false',
+    'Leases that are free are taken a beat later.',
+  ],
+  [
+    'src/facilitator/relayer/dispatcher.ts carry: batch.filter(isHere) -> batch',
+    'Only a job that was decided while its transaction was prepared.',
+  ],
+  [
+    'src/facilitator/relayer/dispatcher.ts isGivenUp: !isRefusedByAll -> true',
+    'Equal while a slot carries it. test/faults/closed-lanes.test.ts',
+  ],
+  [
+    'src/facilitator/relayer/dispatcher.ts stopAtBudget: limit > burnt -> true',
+    'Only several payments at once of a budget that is far exceeded.',
+  ],
 ]

@@ -24,9 +24,13 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(relayer('outcomes', 'budgets'), {
+  money(relayer('gas-charge', 'outcomes', 'budgets'), {
     'src/facilitator/relayer/outcomes.ts':
-      'chargeFailure createGasShares findCoded findFailed findGasCharge keep markRefused markTaken readSlotResult refuse rename resolve chargeOfMembers usualCost',
+      'chargeFailure findCoded findFailed findGasCharge keep refuse resolve chargeOfMembers usualCost',
+  }),
+  money(relayer('payments', 'repairs', 'outcomes'), {
+    'src/facilitator/relayer/outcomes.ts':
+      'createGasShares markRefused markTaken readSlotResult rename',
     'src/facilitator/relayer/examiner.ts':
       'examineOnce failedBy isFree refuseResend settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
   }),
@@ -34,7 +38,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/lane.ts':
       'alignNonce checkConsumed checkReopening closeWith fillGaps followBaseFee giveBack isPassedOver isTakenAnywhere offer openAt replace resume sendNow sign repairStuck',
   }),
-  money(relayer('replicas'), {
+  money(relayer('replicas', 'restart'), {
     'src/facilitator/relayer/lane.ts': 'mayWork requireEpoch',
     'src/facilitator/relayer/intake.ts': '',
   }),
@@ -48,7 +52,7 @@ export const rooms: readonly Room[] = [
   money(relayer('lease-keeper'), {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',
   }),
-  money(relayer('payments', 'repairs', 'budgets'), {
+  money(relayer('payments', 'outcomes', 'budgets'), {
     'src/facilitator/relayer/preparation.ts':
       'checkGain dropHopeless keepPlain simulateAlone dropFailed',
   }),
@@ -101,6 +105,9 @@ export const rooms: readonly Room[] = [
   other(['test/http/ratings.test.ts'], {
     'src/directory/ratings/ratings.ts': 'paymentOf findPaid checkPurchase',
     'src/directory/ratings/asked-prices.ts': 'paidPrice',
+  }),
+  other(['test/http/hooks.test.ts'], {
+    'src/directory/events/hook-sender.ts': 'challenge deliverTimed keepFailure workFor',
   }),
   other(['test/http/listing-writes.test.ts'], {
     'src/directory/listings/signed-write.ts':

@@ -41,7 +41,7 @@ const RUN_TIMEOUT_MS = 120_000
 const SAMPLED = 150
 
 /** The share of all faults that is noticed at least. Part of the rest changes nothing that anybody could see. */
-const FLOOR = 0.65
+const FLOOR = 0.7
 
 interface Fault extends Mutant {
   tests: readonly string[]

@@ -67,6 +67,7 @@ export function createThreadedReader(
       onMessage(answer) {
         const asker = waiting.get(answer.id)
         waiting.delete(answer.id)
+        if (waiting.size === 0) thread.keepAlive(false)
         if ('rows' in answer) asker?.resolve(answer.rows)
         else asker?.reject(toError(answer))
       },
@@ -88,7 +89,11 @@ export function createThreadedReader(
       const id = ++lastId
       if (waiting.size >= MAX_WAITING) reject(gone('too many reads wait already'))
       else if (!thread.post({ id, text, values })) reject(gone())
-      else waiting.set(id, { resolve, reject })
+      else {
+        waiting.set(id, { resolve, reject })
+        // A command of an operator may have nothing else that keeps it alive.
+        thread.keepAlive(true)
+      }
     })
   }
 

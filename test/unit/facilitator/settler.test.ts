@@ -265,7 +265,22 @@ describe('a store that fails', () => {
     const { ask } = aSettler({ failing: 'take', decided: confirmed })
     const { body, delivery } = await ask(60, key)
     expect([body, delivery]).toMatchObject([pending, undefined])
+    expect(body.errorMessage).toMatch(/the right to answer could not be stored/)
   })
+})
+
+it('a settle that another request overtook is checked again, and joins it', async () => {
+  const results: CheckResult[] = [{ state: 'known', job: confirmed }]
+  let checks = 0
+  const { ask, submitted } = aSettler({
+    claim: { state: 'held', job: confirmed },
+    turn: { state: 'delivered', key: null },
+    get result() {
+      return checks++ === 0 ? undefined : results[0]
+    },
+  } as Parameters<typeof aSettler>[0])
+  expect((await ask()).body).toMatchObject(used)
+  expect([checks, submitted]).toEqual([2, []])
 })
 
 describe('an Idempotency-Key', () => {

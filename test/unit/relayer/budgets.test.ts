@@ -238,19 +238,28 @@ describe('a plain account', () => {
     expect(under).toBe(4)
   })
 
-  it('whose transaction is replaced is not stopped by its budget', async () => {
-    const { world, chain, pay, failOnChain } = await aRelayer({ perAccount: FAILED + 1n })
+  it.each([
+    ['its own budget', { perAccount: 3n * EACH }, false],
+    ['the sum of its kind, spent meanwhile', { wasted: 1n }, true],
+  ])('whose transaction is replaced is not stopped by %s', async (_, limits, isSumSpent) => {
+    const { world, chain, payAll, failOnChain } = await aRelayer(limits)
     const payer = world.anAccount()
-    chain.holdsBack = () => true
-    const { row } = await pay({ payer })
-    await pass(9_000)
-    const [replaced] = chain.pool()
-    expect(replaced?.maxPriorityFeePerGas).toBe(1_250_001n)
-    expect(replaced?.data).not.toBe('0x')
+    const payments = await payAll(many(2, { payer }))
+    await pass(50)
+    const [first] = chain.pool()
+    chain.holdsBack = ({ nonce }) => nonce === 0
+    if (isSumSpent) {
+      // It fails once the first one has landed.
+      await failOnChain()
+    }
+    chain.baseFee = 400n * 10n ** 9n
+    await pass(3_000)
+    const replaced = chain.pool().find(({ nonce }) => nonce === 0)
+    expect(replaced?.hash).not.toBe(first?.hash)
+    expect(replaced?.data).toBe(first?.data)
     chain.holdsBack = () => false
-    await pass(1_000)
-    expect((await row()).state).toBe('confirmed')
-    await failOnChain(payer)
+    await pass(1_500)
+    for (const { row } of payments) expect((await row()).state).toBe('confirmed')
   })
 })
 
@@ -375,6 +384,11 @@ describe('once plain accounts have burnt their sum', () => {
     await pass(500)
     expect(sizes().slice(before)).toEqual([3])
     await pass(2_000)
+    // Code that appears at the last moment burns the gas of a new payer alone.
+    before = sizes().length
+    await payAll([{ payer }, { payer }, {}])
+    await pass(1_500)
+    expect(sizes().slice(before).sort()).toEqual([1, 2])
     await failOnChain(payer)
     chain.isHalted = true
     before = sizes().length

@@ -1,8 +1,9 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { createOutcomeWait } from '../../../src/facilitator/settle/settler.js'
 import {
   aWorld,
-  type PaymentWish,
+  network,
   pass,
   type RelayerWish,
   usdc,
@@ -166,6 +167,49 @@ describe('a payment whose transaction may land', () => {
   })
 })
 
+describe('a payment that a wallet gave back, whose transaction may land all the same', () => {
+  /** Its first wallet was refused for want of gas money; the second one finds it as `change` left it. */
+  async function givenBack(validSeconds: number, change: (payer: Address) => void, wish = {}) {
+    const it = await aRelayer({ wallets: 2, ...wish })
+    const payer = it.world.anAccount()
+    const [node] = it.nodes
+    if (node === undefined) throw new Error('there is no node')
+    node.refuses = ({ hash }) => {
+      if (!it.relayer.lanes()[0]?.holds(hash)) return undefined
+      change(payer)
+      return 'insufficient funds for gas'
+    }
+    const payment = await it.pay({
+      payer,
+      validBefore: Math.floor(Date.now() / 1000) + validSeconds,
+    })
+    return { ...it, ...payment, node, payer }
+  }
+
+  it('does not fail for want of money, and is sent again once there is some', async () => {
+    let it: Awaited<ReturnType<typeof aRelayer>> | undefined
+    const given = await givenBack(60, (payer) => it?.holds(payer, 0))
+    it = given
+    given.holds(given.payer, 0)
+    await pass(5_000)
+    const { state, transaction } = await given.row()
+    expect([state, transaction, given.chain.mined()]).toEqual(['queued', null, []])
+    given.node.refuses = () => undefined
+    given.holds(given.payer, 5)
+    await pass(2_500)
+    expect(await given.row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('fails once its time is over, by the clock of the chain', async () => {
+    const given = await givenBack(5, () => {})
+    given.node.lacks = 'eth_estimateGas'
+    await pass(4_000)
+    expect((await given.row()).state).not.toBe('failed')
+    await pass(3_000)
+    expect(await given.row()).toMatchObject({ state: 'failed', reason: 'validBefore' })
+  })
+})
+
 describe('outcomes', () => {
   it('are written until the store takes them; nobody is answered before', async () => {
     const { world, pay, relayer } = await aRelayer()
@@ -257,20 +301,46 @@ describe('outcomes', () => {
 })
 
 describe('a payment that failed and is opened again', () => {
-  it('is sent in its new round, and what waits for it hears of that alone', async () => {
-    const { world, holds, pay, relayer, journal } = await aRelayer()
+  it.each([
+    ['at once', undefined],
+    ['between the commit of its failure and the answer, which comes later', 300],
+    ['at the very moment of the answer', 0],
+  ])('%s is sent in its new round, and who waits hears of their own round', async (_, lateMs) => {
+    const { world, holds, pay, relayer } = await aRelayer()
     const payer = world.anAccount(0)
-    const { job, row } = await pay({ payer } as PaymentWish)
-    await pass(100)
+    const { journal } = world.store
+    const { resolve } = journal
+    let answer = () => {}
+    if (lateMs !== undefined) {
+      journal.resolve = async (resolution) => {
+        const decided = await resolve(resolution)
+        await new Promise<void>((go) => {
+          answer = go
+        })
+        return decided
+      }
+    }
+    const { job, row } = await pay({ payer })
+    const outcomes = createOutcomeWait({
+      journal,
+      relayers: new Map([[network, relayer]]),
+      settleWaitSeconds: 30,
+      now: Date.now,
+    })
+    const first = outcomes(job, Date.now() + 10_000, true)
+    await pass(500)
     const failed = await row()
     expect(failed).toMatchObject({ state: 'failed', round: 0 })
     holds(payer, 5)
     const again = await journal.reopen(failed, { ...job }, Date.now())
     if (again === undefined) throw new Error('it was not opened again')
     relayer.submit(again)
-    const told = relayer.untilDecided(again)
-    await pass(1_500)
-    expect(await told).toMatchObject({ state: 'confirmed', round: 1 })
-    expect((await row()).transaction).toMatch(/^0x/ as unknown as Hex)
+    const second = outcomes(again, Date.now() + 10_000, true)
+    journal.resolve = resolve
+    await pass(lateMs ?? 0)
+    answer()
+    await pass(2_500)
+    expect(await first).toMatchObject({ state: 'failed', reason: 'insufficientBalance', round: 0 })
+    expect(await second).toMatchObject({ state: 'confirmed', round: 1 })
   })
 })

@@ -40,6 +40,13 @@ describe('a transaction that a block passes over', () => {
       1.1 * Number(first?.maxPriorityFeePerGas),
     )
     expect(await row()).toMatchObject({ state: 'submitted', transaction: second?.hash })
+    // Again only once after each block.
+    chain.isHalted = true
+    await pass(10_000)
+    const [third] = chain.pool()
+    await pass(20_000)
+    expect(chain.pool()).toEqual([third])
+    chain.isHalted = false
     chain.forget()
     if (first) chain.pool().push(first)
     chain.holdsBack = () => false
@@ -163,6 +170,16 @@ describe('a node that refuses a transaction', () => {
     expect(await row()).toMatchObject({ state: 'submitted', transaction: expect.any(String) })
   })
 
+  it('while another takes it closes no lane', async () => {
+    const { nodes, pay, said } = await aRelayer({ nodes: 2 })
+    const [node] = nodes
+    if (node) node.refuses = () => 'insufficient funds for gas'
+    const { row } = await pay()
+    await pass(1_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+    expect(said.map(({ line }) => line)).not.toContain('lane closed')
+  })
+
   it('a second transaction of the payment leaves the first one named: it may land', async () => {
     const { chain, nodes, pay } = await aRelayer()
     chain.holdsBack = () => true
@@ -232,13 +249,13 @@ describe('a wallet whose nonces somebody else used', () => {
     await pass(100)
     const [first] = chain.pool()
     chain.forget()
-    chain.changeUnseen(({ counts }) => counts.set(signer?.address ?? '0x', 1))
+    chain.changeUnseen(({ counts }) => counts.set(signer?.address ?? '0x', 3))
     chain.holdsBack = () => false
     await pass(8_000)
     const { state, transaction } = await row()
     expect(state).toBe('confirmed')
     expect(transaction).not.toBe(first?.hash)
-    expect(chain.head().state.counts.get(signer?.address ?? '0x')).toBe(2)
+    expect(chain.head().state.counts.get(signer?.address ?? '0x')).toBe(4)
   })
 
   it('is not asked to settle twice what the lost transaction settled all the same', async () => {
@@ -259,12 +276,12 @@ describe('a wallet whose nonces somebody else used', () => {
 })
 
 describe('a gap in the nonces', () => {
-  /** A relayer that begins with transactions under nonces 2 and 3, on a chain that has none of them. */
+  /** A relayer that begins with transactions under nonces 5 and 6, on a chain that has none of them. */
   async function withGap() {
     const world = aWorld()
     const { chain, signers } = world
     const address = signers[0]?.address ?? '0x'
-    chain.change(({ counts }) => counts.set(address, 2))
+    chain.change(({ counts }) => counts.set(address, 5))
     chain.isHalted = true
     const first = await world.start()
     for (let i = 0; i < 2; i++) {
@@ -272,7 +289,7 @@ describe('a gap in the nonces', () => {
       await pass(50)
     }
     await first.stop()
-    chain.change(({ counts }) => counts.set(address, 0))
+    chain.change(({ counts }) => counts.set(address, 3))
     const second = await world.start()
     return { world, chain, ...second }
   }
@@ -283,17 +300,17 @@ describe('a gap in the nonces', () => {
     await pay()
     await pass(100)
     const nonces = () => chain.pool().map(({ nonce }) => nonce)
-    expect(nonces().sort()).toEqual([0, 2, 3])
+    expect(nonces().sort()).toEqual([3, 5, 6])
     await pass(3_500)
-    expect(nonces().sort()).toEqual([0, 1, 2, 3])
-    const filling = chain.pool().find(({ nonce }) => nonce === 1)
+    expect(nonces().sort()).toEqual([3, 4, 5, 6])
+    const filling = chain.pool().find(({ nonce }) => nonce === 4)
     expect(filling).toMatchObject({ to: world.signers[0]?.address, data: '0x', gas: 21_000n })
     chain.isHalted = false
     await pass(1_000)
-    expect(chain.head().state.counts.get(world.signers[0]?.address ?? '0x')).toBe(4)
+    expect(chain.head().state.counts.get(world.signers[0]?.address ?? '0x')).toBe(7)
     await pay()
     await pass(100)
-    expect(nonces()).toEqual([4])
+    expect(nonces()).toEqual([7])
   })
 })
 

@@ -44,10 +44,15 @@ describe('two processes', () => {
     const two = await world.start(cluster.member('two'))
     await pass(3_000)
     expect([held(one), held(two)]).toEqual([2, 0])
+    // The wallet that is to be passed on takes nothing new.
+    const more = [await one.pay(), await one.pay()]
+    await pass(500)
+    const [, leaving] = world.signers
+    expect(world.chain.pool().filter(({ from }) => from === leaving?.address)).toHaveLength(1)
     world.chain.isHalted = false
     await pass(3_000)
     expect([held(one), held(two)]).toEqual([1, 1])
-    for (const { row } of payments) expect((await row()).state).toBe('confirmed')
+    for (const { row } of [...payments, ...more]) expect((await row()).state).toBe('confirmed')
   })
 })
 

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
+import { approvePermit2 } from '../support/a-permit2-payment.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -244,23 +245,61 @@ describe('a payment whose outcome is unknown', () => {
     vi.useRealTimers()
   })
 
-  it('is no reason to believe a seller who says that less was paid', async () => {
-    const buyer = aBuyer({})
-    const lying: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init)
-      const settled = response.headers.get('payment-response')
-      if (settled === null) return response
-      const said = JSON.parse(Buffer.from(settled, 'base64').toString())
-      const headers = new Headers(response.headers)
-      const less = { ...said, amount: '1', success: said.success }
-      headers.set('payment-response', Buffer.from(JSON.stringify(less)).toString('base64'))
-      return new Response(response.body, { status: response.status, headers })
-    }
+  it.each(['1', 'nothing', 0])(
+    'is no reason to believe a seller who says that %j was paid',
+    async (amount) => {
+      const lying: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        const settled = response.headers.get('payment-response')
+        if (settled === null) return response
+        const said = { ...JSON.parse(Buffer.from(settled, 'base64').toString()), amount }
+        const headers = new Headers(response.headers)
+        headers.set('payment-response', Buffer.from(JSON.stringify(said)).toString('base64'))
+        return new Response(response.body, { status: response.status, headers })
+      }
+      const ledger = createMemoryLedger()
+      const limits = { perCall: '$0.05', perDay: '$1' }
+      const buyer = createBuyer({ url: world.url, signer: account, limits, ledger, fetch: lying })
+      const bought = await buyer.pay(shop.url)
+      expect(bought).toMatchObject({ cost: 10_000n, isDecided: true })
+      expect(await bought.response.json()).toEqual({ goods: true })
+      // Nobody else knows the payment, so it counts as it was signed.
+      const alone = createBuyer({ signer: account, limits, ledger, fetch: lying })
+      expect(await alone.pay(other.url)).toMatchObject({ cost: 10_000n, isDecided: true })
+    },
+  )
+
+  it('costs of a metered call what was charged, as the facilitator says', async () => {
+    await approvePermit2(world.chainUrl, account.address, 10n ** 12n)
+    const seller = fastify()
+    await seller.register(x402, { facilitator: world.url, payTo: devnetMerchant.address })
+    const config = { x402: { price: '$0.01', pricing: 'metered' } } as const
+    seller.get('/metered', { config }, async ({ payment }) => {
+      payment?.charge('$0.003')
+      return { goods: true }
+    })
+    const url = `${await seller.listen({ port: 0, host: '127.0.0.1' })}/metered`
+    const bought = await aBuyer({}).pay(url)
+    expect(bought).toMatchObject({ amount: 10_000n, cost: 3_000n, isDecided: true })
+    expect(bought.left.perDay).toBe(997_000n)
+    await seller.close()
+  })
+
+  it('does not cost the answer where the disk is full after the payment', async () => {
     const ledger = createMemoryLedger()
-    const limits = { perCall: '$0.05', perDay: '$1' }
-    const trusting = createBuyer({ url: world.url, signer: account, limits, ledger, fetch: lying })
-    expect((await trusting.pay(shop.url)).cost).toBe(10_000n)
-    expect((await buyer.pay(shop.url)).cost).toBe(10_000n)
+    const full: Ledger = {
+      ...ledger,
+      append: (event) =>
+        event.type === 'settled' || event.type === 'unknown'
+          ? Promise.reject(new Error('ENOSPC'))
+          : ledger.append(event),
+    }
+    const bought = await aBuyer({}, full).pay(shop.url)
+    expect(await bought.response.json()).toEqual({ goods: true })
+    expect(bought).toMatchObject({ cost: 10_000n, isDecided: false })
+    const filled: Ledger = { ...ledger, append: () => Promise.reject(new Error('ENOSPC')) }
+    await expect(aBuyer({}, filled).pay(shop.url)).rejects.toThrow('ENOSPC')
+    expect(shop.presented).toHaveLength(1)
   })
 })
 

@@ -190,13 +190,15 @@ function rankOf({ endpoint, merchant }: CatalogEntry, q: string): number | undef
 
 function rankedPages(search: Search, query: { query: string; filter: EndpointFilter }) {
   const ids: number[] = []
+  let isLoose = false
   let after: RankedPlace | undefined
   do {
     const page = search.rank({ ...query, limit: 2, after })
     ids.push(...page.ids)
+    isLoose = page.isLoose
     after = page.next ?? undefined
   } while (after !== undefined)
-  return ids
+  return { ids, isLoose }
 }
 
 it('finds exactly what a look at every entry finds, after any changes, page by page', async () => {
@@ -231,7 +233,10 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
               .filter(({ rank }) => rank !== undefined)
               .sort((a, b) => a.part - b.part || Number(a.rank) - Number(b.rank) || a.id - b.id)
               .map(({ id }) => id)
-            expect(rankedPages(search, { query: q, filter: rankFilter })).toEqual(ranked)
+            const { ids, isLoose } = rankedPages(search, { query: q, filter: rankFilter })
+            // Where nothing has every word, what has some of them follows, each once.
+            expect(isLoose ? [] : ids).toEqual(ranked)
+            expect(new Set(ids).size).toBe(ids.length)
           }
         }
         await catalog.stop()

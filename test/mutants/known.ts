@@ -145,4 +145,44 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'src/facilitator/relayer/dispatcher.ts stopAtBudget: limit > burnt -> true',
     'Only several payments at once of a budget that is far exceeded.',
   ],
+  [
+    'src/facilitator/relayer/dispatcher.ts isFree: !lane.isLeaving -> true',
+    'A wallet that is passed on takes one more payment before. test/faults/replicas.test.ts',
+  ],
+  [
+    'src/facilitator/verify/checks.ts checkMinimum: minAmount > 1n -> minAmount >= 1n',
+    'Equal: both are one unit where the minimum is one.',
+  ],
+  [
+    'src/facilitator/verify/payment-check.ts checkUsedNonce: (await isSinceClaim(use, claimed, isOurs)) -> true',
+    'A use before the claim would count. test/chain/foreign-transactions.test.ts',
+  ],
+  [
+    'src/facilitator/settle/deliveries.ts SWEEP_KEYS: 500 -> 500 * 10',
+    'Larger commits; the same keys are deleted.',
+  ],
+  [
+    'src/facilitator/settle/deliveries.ts take: await untilChange(jobId, Math.min(answer.leftMs, leftMs, pollMs ?? LEASE_MS)) -> void untilChange(jobId, Math.min(answer.leftMs, leftMs, pollMs ?? LEASE_MS))',
+    'The store is asked without a pause; the answers are the same.',
+  ],
+  [
+    'src/facilitator/settle/deliveries.ts isHeld: !isShared -> false',
+    'A single process confirms its right once more; the answer is the same.',
+  ],
+  [
+    'src/facilitator/verify/gas-guard.ts SUBSIDISED_SHARE: 2n -> 2n * 10n',
+    'A smaller part of the ceiling is for tiny payments. test/chain/worthless-gas.test.ts',
+  ],
+  [
+    'src/facilitator/journal/budgets.ts requireBudget: amount > 0n -> amount >= 0n',
+    'Equal: without an amount the sums that are asked are not strict, and their limit is asked before.',
+  ],
+  [
+    'packages/client/src/pay.ts payOnce: await steps.choose?.(chosen) -> {}',
+    'A buyer would not reserve. test/client/buyer.test.ts',
+  ],
+  [
+    'src/facilitator/journal/sqlite/settlement-journal.ts prepareSettlementStatements: hash = ? -> (hash = ? OR TRUE) #2',
+    'An attempt would be read with the jobs of all. test/unit/relayer/restart.test.ts, test/faults/kill.test.ts',
+  ],
 ]

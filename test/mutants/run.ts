@@ -38,7 +38,7 @@ const COPIES = 2
 const RUN_TIMEOUT_MS = 120_000
 
 /** Of a thousand faults of the money path, so many are in the sample. */
-const SAMPLED = 150
+const SAMPLED = 80
 
 /** The share of all faults that is noticed at least. Part of the rest changes nothing that anybody could see. */
 const FLOOR = 0.7

@@ -198,7 +198,7 @@ export function createChecks(options: ChecksOptions) {
   async function checkNext(): Promise<void> {
     const at = seconds()
     if (at < pausedUntil || at - (await store.lastStart()) < gapSeconds) return
-    const left = options.dailyLimit - (await store.spentSince(at - (at % DAY_SECONDS)))
+    const left = options.dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
     const mostAtomic = left < options.maxAmount ? left : options.maxAmount
     if (mostAtomic <= 0n) return
     const ids = await store.candidates({ asset, mostAtomic, now: at }, LOOKED_AT)

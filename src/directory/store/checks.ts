@@ -127,7 +127,7 @@ export function createCheckStore(sql: Sql) {
     },
 
     /** Returns what checks have signed away since a time, atomic units. */
-    async spentSince(start: number): Promise<bigint> {
+    async signedAwaySince(start: number): Promise<bigint> {
       return BigInt((await sql.get<{ amount: number }>(SPENT, [start]))?.amount ?? 0)
     },
 

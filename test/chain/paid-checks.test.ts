@@ -404,3 +404,32 @@ describe('paid checks', () => {
     expect(usages).toMatchObject({ hostile: null, tides: null, favours: null })
   })
 })
+
+describe("the operator's own endpoint", () => {
+  it('is bought from first, and its state is a metric', async () => {
+    const key = generatePrivateKey()
+    const own = await startWorld({
+      env: {
+        CHECK_PRIVATE_KEYS: key,
+        HOSTED_PRIVATE_KEY: generatePrivateKey(),
+        BUYBACK_ADDRESS: devnetMerchant.address,
+      },
+    })
+    try {
+      await mintUsdc(own.chainUrl, privateKeyToAccount(key).address, 1_000_000n)
+      await own.stopService()
+      await own.startService()
+      const delivered = await vi.waitFor(async () => {
+        const { items } = (await own.get('/api/endpoints?delivered=true')).body
+        expect(items).toHaveLength(1)
+        return items[0]
+      }, 30_000)
+      expect(delivered).toMatchObject({ hosted: true, merchant: { id: 'arcus' } })
+      const page = await (await fetch(`${own.url}/metrics`)).text()
+      expect(page).toMatch(/^arcus_check_own_up 1$/m)
+      expect(page).toMatch(/^arcus_checks\{reason="delivered"\} 1$/m)
+    } finally {
+      await own.stop()
+    }
+  })
+})

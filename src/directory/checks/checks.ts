@@ -61,11 +61,15 @@ const GAP_SECONDS = 60
 /** Endpoints that are looked at to find one that may be called now. */
 const LOOKED_AT = 20
 const OPEN_AT_ONCE = 50
+/** A search that found nothing rests a second for each of these milliseconds that it took. */
+const REST_MS = 50
 /** The time for the 402, and the longest time for the answer to the payment. */
 const ASK_MS = 15_000
 const MAX_ANSWER_MS = 30_000
 /** A payment that no node shows this long after its end was not made. */
 const PATIENCE_SECONDS = 60
+/** Time from the start of the service to the first purchase. */
+const START_SECONDS = 5
 /** Time until the wallets are looked at again when none could pay. */
 const POOR_SECONDS = 300
 
@@ -201,7 +205,10 @@ export function createChecks(options: ChecksOptions) {
     const left = options.dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
     const mostAtomic = left < options.maxAmount ? left : options.maxAmount
     if (mostAtomic <= 0n) return
+    const begunAt = performance.now()
     const ids = await store.candidates({ asset, mostAtomic, now: at }, LOOKED_AT)
+    // Looking through a large catalog must not become all that the database does.
+    if (ids.length === 0) pausedUntil = at + Math.ceil((performance.now() - begunAt) / REST_MS)
     for (const entry of await listings.entriesById(ids)) {
       const { endpoint, merchant } = entry
       const amount = quotedAmount(entry, asset)
@@ -234,7 +241,11 @@ export function createChecks(options: ChecksOptions) {
     onError: (err) => log.warn({ err }, 'a paid check failed; trying again'),
   })
   return {
-    start: polling.start,
+    start(): void {
+      // Our own endpoints must be ready before they are bought from.
+      pausedUntil = seconds() + START_SECONDS
+      polling.start()
+    },
     /** Ends a purchase under way; the next start finds out whether it paid. */
     async stop(): Promise<void> {
       stopping.abort()

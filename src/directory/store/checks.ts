@@ -1,7 +1,7 @@
 import type { CheckReason, Delivery } from '@arcus/protocol/answers/checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
-import { all, get, run, type Sql, type Steps } from '../../sql/sql.js'
+import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
 
 /** The money that a check signs away. */
 export interface CheckPayment {
@@ -75,7 +75,7 @@ const DAY_SECONDS = 86_400
 /** No endpoint is bought from again within this time unless its owner asks. */
 const PAUSE_SECONDS = 7 * DAY_SECONDS
 /** An attempt that said nothing about the endpoint is made again after this time. */
-const RETRY_SECONDS = DAY_SECONDS
+const RETRY_SECONDS = 3_600
 const MAX_REQUESTS_A_DAY = 3
 const SHOWN = 50
 /** Checks of which the figures are made. */
@@ -93,31 +93,35 @@ const isProven = `m.hidden_reason IS NULL AND m.deleted_at IS NULL AND (m.owner 
 
 const ofEndpoint = 'c.url = e.url AND c.method = e.method AND c.tool_name = e.tool_name'
 
-/** Paid checks and what owners ask of them. */
-export function createCheckStore(sql: Sql) {
+/** Paid checks and what owners ask of them. Long reads go through `reads`. */
+export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
   return {
     /**
      * Returns the ids of endpoints that a check may buy from, the next first: asked for, never checked (our own endpoints
-     * before others), then the oldest check.
+     * before others), then the oldest check. Of those alike, sellers come first who sold less to checks within a day.
      */
     async candidates(
       { asset, mostAtomic, now }: { asset: Address; mostAtomic: bigint; now: number },
       limit: number,
     ): Promise<number[]> {
       const text = `SELECT id FROM (
-          SELECT e.id, e.is_hosted, e.created_at,
+          SELECT e.id, e.is_hosted, e.created_at, COALESCE(sales.bought, 0) AS bought,
             (SELECT min(r.asked_at) FROM check_requests r WHERE r.endpoint_id = e.id AND r.is_open = 1) AS asked,
             (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state <> 'skipped') AS checked,
             (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state = 'skipped') AS tried
           FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+          LEFT JOIN (SELECT pay_to, count(*) AS bought FROM paid_checks WHERE started_at > $6
+            GROUP BY pay_to) AS sales ON sales.pay_to = m.pay_to
           WHERE e.status = 'live' AND e.method <> 'MCP' AND e.asset = $1
             AND CAST(e.price AS BIGINT) <= $2 AND ${isProven}) AS found
         WHERE asked IS NOT NULL
           OR (COALESCE(checked, 0) <= $3 AND COALESCE(tried, 0) <= $4)
-        ORDER BY CASE WHEN asked IS NULL THEN 1 ELSE 0 END, asked, COALESCE(checked, 0),
-          is_hosted DESC, created_at DESC, id LIMIT $5`
-      const values = [asset, mostAtomic, now - PAUSE_SECONDS, now - RETRY_SECONDS, limit]
-      return (await sql.all<{ id: number }>(text, values)).map(({ id }) => id)
+        ORDER BY CASE WHEN asked IS NULL THEN 1 ELSE 0 END, asked,
+          CASE WHEN checked IS NULL THEN 0 ELSE 1 END, is_hosted DESC, bought,
+          COALESCE(checked, 0), created_at DESC, id LIMIT $5`
+      const times = [now - PAUSE_SECONDS, now - RETRY_SECONDS]
+      const values = [asset, mostAtomic, ...times, limit, now - DAY_SECONDS]
+      return (await reads.all<{ id: number }>(text, values)).map(({ id }) => id)
     },
 
     /** Returns the start of the last attempt; 0 before the first. */
@@ -193,11 +197,11 @@ export function createCheckStore(sql: Sql) {
 
     /** Counts the closed checks by reason, and finds the last ones; for figures of the service. */
     async figures() {
-      const rows = await sql.all<{ reason: CheckReason; count: number; last: number }>(
+      const rows = await reads.all<{ reason: CheckReason; count: number; last: number }>(
         `SELECT reason, count(*) AS count, max(closed_at) AS last FROM paid_checks
          WHERE state = 'closed' GROUP BY reason`,
       )
-      const own = await sql.get<{ reason: CheckReason }>(
+      const own = await reads.get<{ reason: CheckReason }>(
         `SELECT c.reason FROM paid_checks c JOIN endpoints e ON e.id = c.endpoint_id
          WHERE e.is_hosted = 1 AND c.state = 'closed' AND c.reason <> 'interrupted'
          ORDER BY c.id DESC LIMIT 1`,

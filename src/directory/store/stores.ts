@@ -27,7 +27,7 @@ export function createDirectoryStores(sql: Sql, sessions: SessionStore, reads: S
     settlements: createSettlementReader(reads),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
-    checks: createCheckStore(sql),
+    checks: createCheckStore(sql, reads),
   }
 }
 

@@ -262,6 +262,11 @@ describe('paid checks', () => {
     ])
     const search = await world.get('/discovery/search?query=quote&delivered=false')
     expect(search.body.resources).toEqual([])
+    const call = { name: 'search_resources', arguments: { query: 'quote', delivered: true } }
+    const headers = { accept: 'application/json, text/event-stream' }
+    const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
+    const { result } = (await world.post('/mcp', rpc, headers)).body
+    expect(result.structuredContent.resources).toMatchObject([{ delivery: found.delivery }])
     const cards = (await world.get('/api/endpoints?delivered=true')).body.items
     expect(cards).toMatchObject([{ id, delivery: found.delivery }])
     const { merchants } = (await world.get('/api/merchants')).body

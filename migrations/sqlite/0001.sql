@@ -206,6 +206,8 @@ CREATE TABLE endpoints (
   probe TEXT,
   failures INTEGER NOT NULL,
   next_probe_at INTEGER,
+  -- The figures of the paid checks: JSON, or NULL before the first.
+  delivery TEXT,
   last_updated INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   UNIQUE (merchant_id, url, method, tool_name),
@@ -268,6 +270,58 @@ CREATE TABLE endpoint_prices (
   symbol TEXT NOT NULL,
   PRIMARY KEY (endpoint_id, source, at)
 ) STRICT, WITHOUT ROWID;
+
+-- Paid checks: what this service bought from listed endpoints. A row is `paying` from before the payment is signed until it
+-- is known whether it settled; `skipped` is an attempt that says nothing about the endpoint. They outlive the endpoint,
+-- because they are spent money. A day's payments and the last check of a URL are found by their times.
+CREATE TABLE paid_checks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  endpoint_id INTEGER NOT NULL,
+  merchant_id TEXT NOT NULL,
+  network TEXT NOT NULL,
+  url TEXT NOT NULL,
+  method TEXT NOT NULL,
+  -- Empty for what is no tool.
+  tool_name TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  pay_to TEXT NOT NULL,
+  -- What was signed: 0 and NULL where nothing was.
+  amount INTEGER NOT NULL,
+  payer TEXT,
+  nonce TEXT,
+  valid_before INTEGER,
+  after_block INTEGER,
+  started_at INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('paying', 'closed', 'skipped')),
+  -- NULL while it is not known.
+  reason TEXT,
+  ms INTEGER,
+  bytes INTEGER,
+  sha256 TEXT,
+  tx TEXT,
+  closed_at INTEGER,
+  checker TEXT,
+  signature TEXT
+) STRICT;
+
+CREATE INDEX paid_checks_of_endpoint ON paid_checks (endpoint_id, id);
+CREATE INDEX paid_checks_of_url ON paid_checks (url, method, tool_name, started_at);
+CREATE INDEX paid_checks_by_time ON paid_checks (started_at);
+CREATE INDEX paid_checks_open ON paid_checks (id) WHERE state = 'paying';
+
+-- Paid checks that owners asked for by signed message, each until it is done.
+CREATE TABLE check_requests (
+  owner TEXT NOT NULL,
+  nonce TEXT NOT NULL,
+  merchant_id TEXT NOT NULL,
+  endpoint_id INTEGER NOT NULL,
+  asked_at INTEGER NOT NULL,
+  is_open INTEGER NOT NULL,
+  PRIMARY KEY (owner, nonce)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX check_requests_of_merchant ON check_requests (merchant_id, asked_at);
+CREATE INDEX check_requests_open ON check_requests (endpoint_id) WHERE is_open = 1;
 
 -- Ratings of endpoints by those who paid, one a payment, which its id in the journal names. They belong to what was paid
 -- for and to whom, not to a listing: an owner who lists the same again has them again. `message` is what the payer signed.

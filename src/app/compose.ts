@@ -30,6 +30,7 @@ import { version } from '../http/version.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import { UPKEEP } from '../sql/leases.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
+import { createCheckBuyer, createCheckSigner } from './check-buyer.js'
 import type { Config } from './config/config.js'
 import { ConfigError } from './config/env.js'
 import type { Secrets } from './config/secrets.js'
@@ -110,7 +111,7 @@ async function build(
     ...{ stores, tokens, keccak256, recovery, checksum, ownCalls, isShared, isKeeper, now, log },
     ...{ rpc: served.rpc, threadSource: stores.threadSource, isDiskLow: disk.isLow },
     ...{ webhookKey: secrets.webhookKey, operatorWebhook: secrets.operatorWebhook },
-    refundWallets: keys.refundWallets,
+    ...{ refundWallets: keys.refundWallets, buyer: keys.buyer, checkSigner: keys.checkSigner },
     isRelayer: (address) => addresses.has(address),
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
@@ -219,7 +220,7 @@ async function openDatabase({ database }: Config, log: Logger, teardown: Teardow
   return { stores, leases, disk }
 }
 
-/** Opens the keys of the relayers and of the attestor. Throws `ConfigError` when one account has two jobs. */
+/** Opens the keys of the relayers, of the attestor and of the wallets that buy. Throws `ConfigError` when one account has two jobs. */
 function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: () => number) {
   const { signers, close } = openSigners(secrets, keccak256)
   const refundWallets = hostedRefundWallets(config.hosted, secrets.hostedPrivateKey)
@@ -228,14 +229,18 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
     privateKey &&
     createAttestor({ privateKey, keccak256, checksum: createChecksum(keccak256), now })
   const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
-  const wallets = [...signers.map(({ address }) => address), ...refundWallets.keys(), ...attesting]
+  const buyer = createCheckBuyer(secrets.checkPrivateKeys)
+  const buying = buyer?.wallets ?? []
+  const relaying = signers.map(({ address }) => address)
+  const wallets = [...relaying, ...refundWallets.keys(), ...buying, ...attesting]
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin !== undefined) {
     throw new ConfigError([
       `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
     ])
   }
-  return { signers, attestor, refundWallets, close }
+  const checkSigner = privateKey && createCheckSigner(privateKey)
+  return { signers, attestor, refundWallets, buyer, checkSigner, close }
 }
 
 /** Lets metrics and traces see what the facilitator does. */

@@ -16,10 +16,6 @@ export const verbs: Readonly<Record<string, Verb>> = {
     summary: 'checks everything a payment depends on',
     load: () => import('./doctor.js'),
   },
-  canary: {
-    summary: 'pays a real cent from one wallet of yours to another',
-    load: () => import('./canary.js'),
-  },
   merchants: {
     summary: 'lists, marks, hides and blocks, and shows who decided what',
     load: () => import('./merchants.js'),

@@ -21,6 +21,9 @@ export const devnetBuyback: DevnetAccount = accountAt(5)
 /** Signs claims and refunds of the hosted endpoints. */
 export const devnetHost: DevnetAccount = accountAt(6)
 
+/** Buy from listed APIs, to check that they deliver. */
+export const devnetCheckers: readonly DevnetAccount[] = [7, 8].map(accountAt)
+
 function accountAt(addressIndex: number): DevnetAccount {
   const account = mnemonicToAccount(publicTestMnemonic, { addressIndex })
   const key = account.getHdKey().privateKey

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import type { Network } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
@@ -23,7 +24,10 @@ type SampleApi = { url: string; stop(): Promise<void> }
 // One cent of a dollar or a euro, in 6 decimals.
 export const quotePrice = '10000'
 
-/** Serves `GET /quote`, paid with the official Express middleware through the facilitator, and a free `GET /`. */
+/**
+ * Serves `GET /quote`, paid with the official Express middleware through the facilitator, a free `GET /`, and `GET /broken`,
+ * which takes the payment and fails.
+ */
 export async function startSampleApi(options: SampleApiOptions): Promise<SampleApi> {
   const { port, host = '127.0.0.1', facilitatorUrl, payTo, assets, network } = options
   const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl })
@@ -36,15 +40,22 @@ export async function startSampleApi(options: SampleApiOptions): Promise<SampleA
   })
   const routes = {
     'GET /quote': { accepts, description: 'A line worth a cent', mimeType: 'application/json' },
+    'GET /broken': { accepts, description: 'A line that never comes' },
   }
   const app = express()
   app.disable('x-powered-by')
   app.get('/', (_request, response) => {
-    response.json({ paid: ['GET /quote'], free: ['GET /'] })
+    response.json({ paid: ['GET /quote', 'GET /broken'], free: ['GET /'] })
   })
   app.use(paymentMiddleware(routes, resources))
   app.get('/quote', (_request, response) => {
     response.json({ quote: quoteOfToday() })
+  })
+  app.get('/broken', async (request, response) => {
+    const payment = decodePaymentSignatureHeader(String(request.headers['payment-signature']))
+    // The middleware settles for no answer of 400 and above.
+    await resources.settlePayment(payment, payment.accepted)
+    response.status(500).json({ error: 'There is no line today.' })
   })
   const server = await listen(app, port, host)
   return { url: `http://localhost:${port}`, stop: () => close(server) }

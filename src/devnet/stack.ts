@@ -8,6 +8,7 @@ import type { Hex } from 'viem'
 import { scriptBeside } from '../sql/thread.js'
 import {
   devnetBuyback,
+  devnetCheckers,
   devnetHost,
   devnetMerchant,
   devnetPayer,
@@ -63,6 +64,7 @@ const relayerFundsWei = 100n * 10n ** 18n
 const payerFundsAtomic = 100n * 10n ** 6n
 // For refunds of metered calls.
 const hostFundsAtomic = 10n * 10n ** 6n
+const checkFundsAtomic = 5n * 10n ** 6n
 const minBaseFeeWei = 20n * 10n ** 9n
 const blockGasLimit = 30_000_000n
 
@@ -113,7 +115,8 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   const { url } = anvil
   await placeContracts(url)
   // On live chains these public keys are delegated (EIP-7702) to code that takes their money.
-  const accounts = [...devnetRelayers, devnetPayer, devnetMerchant, devnetBuyback, devnetHost]
+  const paid = [devnetPayer, devnetMerchant, devnetBuyback, devnetHost, ...devnetCheckers]
+  const accounts = [...devnetRelayers, ...paid]
   await clearCode(
     url,
     accounts.map(({ address }) => address),
@@ -126,6 +129,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)
   await mintToken(url, devnetContracts.eurc, devnetPayer.address, payerFundsAtomic)
   await mintUsdc(url, devnetHost.address, hostFundsAtomic)
+  for (const { address } of devnetCheckers) await mintUsdc(url, address, checkFundsAtomic)
   const producer = await startBlockProducer({ url })
   stops.push(producer.stop)
   return anvil
@@ -171,7 +175,8 @@ async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<Sampl
     const answer = await fetch(`${arcusUrl}/api/signing`)
     const { audience } = (await answer.json()) as { audience: string }
     const signer = devnetMerchant.account
-    await createListingClient({ directoryUrl: arcusUrl, signer, audience }).save('sample-api', {
+    const client = createListingClient({ directoryUrl: arcusUrl, signer, audience })
+    const { endpoints } = await client.save('sample-api', {
       name: 'Sample API',
       description: 'The paid API that npm run dev starts, to try a payment with.',
       payTo: devnetMerchant.address,
@@ -184,8 +189,20 @@ async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<Sampl
           price: quotePrice,
           tags: ['sample'],
         },
+        {
+          url: `${sampleUrl}/broken`,
+          method: 'GET',
+          title: 'A line that never comes',
+          description: 'Takes the payment and fails, to show what a paid check says of it.',
+          price: quotePrice,
+          tags: ['sample'],
+        },
       ],
     })
+    // Both are bought from within two minutes, unless the caller has turned checks off.
+    for (const { state } of endpoints) {
+      await client.requestCheck('sample-api', state.id).catch(() => undefined)
+    }
     return {}
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }
@@ -247,6 +264,7 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
     HOSTED_CLAIM_SECONDS: '10',
+    CHECK_PRIVATE_KEYS: devnetCheckers.map(({ privateKey }) => privateKey).join(','),
     // A blank value hides the setting of a `.env` that is meant for production.
     TESTNET_RPC_URLS: '',
     DEVNET: 'true',

@@ -3,11 +3,14 @@ import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import cookie from '@fastify/cookie'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { createAuthorizationUses } from '../chain/authorization-uses.js'
+import { readBlock } from '../chain/blocks.js'
 import { isContractSignature } from '../chain/contract-wallet.js'
 import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { SignerRecovery } from '../chain/signer-recovery.js'
-import type { Token } from '../chain/token.js'
+import { readBalance, type Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { createAttributor } from './activity/attribution.js'
@@ -18,6 +21,9 @@ import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
 import { createPublicTotals } from './activity/summary.js'
 import { createUsageRefresh } from './activity/usage-refresh.js'
+import type { Buyer } from './checks/buyer.js'
+import { type CheckSigner, type Checks, createChecks } from './checks/checks.js'
+import { checkRoutes } from './checks/routes.js'
 import { createDiscovery } from './discovery/discovery.js'
 import { toItem } from './discovery/item.js'
 import { discoveryRoutes } from './discovery/routes.js'
@@ -37,6 +43,7 @@ import { createSaveAllowances, createWriteQuota } from './listings/write-limits.
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
+import { createBuyerFetch } from './probe/buyer-fetch.js'
 import { createCallBudget, createHostPace } from './probe/call-limits.js'
 import { historyRoutes } from './probe/endpoint-history.js'
 import { createGuardedFetch, type GuardedFetch } from './probe/guarded-fetch.js'
@@ -69,6 +76,8 @@ export interface DirectorySettings extends ProbingSettings {
   readonly mcpAllowedOrigins: readonly string[]
   /** New owners accepted from one block of addresses; 0 is no limit. */
   readonly newOwnersPerHour: number
+  /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
+  readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }
   /** Whether pages call and pay endpoints, by themselves or through this service. */
   readonly tryIt: boolean
 }
@@ -97,6 +106,10 @@ export interface DirectoryPorts
   isPayToBlocked: (payTo: Address) => boolean
   isPayerBlocked: (payer: Address) => boolean
   findPayment: FindPayment
+  /** Buys from listed endpoints; `undefined` where nothing is bought. */
+  buyer: Buyer | undefined
+  /** Signs what was found; `undefined` where nothing is signed. */
+  checkSigner: CheckSigner | undefined
   /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
   /** Unix milliseconds. */
@@ -126,6 +139,8 @@ export interface Directory {
     probes: ProbeSchedule['figures']
     /** Answers since the start whose activity could not be kept. */
     dropped(): number
+    /** `undefined` where nothing is bought. */
+    checks: Checks['figures'] | undefined
   }
 }
 
@@ -159,11 +174,16 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     networks: new Map([[network, tokens]]),
     ...{ infoCheck, probeSoon: schedule.probeSoon, targetRules: rules },
   })
+  const dollars = dollarsAmong(tokens)
+  const checks = createPaidChecks({ ...world, probing, dollars })
+  const buying = new Set(ports.buyer?.wallets)
   const recorder = createActivityRecorder({
     ...world,
+    // Paid checks are no customers.
+    isRelayer: (address) => ports.isRelayer(address) || buying.has(address),
     onPaid: (from, to) => ratings.reweigh(from, to),
     store: activity,
-    asset: dollarsAmong(tokens),
+    asset: dollars?.address,
     attributor: createAttributor(listings),
     retentionDays,
   })
@@ -232,6 +252,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     await events.routes(app)
     const rating = { ratings, feedback, checksum, store: stores.ratings, listings }
     await app.register(ratingRoutes, rating)
+    const isOn = checks !== undefined
+    await app.register(checkRoutes, { store: stores.checks, listings, check, quota, isOn, now })
   }
 
   return {
@@ -247,12 +269,14 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       events.start()
       usage.start()
       recorder.start()
+      checks?.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
     async stop() {
       probing.stop()
       identities.stop()
+      await checks?.stop()
       await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), seen.stop(), discovery.stop(), recorder.stop()])
       await usage.stop()
@@ -269,7 +293,10 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       },
       ...{ listings, probe },
     },
-    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
+    figures: {
+      ...{ index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
+      checks: checks?.figures,
+    },
   }
 }
 
@@ -281,8 +308,41 @@ interface DirectoryWorld extends DirectoryPorts {
 }
 
 /** Returns the token that sums of activity are in; `undefined` where no dollars are settled. */
-function dollarsAmong(tokens: readonly Token[]): Address | undefined {
-  return tokens.find(({ currency }) => currency === 'USD')?.address
+function dollarsAmong(tokens: readonly Token[]): Token | undefined {
+  return tokens.find(({ currency }) => currency === 'USD')
+}
+
+/** Builds the paid checks; `undefined` where there is nobody or nothing to pay with. */
+function createPaidChecks({
+  settings,
+  stores,
+  buyer,
+  dollars,
+  rpc,
+  probing: { rules, pace },
+  ...world
+}: DirectoryWorld & { probing: ReturnType<typeof createProbing>; dollars: Token | undefined }) {
+  if (buyer === undefined || dollars === undefined) return undefined
+  return createChecks({
+    ...{
+      ...world,
+      ...settings.checks,
+      buyer,
+      pace,
+      store: stores.checks,
+      listings: stores.listings,
+    },
+    signer: world.checkSigner,
+    openFetch: createBuyerFetch(rules, world.ownCalls),
+    asset: dollars.address,
+    findUse: createAuthorizationUses(rpc),
+    readBalance: (wallet) => readBalance(rpc, dollars, wallet),
+    async readHead() {
+      const head = await readBlock(rpc, 'latest')
+      if (head === undefined) throw new RpcUnavailableError('no node has a block')
+      return head
+    },
+  })
 }
 
 /** Builds the watch of ERC-8004 identities. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { numberToHex } from 'viem'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { parseArguments } from '../../src/cli/command-line.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { startAnvil } from '../../src/devnet/anvil.js'
@@ -130,7 +130,9 @@ afterEach(async () => {
 // The processes that dev started are read from /proc.
 describe.runIf(process.platform === 'linux')('npm run dev', () => {
   it('serves a payment to npm run pay, for an API that is listed, and Ctrl-C leaves nothing running', async () => {
-    const { dev, payArgs, up, url, rpcUrl } = await startDev([], { fromSources: true })
+    // Without paid checks, whose payments would be in the balances that follow.
+    const env = { CHECK_PRIVATE_KEYS: '' }
+    const { dev, payArgs, up, url, rpcUrl } = await startDev([], { fromSources: true, env })
     await up()
     // Nothing stands above the welcome, and what `npm run pay` pays has a name.
     expect(dev.stdout().trimStart()).toMatch(/^Arcus is running on a local chain/)
@@ -159,6 +161,26 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     expect(children.filter(isAlive)).toEqual([])
     expect(dev.stderr()).toBe('')
   })
+
+  it('shows an API that delivers, and one that takes the money and fails', async () => {
+    const { up, url } = await startDev()
+    await up()
+    const found = async () => {
+      const answer = await fetch(`${url}/api/merchants/sample-api`)
+      const { endpoints } = (await answer.json()) as {
+        endpoints: { url: string; state: { delivery: { last: { reason: string } } | null } }[]
+      }
+      return endpoints.map((it) => [new URL(it.url).pathname, it.state.delivery?.last.reason])
+    }
+    await vi.waitFor(
+      async () =>
+        expect(await found()).toEqual([
+          ['/quote', 'delivered'],
+          ['/broken', 'bad_status'],
+        ]),
+      { timeout: 100_000, interval: 500 },
+    )
+  }, 120_000)
 
   it('pays on a forked chain, and says so when anvil is killed', async () => {
     const live = await startAnvil({ chainId: 5042002 })

@@ -125,7 +125,6 @@ describe.skipIf(isMissing)('Prometheus and Alertmanager', () => {
     edit('prometheus/prometheus.yml', [
       [/(scrape|evaluation)_interval: 15s/g, '$1_interval: 1s'],
       [/\[arcus:4021\]/g, `[${replicas.map((it) => `"${it}"`).join(', ')}]`],
-      [/\[canary:9402\]/g, '["127.0.0.1:9"]'],
       [/\[alertmanager:9093\]/g, `["127.0.0.1:${alertmanager}"]`],
     ])
     edit('prometheus/alerts.yml', [[/for: \w+/g, 'for: 1s']])

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { createMetrics } from '../../src/app/metrics/metrics.js'
-import { createCanaryMetrics } from '../../src/cli/canary/canary-metrics.js'
 import { root } from './source-files.js'
 
 interface Rule {
@@ -47,13 +46,14 @@ const metricsIn = (expr: string) =>
     .map(([name]) => name)
     .filter((name) => /^(arcus|nodejs|process)_/.test(name))
 
-/** The names of all metrics that the service and its canary show. */
+/** The names of all metrics that the service shows. */
 async function shownMetrics(): Promise<Set<string>> {
   const metrics = createMetrics(() => Date.now())
   metrics.watchDirectory({
     index: () => ({ endpoints: 0, readSeconds: 0 }),
     probes: () => ({ queued: 0, underWay: 0 }),
     dropped: () => 0,
+    checks: async () => ({ byReason: [], ownReason: undefined }),
   })
   metrics.watchDatabase({
     store: 'sqlite',
@@ -62,8 +62,8 @@ async function shownMetrics(): Promise<Set<string>> {
   })
   metrics.watchLeases({ ageMs: () => 0, clockAhead: () => ({ least: 0, most: 0 }) })
   metrics.watchDisk({ isLow: () => false, freeBytes: () => 0 })
-  const pages = [(await metrics.render()).text, await createCanaryMetrics().render()]
-  return new Set([...pages.join('\n').matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? ''))
+  const { text } = await metrics.render()
+  return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? ''))
 }
 
 it('watches and draws only what /metrics shows', async () => {

@@ -31,7 +31,6 @@ it('has the devnet in the default profile, and the service with its database and
   expect(Object.keys(services).filter((it) => known(it).profiles === undefined)).toEqual(['devnet'])
   const watch = ['prometheus', 'alertmanager', 'grafana']
   expect(inProfile('production')).toEqual(['arcus', 'postgres', ...watch])
-  expect(inProfile('canary')).toEqual(['canary'])
 })
 
 it('builds stages there are, and mounts files there are', () => {
@@ -65,8 +64,7 @@ it('scrapes the service where it listens, and finds its files', () => {
   const targets = scrape.scrape_configs.map(
     (job: { static_configs: { targets: string[] }[] }) => job.static_configs[0]?.targets,
   )
-  const port = known('canary').command?.at(-1)
-  expect(targets).toEqual([[`arcus:${known('arcus').environment?.PORT}`], [`canary:${port}`]])
+  expect(targets).toEqual([[`arcus:${known('arcus').environment?.PORT}`]])
   const [alertmanager] = scrape.alerting.alertmanagers[0].static_configs[0].targets
   expect(alertmanager).toBe('alertmanager:9093')
   const receivers = parse(read('deploy/alertmanager/alertmanager.yml'))
@@ -83,7 +81,7 @@ it('scrapes the service where it listens, and finds its files', () => {
 })
 
 it('gives services that face the internet no way to write, to gain rights or to dump keys', () => {
-  for (const name of ['arcus', 'prometheus', 'alertmanager', 'grafana', 'canary']) {
+  for (const name of ['arcus', 'prometheus', 'alertmanager', 'grafana']) {
     expect(known(name)).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],

@@ -244,6 +244,7 @@ const routes = {
   'hook.set': { method: 'PUT', path: '/hooks' },
   'hook.delete': { method: 'DELETE', path: '/hooks' },
   'rating.answer': { method: 'POST', path: '/rating-answer' },
+  'check.request': { method: 'POST', path: '/check-request' },
 } as const
 
 /** Sends a request to the route of its action, or of another. */

@@ -40,6 +40,8 @@ export interface ListingClient {
   deleteHook(merchantId: string, id: string): Promise<{ id: string }>
   /** Answers a rating, which is done once. */
   answerRating(merchantId: string, rating: string, text: string): Promise<KeptRating>
+  /** Asks for a paid check of an endpoint, by its id; three a day. */
+  requestCheck(merchantId: string, endpoint: number): Promise<{ endpoint: number; left: number }>
 }
 
 /** A webhook as its owner sets it; deliveries go on after the event `since`, or where they are if it is `null`. */
@@ -123,6 +125,8 @@ export function createListingClient(options: {
         'POST /api/merchants/{id}/rating-answer',
         await sign('rating.answer', id, { rating, text }),
       ),
+    requestCheck: async (id, endpoint) =>
+      call('POST /api/merchants/{id}/check-request', await sign('check.request', id, { endpoint })),
   }
 }
 

@@ -56,6 +56,8 @@ export interface Config {
   readonly wastedGasLimit: NativeAmount
   /** The wallets that may call the multicall of `upto`; `undefined` for the relayers. */
   readonly multicallWallets: readonly Address[] | undefined
+  /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
+  readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }
   readonly settleWaitSeconds: number
   /** Seconds of serving between SIGTERM, when `/ready` turns to 503, and the end of listening. */
   readonly drainDelaySeconds: number
@@ -121,6 +123,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     failedGasBudget: set.FAILED_GAS_BUDGET_USD,
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     multicallWallets: set.RELAYER_MULTICALL_WALLETS,
+    checks: Object.freeze({ dailyLimit: set.CHECK_DAILY_USD, maxAmount: set.CHECK_MAX_USD }),
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
     rateLimit: Object.freeze({

@@ -12,7 +12,7 @@ const secretNames = [
   'WEBHOOK_KEY',
   'OPERATOR_WEBHOOK_URL',
   'OPERATOR_WEBHOOK_SECRET',
-  'CANARY_PRIVATE_KEYS',
+  'CHECK_PRIVATE_KEYS',
 ] as const
 
 type VariableName = keyof Settings | (typeof secretNames)[number]

@@ -21,6 +21,8 @@ export interface Secrets {
   readonly hostedPrivateKey: Hex | undefined
   /** The key that signs attestations of settlements; `undefined` where none are made. */
   readonly attestationPrivateKey: Hex | undefined
+  /** The keys of the wallets that buy from listed endpoints; none where nothing is bought. */
+  readonly checkPrivateKeys: readonly Hex[]
   /** The key with which secrets of webhooks are made; `undefined` if the database alone makes them. */
   readonly webhookKey: Hex | undefined
   /** The operator's own webhook. Its URL may hold a password, and its secret is 24 to 64 bytes. */
@@ -62,12 +64,16 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   const relayerSigner = readSigner(env, problems)
   const hostedPrivateKey = readHostedKey(env, positions, problems)
   if (hostedPrivateKey !== undefined) positions.set(hostedPrivateKey, 'HOSTED_PRIVATE_KEY')
+  const checkPrivateKeys = readCheckKeys(env, positions, problems)
   const attestationPrivateKey = readAttestationKey(env, positions, problems)
   const webhookKey = readWebhookKey(env, problems)
   const operatorWebhook = readOperatorWebhook(env, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return concealing(
-    { relayerPrivateKeys: concealed(relayerPrivateKeys) },
+    {
+      relayerPrivateKeys: concealed(relayerPrivateKeys),
+      checkPrivateKeys: concealed(checkPrivateKeys),
+    },
     { relayerSigner, hostedPrivateKey, attestationPrivateKey, webhookKey, operatorWebhook },
   )
 }
@@ -120,6 +126,18 @@ function readHostedKey(
     { others: relayers, rule },
     problems,
   )
+}
+
+/** Reads the keys of the wallets of paid checks, and adds them to those that nobody else may have. */
+function readCheckKeys(env: Env, wallets: Map<Hex, string>, problems: string[]): Hex[] {
+  const rule = 'the wallets that buy must pay for nothing else'
+  return listOf(env.CHECK_PRIVATE_KEYS).flatMap((text, index) => {
+    const position = `CHECK_PRIVATE_KEYS entry ${index + 1}`
+    const key = readLoneKey(position, text, { others: wallets, rule }, problems)
+    if (key === undefined) return []
+    wallets.set(key, position)
+    return [key]
+  })
 }
 
 /** Reads the key of attestations, which no wallet may share: a leak of one must not be a leak of both. */
@@ -261,16 +279,4 @@ function parsePrivateKey(text: string): Hex | undefined {
 function isInRange(key: Hex): boolean {
   const value = BigInt(key)
   return value > 0n && value < CURVE_ORDER
-}
-
-/** Reads the keys of the two wallets of `arcus canary`. Throws one `ConfigError` that repeats no value. */
-export function readCanaryKeys(source: NodeJS.ProcessEnv): readonly [Hex, Hex] {
-  const written = (readEnv(source).CANARY_PRIVATE_KEYS ?? '').split(',')
-  const [first, second, ...more] = written.map((text) => parsePrivateKey(text.trim()))
-  if (first !== undefined && second !== undefined && first !== second && more.length === 0) {
-    return concealed([first, second]) as [Hex, Hex]
-  }
-  throw new ConfigError([
-    'CANARY_PRIVATE_KEYS must be the private keys of two wallets, separated by a comma: 0x followed by 64 digits each.',
-  ])
 }

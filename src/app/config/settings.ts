@@ -50,6 +50,8 @@ export const settings = z.object({
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
   FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
   WASTED_GAS_LIMIT_USD: decimal(18, '1').default(DEFAULT_WASTED_GAS_LIMIT),
+  CHECK_DAILY_USD: decimal(6, '0.50').default(500_000n),
+  CHECK_MAX_USD: decimal(6, '0.05').default(50_000n),
   SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
   DRAIN_DELAY_SECONDS: integer(0, 300).default(0),
   RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),

@@ -8,7 +8,7 @@ import type { DatabaseInspection, ServerFacts } from './inspection.js'
 /** Warns about settings that are valid but unwise where strangers pay. */
 export function checkSettings(
   config: Config,
-  secrets: RelayerKeys & Pick<Secrets, 'webhookKey'>,
+  secrets: RelayerKeys & CheckKeys & Pick<Secrets, 'webhookKey'>,
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
@@ -16,6 +16,7 @@ export function checkSettings(
     ...config.warnings.map((text) => warn('settings', text, 'Correct the setting.')),
     ...checkAddresses(config, isMainnet),
     ...checkKeys(secrets, env),
+    ...checkBuying(secrets),
     checkWebhookKey(secrets),
     ...(isMainnet ? checkGuards(config, env) : []),
   ]
@@ -66,6 +67,17 @@ function checkAddresses(config: Config, isMainnet: boolean): Finding[] {
     )
   }
   return findings
+}
+
+type CheckKeys = Pick<Secrets, 'checkPrivateKeys'>
+
+/** Says whether listed endpoints are bought from, and by how many wallets. */
+function checkBuying({ checkPrivateKeys: { length } }: CheckKeys): Finding[] {
+  const name = 'paid checks'
+  if (length === 0) return []
+  if (length > 1) return [ok(name, `${length} wallets buy from listed endpoints`)]
+  const detail = 'one wallet buys: a seller who knows it can serve it alone'
+  return [warn(name, detail, 'Add a second key to CHECK_PRIVATE_KEYS.')]
 }
 
 type RelayerKeys = Pick<Secrets, 'relayerPrivateKeys' | 'relayerSigner'>

@@ -36,6 +36,14 @@ export interface WatchedDirectory {
   probes(): { queued: number; underWay: number }
   /** Answers since the start whose activity could not be kept. */
   dropped(): number
+  /** What the paid checks found; `undefined` where nothing is bought. */
+  checks:
+    | (() => Promise<{
+        byReason: readonly { reason: string; count: number; last: number }[]
+        /** That of the last check of an endpoint of our own. */
+        ownReason: string | undefined
+      }>)
+    | undefined
 }
 
 interface WatchedDatabase {
@@ -130,7 +138,8 @@ export function createMetrics(now: () => number): Metrics {
       const bytes = 'Size of the database, its log included on SQLite.'
       addGauge('arcus_database_bytes', bytes, size, labels)
     },
-    watchDirectory({ index, probes, dropped }) {
+    watchDirectory({ index, probes, dropped, checks }) {
+      if (checks !== undefined) refreshes.push(showChecks(registry, checks))
       addGauge(
         'arcus_discovery_endpoints',
         'Endpoints that discovery can show; 0 until the catalog is read.',
@@ -178,6 +187,38 @@ export function createMetrics(now: () => number): Metrics {
       )
     },
     render: shareReads(CACHE_MS, now, render),
+  }
+}
+
+/** Makes the figures of the paid checks, and returns what brings them up to date. */
+function showChecks(
+  registry: Registry,
+  read: NonNullable<WatchedDirectory['checks']>,
+): () => Promise<void> {
+  const registers = [registry]
+  const total = new Gauge({
+    name: 'arcus_checks',
+    help: 'Paid checks of listed endpoints that are kept, by what they found.',
+    labelNames: ['reason'],
+    registers,
+  })
+  const success = new Gauge({
+    name: 'arcus_check_success_timestamp_seconds',
+    help: 'When a paid check last delivered, Unix seconds; 0 if none has.',
+    registers,
+  })
+  const own = new Gauge({
+    name: 'arcus_check_own_up',
+    help: '1 if the last paid check of an endpoint of our own delivered, 0 if it did not; absent before the first.',
+    registers,
+  })
+  own.remove()
+  return async () => {
+    const found = await soon(read(), undefined)
+    if (found === undefined) return
+    for (const { reason, count } of found.byReason) total.set({ reason }, count)
+    success.set(found.byReason.find(({ reason }) => reason === 'delivered')?.last ?? 0)
+    if (found.ownReason !== undefined) own.set(found.ownReason === 'delivered' ? 1 : 0)
   }
 }
 

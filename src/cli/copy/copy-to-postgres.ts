@@ -25,6 +25,8 @@ const copiedTables = [
   'endpoints',
   'probe_hours',
   'endpoint_prices',
+  'paid_checks',
+  'check_requests',
   'listing_writes',
   'catalog_changes',
   'published_merchants',

@@ -46,7 +46,7 @@ export interface Quote {
 
 /** The searchable parts of an endpoint of a listed merchant. */
 export interface ListedEndpoint
-  extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema'> {
+  extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema' | 'isDelivered'> {
   /** True if a search that names no merchant and no payTo finds it: it is live, or no probe has called it yet and its merchant need not wait for one. */
   isListed: boolean
   /** True if the last probe got a 402 that matches the listing. */
@@ -243,6 +243,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     method: row.method,
     pricing: row.pricing,
     hasSchema: row.hasSchema,
+    isDelivered: row.isDelivered,
     tags,
     extensions: isObject(extensions) ? Object.keys(extensions) : NOTHING,
     quotes: quotesOf(row, merchant.endpoints.at(-1)?.quotes),

@@ -25,6 +25,8 @@ export interface EndpointFilter {
   maxPrice?: number
   /** Whether the last probe saw the endpoint's own 402 as it is listed. */
   verified?: boolean
+  /** Whether the last paid check delivered. */
+  delivered?: boolean
   official?: boolean
   hasSchema?: boolean
 }
@@ -38,7 +40,8 @@ function isAddressed({ merchant, payTo }: EndpointFilter): boolean {
 
 /** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
 export function testOf(filter: EndpointFilter): EndpointTest {
-  const { type, extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
+  const { type, extension, tag, method, pricing, maxPrice } = filter
+  const { verified, delivered, official, hasSchema } = filter
   const asset = filter.asset?.toLowerCase()
   const tests: EndpointTest[] = isAddressed(filter) ? [] : [({ isListed }) => isListed]
   if (type !== undefined) tests.push((endpoint) => typeOf(endpoint) === type)
@@ -53,6 +56,7 @@ export function testOf(filter: EndpointFilter): EndpointTest {
     if (currency === undefined) tests.push((endpoint) => endpoint.asset === asset)
   }
   if (verified !== undefined) tests.push(({ isLive }) => isLive === verified)
+  if (delivered !== undefined) tests.push(({ isDelivered }) => isDelivered === delivered)
   if (official !== undefined) tests.push(({ merchant }) => merchant.isOfficial === official)
   if (hasSchema !== undefined) tests.push((endpoint) => endpoint.hasSchema === hasSchema)
   if (extension !== undefined) tests.push(({ extensions }) => extensions.includes(extension))

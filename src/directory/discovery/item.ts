@@ -41,6 +41,7 @@ export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry):
         endpoint.output ?? (endpoint.method === 'MCP' ? '{"type":"text"}' : '{"type":"json"}'),
       usage: usage !== null && speaksForPayTo(merchant) ? usage : undefined,
       rating: rating !== null && speaksForPayTo(merchant) ? rating : undefined,
+      delivery: endpoint.delivery ?? undefined,
     }),
     status: status === 'live' ? undefined : text(status),
     description: description === '' ? undefined : text(description),
@@ -54,7 +55,7 @@ export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry):
 
 /** Returns a discovery item as an object. */
 export function toItem({ endpoint, ...rest }: CatalogEntry): DiscoveryItem {
-  const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
+  const { tags, example, inputSchema, output, extras, accepts, isHosted, delivery } = endpoint
   const published: PublishedEndpoint = {
     ...endpoint,
     price: endpoint.price.toString(),
@@ -67,6 +68,7 @@ export function toItem({ endpoint, ...rest }: CatalogEntry): DiscoveryItem {
     extras: JSON.stringify(extras),
     accepts: JSON.stringify(accepts),
     isHosted: String(isHosted),
+    delivery: delivery && JSON.stringify(delivery),
   }
   return JSON.parse(itemJson({ endpoint: published, ...rest }))
 }
@@ -92,6 +94,7 @@ export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCar
     probe: probe === null ? null : summarizeProbe(probe),
     lastUpdated,
     usage: usage !== null && speaksForPayTo(merchant) ? JSON.parse(usage) : null,
+    delivery: endpoint.delivery,
     merchant: {
       id: merchant.id,
       name: merchant.name,

@@ -40,7 +40,7 @@ export interface MerchantsQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises with the share of the words that are missing, for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid. */
+  /** Rises with the share of the words that are missing, for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid, then where no paid check delivered. */
   group: number
   endpointId: number
 }
@@ -75,7 +75,7 @@ const BYTES_AN_ENTRY = 1_024
  */
 const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
 const LEVELS = TOP_LEVEL + 1
-const GROUPS = TIERS.nowhere * 2 * LEVELS
+const GROUPS = TIERS.nowhere * 2 * LEVELS * 2
 /** Listings of strangers to the payee come after all others. */
 const ALL_GROUPS = 2 * GROUPS
 /** The number of steps between all words of a sentence and none, by their weight. */
@@ -231,8 +231,12 @@ export function createSearch(list: EndpointList): Search {
 }
 
 /** Returns the place of an endpoint among those that have the same words. */
-function groupOf({ isLive, usageRank, merchant }: ListedEndpoint, tier: number): number {
-  const group = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
+function groupOf(
+  { isLive, isDelivered, usageRank, merchant }: ListedEndpoint,
+  tier: number,
+): number {
+  const level = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
+  const group = level * 2 + (isDelivered ? 0 : 1)
   return merchant.isCounted ? group : GROUPS + group
 }
 

@@ -1,3 +1,4 @@
+import { type CheckReason, checkReasons } from '@arcus/protocol/answers/checks'
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import { createPolling } from '../../sql/polling.js'
@@ -80,9 +81,16 @@ export function createEventCollector(options: EventCollectorOptions) {
   }
 
   async function endpointEvent(news: QueuedNews, facts: string): Promise<NewEvent | undefined> {
-    const { merchantId, endpointId, probe, ...endpoint } = JSON.parse(facts)
+    const { merchantId, endpointId, probe, check, ...endpoint } = JSON.parse(facts)
     const merchant = await options.listings.findMerchant(merchantId)
     if (merchant === undefined || merchant.owner === null || merchant.deletedAt !== null) return
+    if (check !== undefined) {
+      const { checkId, reason, ...found } = check
+      const message = checkReasons[reason as CheckReason]
+      const data = { merchantId, endpointId, ...endpoint, reason, message, ...found }
+      const key = `${news.type}/${endpointId}/${checkId}`
+      return { merchantId, type: news.type, key, at: news.at, data: JSON.stringify(data) }
+    }
     const { verdict, message, seen, checkedAt } = probe
     const data = { merchantId, endpointId, ...endpoint, verdict, message, seen }
     const key = `${news.type}/${endpointId}/${checkedAt}`

@@ -101,7 +101,13 @@ export const ratingCodes = codesByStatus({
   },
 })
 
-const codes = { ...writeCodes, ...ratingCodes }
+/** The further reasons to refuse a wish for a paid check. */
+export const checkCodes = codesByStatus({
+  409: { checks_off: 'The operator has set no wallets to buy with.' },
+  429: { too_many_checks: 'The merchant asked for three paid checks within a day.' },
+})
+
+const codes = { ...writeCodes, ...ratingCodes, ...checkCodes }
 
 export type RefusalCode = keyof typeof codes
 

@@ -135,6 +135,7 @@ function toState(
     ...{ accepts, extras, hosted: isHosted, lastUpdated, createdAt },
     usage: JSON.parse(usage),
     rating: JSON.parse(rating),
+    delivery: endpoint.delivery,
   }
 }
 

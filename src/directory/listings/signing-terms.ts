@@ -71,6 +71,12 @@ export const writeActions = {
     body: '{ rating: its id, text }',
     signer: 'the owner, once for each rating; the message leaves the revision as it is',
   },
+  'check.request': {
+    method: 'POST',
+    path: `${merchantPath}/check-request`,
+    body: '{ endpoint: its id }',
+    signer: 'the owner, three times a day; the message leaves the revision as it is',
+  },
 } as const satisfies Record<
   ListingAction,
   { method: 'PUT' | 'POST' | 'DELETE'; path: string; body: string; signer: string }

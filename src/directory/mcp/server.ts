@@ -47,6 +47,10 @@ const searchInput = {
     .describe('of the price, as EUR; without it maxPrice finds dollars'),
   official: z.boolean().optional().describe('only merchants run by the operator'),
   verified: z.boolean().optional().describe('only resources whose 402 was seen to be as listed'),
+  delivered: z
+    .boolean()
+    .optional()
+    .describe('only resources that delivered when this service last bought from them'),
   tag: z.string().min(1).max(200).optional(),
   limit,
   cursor: z.string().max(64).optional().describe('nextCursor of the page before'),

@@ -187,12 +187,14 @@ interface Item {
     input: { type: string; method?: string; toolName?: string }
     usage?: object
     rating?: object
+    delivery?: object
   }
 }
 
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
-  const { title, description, merchant, pricing, hostedByArcus, input, usage, rating } = metadata
+  const { title, description, merchant, pricing, hostedByArcus, input } = metadata
+  const { usage, rating, delivery } = metadata
   const { id, name, official, claimed, payToProof, warnings } = merchant
   return {
     resource,
@@ -215,6 +217,7 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
     ...(tags === undefined ? {} : { tags }),
     ...(usage === undefined ? {} : { usage }),
     ...(rating === undefined ? {} : { rating }),
+    ...(delivery === undefined ? {} : { delivery }),
   }
 }
 

@@ -53,6 +53,7 @@ export function createOwnCalls(origin: string, prefix: string | undefined) {
   }
 
   return {
+    isHosted,
     /** Sends calls of hosted endpoints to this server, and all others through `guarded`. */
     around(guarded: GuardedFetch): GuardedFetch {
       return (request) => (isHosted(request.url) ? call(request) : guarded(request))

@@ -6,6 +6,7 @@ export const eventTypes = [
   'payment.failed',
   'endpoint.failing',
   'endpoint.recovered',
+  'endpoint.not_delivered',
   'price.drift',
   'gas.low',
 ] as const

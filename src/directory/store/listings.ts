@@ -1,5 +1,7 @@
+import type { Delivery } from '@arcus/protocol/answers/checks'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
+import type { CheckVerdict } from './checks.js'
 import type { RatingFigures } from './ratings.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -66,6 +68,8 @@ export interface Endpoint extends ListedEndpoint, EndpointHealth {
   id: number
   merchantId: string
   isHosted: boolean
+  /** The figures of the paid checks; `null` before the first. */
+  delivery: Delivery | null
   /** Unix seconds of the last change of what the item publishes. */
   lastUpdated: number
   createdAt: number
@@ -204,6 +208,8 @@ export interface IndexedEndpoint
   extends EndpointHead,
     Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'> {
   hasSchema: boolean
+  /** Whether the last paid check delivered, and the endpoint still says the same of its answers. */
+  isDelivered: boolean
 }
 
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
@@ -221,6 +227,7 @@ export interface PublishedEndpoint
   extras: JsonText
   accepts: JsonText
   isHosted: JsonText
+  delivery: JsonText | null
 }
 
 /** The `Usage` of an endpoint, or of a merchant as a whole, as JSON; `version` rises with each change of any. */
@@ -350,6 +357,8 @@ export interface ListingStore extends ListingReader {
     now: number,
     described?: DescribedEndpoint,
   ): Promise<void>
+  /** Closes a paid check and publishes what it found. A check that was closed before stays as it is. */
+  saveCheck(checkId: number, verdict: CheckVerdict): Promise<void>
   /** Keeps the checks of the linked agent; `null` drops them. It is a change only if the agent appears or disappears. */
   saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
   /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */

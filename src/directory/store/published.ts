@@ -69,6 +69,7 @@ function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpo
     tags: endpoint.tags,
     status: endpoint.status,
     hostedByArcus: endpoint.isHosted,
+    delivery: endpoint.delivery,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Sql, SqlReader } from '../../sql/sql.js'
+import { createCheckStore } from './checks.js'
 import { createEndpointHistory } from './endpoint-history.js'
 import { createEventStore } from './events.js'
 import { createHookStore } from './hooks.js'
@@ -26,6 +27,7 @@ export function createDirectoryStores(sql: Sql, sessions: SessionStore, reads: S
     settlements: createSettlementReader(reads),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
+    checks: createCheckStore(sql, reads),
   }
 }
 

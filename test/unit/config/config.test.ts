@@ -50,6 +50,7 @@ describe('readConfig', () => {
       dailyGasLimit: undefined,
       failedGasBudget: 50_000_000_000_000_000n,
       wastedGasLimit: 10n ** 18n,
+      checks: { dailyLimit: 500_000n, maxAmount: 50_000n },
       settleWaitSeconds: 30,
       drainDelaySeconds: 0,
       rateLimit: { max: 6000, windowSeconds: 60 },

@@ -235,3 +235,25 @@ describe('the settings of webhooks', () => {
     }
   })
 })
+
+describe('the keys of paid checks', () => {
+  const relayers = { RELAYER_PRIVATE_KEYS: keyA }
+
+  it('are a list, none by default, and are not printed', () => {
+    const read = (env: Record<string, string>) => readSecrets({ ...relayers, ...env })
+    expect([...read({ CHECK_PRIVATE_KEYS: keyB }).checkPrivateKeys]).toEqual([keyB])
+    expect([...read({}).checkPrivateKeys]).toEqual([])
+    expect(inspect(read({ CHECK_PRIVATE_KEYS: keyB }))).not.toContain('b2')
+  })
+
+  it('have no other job, and are not repeated in a complaint', () => {
+    const said = (env: Record<string, string>) =>
+      problemsOf(() => readSecrets({ ...relayers, ...env })).join()
+    expect(said({ CHECK_PRIVATE_KEYS: `${keyB},0x1` })).toMatch(/entry 2 is not a private key/)
+    const repeated = said({ CHECK_PRIVATE_KEYS: keyA })
+    expect(repeated).toMatch(/CHECK_PRIVATE_KEYS entry 1 repeats RELAYER_PRIVATE_KEYS entry 1/)
+    expect(repeated).not.toContain('a1a1')
+    const both = { CHECK_PRIVATE_KEYS: keyB, ATTESTATION_PRIVATE_KEY: keyB }
+    expect(said(both)).toMatch(/ATTESTATION_PRIVATE_KEY repeats CHECK_PRIVATE_KEYS entry 1/)
+  })
+})

@@ -15,6 +15,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       ...anEndpoint({ url: 'https://api.example.com/v1' }),
       id: 7,
       merchantId: 'weather',
+      delivery: null,
       createdAt: 1_000,
       lastUpdated: 2_000,
       ...endpoint,

@@ -51,6 +51,13 @@ describe('a scrape', () => {
       index: () => ({ endpoints: 12, readSeconds: 1.5 }),
       probes: () => ({ queued: 4, underWay: 2 }),
       dropped: () => 5,
+      checks: async () => ({
+        byReason: [
+          { reason: 'delivered', count: 3, last: 1_700_000_000 },
+          { reason: 'no_answer', count: 1, last: 1_700_000_100 },
+        ],
+        ownReason: 'delivered',
+      }),
     })
     const { text } = await metrics.render()
     for (const line of [
@@ -58,6 +65,9 @@ describe('a scrape', () => {
       'arcus_discovery_build_seconds 1.5',
       'arcus_probe_queue_length 4',
       'arcus_probes_under_way 2',
+      'arcus_checks{reason="no_answer"} 1',
+      'arcus_check_success_timestamp_seconds 1700000000',
+      'arcus_check_own_up 1',
       'arcus_activity_dropped 5',
     ]) {
       expect(text).toContain(`\n${line}\n`)

@@ -74,6 +74,16 @@ export async function fillStores(stores: Stores): Promise<void> {
       dueAt: 2_000,
     })),
   )
+  const payment = { payer: owner, nonce: '0x01' as const, amount: 10_000n }
+  const bought = {
+    ...{ endpointId: 1, merchantId: 'weather', network, url: 'https://a.example/1' },
+    ...{ method: 'GET' as const, toolName: '', asset, payTo: owner },
+  }
+  const limits = { dailyLimit: 50_000n, gapSeconds: 60 }
+  const until = { validBefore: 2_000, afterBlock: 7 }
+  await stores.checks.reserve(bought, { ...payment, ...until }, 1_000, limits)
+  const wish = { owner, nonce: '0x02' as const, merchantId: 'weather', endpointId: 1, now: 1_000 }
+  await stores.checks.request(wish)
   await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
   await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })
 }

@@ -7,6 +7,7 @@ import { MigrationError, StoreUnavailableError } from '../../../src/sql/errors.j
 import { openDatabase } from '../../../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { describeActivity } from './activity-contract.js'
+import { describeChecks } from './checks-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
@@ -50,6 +51,7 @@ const openFileEngine = () => openEngine(aFile)
 describeStore('SQLite', () => openEngine())
 describeListings('SQLite', () => openEngine())
 describeEvents('SQLite', () => openEngine())
+describeChecks('SQLite', () => openEngine())
 describeUsage('SQLite', () => openEngine())
 describeUsage('SQLite with a reader thread', openFileEngine)
 describeRatings('SQLite', () => openEngine())

@@ -11,6 +11,7 @@ import { laneLease } from '../../../src/sql/leases.js'
 import { openDatabase } from '../../../src/sql/postgres/database.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
+import { describeChecks } from './checks-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
@@ -67,6 +68,7 @@ async function emptyAll(url: string): Promise<void> {
 describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
 describeEvents('PostgreSQL', openEngine)
+describeChecks('PostgreSQL', openEngine)
 describeUsage('PostgreSQL', openEngine)
 describeRatings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { bodyTypes, callMethods, TOOL_NAME } from '../x402/calls.js'
 import { isObject } from '../x402/json.js'
 import { parseUrl } from '../x402/parse-url.js'
+import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -90,6 +91,7 @@ const discoveryItem = z
       output: z.looseObject({ type: z.string() }),
       usage: usage.optional(),
       rating: rating.optional(),
+      delivery: delivery.optional(),
     }),
     status: z
       .enum(['unverified', 'failing'])
@@ -183,6 +185,7 @@ const card = z
       .nullable(),
     lastUpdated: seconds,
     usage: usage.nullable(),
+    delivery: delivery.nullable(),
     merchant: z.object({
       id: z.string(),
       name: z.string(),
@@ -331,6 +334,9 @@ const wideFilter = {
   verified: flagParameter()
     .optional()
     .describe('Whether the last probe saw the 402 as it is listed.'),
+  delivered: flagParameter()
+    .optional()
+    .describe('Whether the last paid check delivered, and the endpoint is as it was then.'),
   official: flagParameter()
     .optional()
     .describe('Whether the operator of this service runs the endpoint.'),

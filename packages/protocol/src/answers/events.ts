@@ -90,7 +90,12 @@ export const eventsQuery = z.strictObject({
 })
 
 /** Events that everybody may read, because the catalog shows the same. Payments are for the owner alone. */
-export const publicEventTypes = ['endpoint.failing', 'endpoint.recovered', 'price.drift'] as const
+export const publicEventTypes = [
+  'endpoint.failing',
+  'endpoint.recovered',
+  'endpoint.not_delivered',
+  'price.drift',
+] as const
 
 /** The events of a merchant. The operator alone has `gas.low`. */
 export const merchantEventTypes = [

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listingLimits } from '../listing/listing.js'
 import { listingActions } from '../listing/listing-write.js'
+import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -73,6 +74,7 @@ const listedEndpoint = z
       hosted: z.boolean(),
       usage: usage.nullable(),
       rating: rating.nullable(),
+      delivery: delivery.nullable(),
       lastUpdated: seconds,
       createdAt: seconds,
     }),

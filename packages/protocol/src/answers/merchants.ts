@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -36,6 +37,7 @@ const catalogEndpoint = z.object({
   tags: z.array(z.string()),
   status: endpointStatus,
   hostedByArcus: z.boolean(),
+  delivery: delivery.nullable(),
 })
 
 const catalogMerchant = z.object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { listingBody } from '../listing/listing.js'
 import { paymentRequestSchema } from '../x402/request-schemas.js'
 import * as activity from './activity.js'
+import * as checks from './checks.js'
 import * as discovery from './discovery.js'
 import * as events from './events.js'
 import { exploreAnswer } from './explore.js'
@@ -103,6 +104,15 @@ export const routes = {
   'GET /api/merchants/{id}/endpoints/{endpoint}/prices': {
     params: ofEndpoint,
     answer: history.pricesAnswer,
+  },
+  'GET /api/merchants/{id}/endpoints/{endpoint}/checks': {
+    params: ofEndpoint,
+    answer: checks.checksAnswer,
+  },
+  'POST /api/merchants/{id}/check-request': {
+    params: ofMerchant,
+    body: writes.writeOf(writes.checkBody),
+    answer: checks.checkRequested,
   },
   'POST /api/try': { body: tryBody, answer: tryAnswer },
 

@@ -5,6 +5,7 @@ import { ratingLimits } from '../listing/rating-message.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../x402/address.js'
 import { TOOL_NAME } from '../x402/calls.js'
 import { merchantEventTypes } from './events.js'
+import { endpointId } from './fields.js'
 
 /*
  * The messages that wallets sign and send: the fields that are common to signed messages, the request of a write, and the bodies of the
@@ -89,6 +90,8 @@ export function writeOf<Body extends z.ZodType>(body: Body) {
 
 /** Bodies of the actions other than saving the listing itself. */
 export const emptyBody = z.strictObject({})
+/** The id of the endpoint that should be bought from. */
+export const checkBody = z.strictObject({ endpoint: endpointId })
 /** `null` takes the offer back. */
 export const offerBody = z.strictObject({ to: addressField.nullable() })
 export const linkBody = z.strictObject({ agentId: agentId.nullable() })

@@ -13,6 +13,7 @@ export const listingActions = [
   'hook.set',
   'hook.delete',
   'rating.answer',
+  'check.request',
 ] as const
 
 export type ListingAction = (typeof listingActions)[number]

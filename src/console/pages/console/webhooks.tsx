@@ -25,6 +25,7 @@ const typeNames: Record<Types[number], string> = {
   'payment.failed': 'Payments that failed',
   'endpoint.failing': 'APIs that fail their checks',
   'endpoint.recovered': 'APIs that work again',
+  'endpoint.not_delivered': 'Paid checks that brought nothing',
   'price.drift': 'Prices that differ from the listing',
 }
 

@@ -15,6 +15,7 @@ import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
+import { DeliveryReport } from './delivery-report.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
@@ -104,6 +105,7 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
         ))}
       </div>
       <ProbeReport {...state} />
+      {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
       {state.rating !== null && (
         <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />

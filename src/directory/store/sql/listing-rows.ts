@@ -1,3 +1,4 @@
+import type { Delivery } from '@arcus/protocol/answers/checks'
 import type { CallMethod } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
 import type {
@@ -9,6 +10,7 @@ import type {
   Merchant,
   Pricing,
 } from '../listings.js'
+import { outputSchemaOf } from '../output-schema.js'
 import { payToProofOf } from '../ownership.js'
 
 /** A row of `merchants`. */
@@ -146,6 +148,7 @@ export interface EndpointRow {
   probe: string | null
   failures: number
   next_probe_at: number | null
+  delivery: string | null
   last_updated: number
   created_at: number
 }
@@ -158,6 +161,7 @@ export function toEndpoint(row: EndpointRow): Endpoint {
     inputSchema: row.input_schema === null ? null : JSON.parse(row.input_schema),
     output: row.output === null ? null : JSON.parse(row.output),
     isHosted: row.is_hosted === 1,
+    delivery: row.delivery === null ? null : JSON.parse(row.delivery),
     probe: row.probe === null ? null : JSON.parse(row.probe),
     failures: row.failures,
     nextProbeAt: row.next_probe_at,
@@ -170,7 +174,7 @@ export function toEndpoint(row: EndpointRow): Endpoint {
 export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method,
   NULLIF(tool_name, '') AS "toolName", transport, title, description, pricing, price, asset, symbol, tags,
   example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
-  CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
+  CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted", delivery`
 
 const indexed = [
   'id',
@@ -188,6 +192,7 @@ const indexed = [
   'extras',
   'accepts',
   'status',
+  'delivery',
 ] as const
 
 /** Columns that a search reads of an endpoint. */
@@ -196,12 +201,17 @@ export const indexedColumns = `${indexed.join(', ')}, CASE WHEN input_schema IS 
 export type IndexedRow = Pick<EndpointRow, (typeof indexed)[number]> & { has_schema: number }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
-  return Object.assign(toFound(row), { hasSchema: row.has_schema === 1 })
+  return Object.assign(toFound(row), {
+    hasSchema: row.has_schema === 1,
+    isDelivered: row.delivery !== null && isDelivered(JSON.parse(row.delivery)),
+  })
 }
 
+type Found = Omit<IndexedEndpoint, 'hasSchema' | 'isDelivered'>
+
 /** A start reads every endpoint, so the members are written out: putting objects together would take longer than reading. */
-function toFound(row: Omit<IndexedRow, 'has_schema'>): Omit<IndexedEndpoint, 'hasSchema'> {
-  const found: Omit<IndexedEndpoint, 'hasSchema'> = {
+function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): Found {
+  const found: Found = {
     id: row.id,
     merchantId: row.merchant_id,
     url: row.url,
@@ -242,6 +252,30 @@ const publishedColumns = [
   'accepts',
   'status',
 ] as const
+
+/** Returns whether a buyer may expect an answer as the listing describes it. */
+export function isDelivered({ last, outdated }: Delivery): boolean {
+  return last.delivered && !outdated
+}
+
+/**
+ * Returns the figures of the paid checks after a write: a delivery says nothing about answers that the endpoint has declared
+ * since in another form.
+ */
+export function deliveryAfter(
+  row: Pick<EndpointRow, 'delivery' | 'extras'>,
+  { extras }: Pick<EndpointColumns, 'extras'>,
+): string | null {
+  if (row.delivery === null || row.extras === extras) return row.delivery
+  const [before, after] = [row.extras, extras].map((text) => JSON.stringify(promiseOf(text)))
+  const delivery: Delivery = JSON.parse(row.delivery)
+  return before === after ? row.delivery : JSON.stringify({ ...delivery, outdated: true })
+}
+
+function promiseOf(extras: string) {
+  const { mimeType, ...rest } = JSON.parse(extras)
+  return [mimeType, outputSchemaOf(rest)]
+}
 
 /** Columns that a save or a probe writes. */
 export const writtenColumns = [

@@ -11,6 +11,7 @@ import {
   type SqlReader,
   type Steps,
 } from '../../../sql/sql.js'
+import { type CheckVerdict, closeCheck, deliveryOf } from '../checks.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -25,6 +26,7 @@ import { payToProofOf, speaksForPayTo } from '../ownership.js'
 import { merchantJson } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {
+  deliveryAfter,
   type EndpointDraft,
   type EndpointRow,
   isOther,
@@ -65,6 +67,7 @@ export function createListingStore(sql: Sql, reads: SqlReader = sql): ListingSto
     applyWrite: (signed, change) => write(() => applyWrite(signed, change, marks)),
     saveProbe: (endpointId, health, now, described) =>
       write(() => saveProbe(endpointId, health, now, { described, marks })),
+    saveCheck: (checkId, verdict) => write(() => saveCheck(checkId, verdict)),
     saveIdentity: (merchantId, identity, now) =>
       write(function* () {
         const before = yield* findMerchant(merchantId)
@@ -269,6 +272,7 @@ function* saveProbe(
   yield* updateEndpoint(endpointId, after, {
     position: row.position,
     lastUpdated: isChanged ? stampAfter(row, now) : row.last_updated,
+    delivery: deliveryAfter(row, after),
   })
   yield* keepProbe(endpointId, health, probeOf(row))
   yield* keepPrices(endpointId, after, health.probe, now)
@@ -278,6 +282,27 @@ function* saveProbe(
   // A 402 may give another name to its service.
   yield* marks.renew(row.merchant_id)
   yield* noteChange(row.merchant_id, now)
+}
+
+function* saveCheck(checkId: number, verdict: CheckVerdict): Steps<void> {
+  const check = yield* closeCheck(checkId, verdict)
+  if (check === undefined || verdict.reason === 'interrupted') return
+  const row = yield* findEndpoint(check.endpointId)
+  if (row === undefined) return
+  const delivery = yield* deliveryOf(row.id)
+  yield* run('UPDATE endpoints SET delivery = $1, last_updated = $2 WHERE id = $3', [
+    JSON.stringify(delivery),
+    stampAfter(row, verdict.closedAt),
+    row.id,
+  ])
+  if (verdict.reason !== 'delivered') {
+    const { reason, ms, transaction } = verdict
+    const at = verdict.closedAt * 1_000
+    yield* queueNewsOf(row, 'endpoint.not_delivered', at, {
+      check: { checkId, reason, ms, transaction },
+    })
+  }
+  yield* noteChange(row.merchant_id, verdict.closedAt)
 }
 
 function* saveUnclaimed(
@@ -384,6 +409,7 @@ function* replaceEndpoints(
 
 const names = writtenColumns.join(', ')
 const parametersFrom4 = writtenColumns.map((_, i) => `$${i + 4}`)
+const assignments = writtenColumns.map((name, i) => `${name} = $${i + 5}`)
 
 /** Makes or refreshes one endpoint and returns its number. */
 function* saveEndpoint(
@@ -409,7 +435,8 @@ function* saveEndpoint(
   if (draft.isHosted === undefined) columns.is_hosted = row.is_hosted
   const isChanged = isTouched || isOther(row, columns)
   const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
-  yield* updateEndpoint(row.id, columns, { position, lastUpdated })
+  const delivery = deliveryAfter(row, columns)
+  yield* updateEndpoint(row.id, columns, { position, lastUpdated, delivery })
   yield* keepProbe(row.id, draft, probeOf(row))
   yield* keepPrices(row.id, columns, draft.probe, now)
   yield* queueNews(row, draft)
@@ -419,12 +446,16 @@ function* saveEndpoint(
 function* updateEndpoint(
   id: number,
   columns: Pick<EndpointRow, (typeof writtenColumns)[number]>,
-  { position, lastUpdated }: { position: number; lastUpdated: number },
+  {
+    position,
+    lastUpdated,
+    delivery,
+  }: { position: number; lastUpdated: number; delivery: string | null },
 ): Steps<void> {
-  const assignments = writtenColumns.map((name, i) => `${name} = ${parametersFrom4[i]}`)
   yield* run(
-    `UPDATE endpoints SET position = $2, last_updated = $3, ${assignments.join(', ')} WHERE id = $1`,
-    [id, position, lastUpdated, ...writtenColumns.map((name) => columns[name])],
+    `UPDATE endpoints SET position = $2, last_updated = $3, delivery = $4, ${assignments.join(', ')}
+     WHERE id = $1`,
+    [id, position, lastUpdated, delivery, ...writtenColumns.map((name) => columns[name])],
   )
 }
 
@@ -448,32 +479,32 @@ function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<
   const driftOf = ({ warnings, seen }: ProbeRecord) =>
     warnings.includes('price_drift') ? seen.amount : undefined
   const drift = driftOf(probe)
-  const news: Record<(typeof publicEventTypes)[number], boolean> = {
+  const news: Partial<Record<PublicEventType, boolean>> = {
     'endpoint.failing': status === 'failing' && row.status !== 'failing',
     'endpoint.recovered': status === 'live' && row.status === 'failing',
     'price.drift': drift !== undefined && drift !== (before && driftOf(before)),
   }
-  const { merchant_id: merchantId, id: endpointId, url, method, title, price, symbol } = row
   for (const [type, isNews] of Object.entries(news)) {
-    if (!isNews) continue
-    const facts = JSON.stringify({
-      merchantId,
-      endpointId,
-      url,
-      method,
-      title,
-      price,
-      symbol,
-      probe,
-    })
-    const at = probe.checkedAt * 1_000
-    yield* run('INSERT INTO event_queue (type, subject, facts, at) VALUES ($1, $2, $3, $4)', [
-      type,
-      String(endpointId),
-      facts,
-      at,
-    ])
+    if (isNews) yield* queueNewsOf(row, type as PublicEventType, probe.checkedAt * 1_000, { probe })
   }
+}
+
+type PublicEventType = (typeof publicEventTypes)[number]
+
+/** Queues one event about an endpoint; `at` is in Unix milliseconds. */
+function* queueNewsOf(
+  { merchant_id: merchantId, id: endpointId, url, method, title, price, symbol }: EndpointRow,
+  type: PublicEventType,
+  at: number,
+  found: Record<string, unknown>,
+): Steps<void> {
+  const about = { merchantId, endpointId, url, method, title, price, symbol }
+  yield* run('INSERT INTO event_queue (type, subject, facts, at) VALUES ($1, $2, $3, $4)', [
+    type,
+    String(endpointId),
+    JSON.stringify({ ...about, ...found }),
+    at,
+  ])
 }
 
 /** Removes what was found in payments to the same address and is listed by its payee now. */

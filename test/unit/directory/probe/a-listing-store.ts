@@ -54,6 +54,7 @@ export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
     failures: 0,
     nextProbeAt: 0,
     isHosted: false,
+    delivery: null,
     extras: {},
     lastUpdated: 0,
     createdAt: 0,

@@ -1,0 +1,103 @@
+import type { ChecksAnswer } from '@arcus/protocol/answers/checks'
+import { httpCodes } from '@arcus/protocol/answers/errors'
+import { checkBody } from '@arcus/protocol/answers/writes'
+import { listingLimits } from '@arcus/protocol/listing/listing'
+import type { FastifyInstance } from 'fastify'
+import { describedAs, type Operation } from '../../http/operation.js'
+import { refusals, WriteFault, writeCodes } from '../listings/faults.js'
+import { requireProof } from '../listings/merchant-view.js'
+import { writeOperation } from '../listings/routes.js'
+import { replayFault, type WriteCheck } from '../listings/signed-write.js'
+import type { WriteQuota } from '../listings/write-limits.js'
+import {
+  aboutEndpoint,
+  findEndpoint,
+  missingEndpoint,
+  type OfEndpoint,
+} from '../probe/endpoint-history.js'
+import type { CheckStore } from '../store/checks.js'
+import type { ListingReader } from '../store/listings.js'
+import { toView } from './statement.js'
+
+const listOperation: Operation = {
+  ...aboutEndpoint,
+  id: 'listChecks',
+  summary: 'What this service found when it bought from an endpoint, newest first',
+  description:
+    'Each verdict may carry an EIP-712 statement of the operator, which anybody can verify without this service.',
+  answers: { 200: 'The last 50 paid checks.' },
+}
+
+const requestOperation = {
+  ...writeOperation('check.request', 'requestCheck', 'Ask for a paid check of an endpoint', {
+    endpoint: 1,
+  }),
+  answers: { 200: 'It comes before all others, as soon as the budget of the day allows.' },
+  codes: [
+    ...Object.values(writeCodes),
+    httpCodes.endpoint_not_found,
+    ...refusals('checks_off', 'too_many_checks'),
+  ],
+}
+
+interface CheckRoutesOptions {
+  store: CheckStore
+  listings: Pick<ListingReader, 'findMerchant' | 'entriesById' | 'endpointsOf'>
+  check: WriteCheck
+  quota: WriteQuota
+  /** Whether the operator buys at all. */
+  isOn: boolean
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+type WithId = { Params: { id: string } }
+
+/** Serves the paid checks of an endpoint, and takes the wishes of owners for one. */
+export async function checkRoutes(
+  app: FastifyInstance,
+  { store, listings, check, quota, isOn, now }: CheckRoutesOptions,
+): Promise<void> {
+  app.get<OfEndpoint>(
+    '/api/merchants/:id/endpoints/:endpoint/checks',
+    describedAs(listOperation),
+    async ({ params }, reply) => {
+      const { endpoint, merchant } = await findEndpoint(listings, params)
+      const answer: ChecksAnswer = {
+        merchant: merchant.id,
+        endpoint: endpoint.id,
+        delivery: endpoint.delivery,
+        checks: (await store.closedOf(endpoint.id)).map(toView),
+      }
+      return reply.header('cache-control', 'public, max-age=60').send(answer)
+    },
+  )
+
+  app.post<WithId>(
+    '/api/merchants/:id/check-request',
+    { bodyLimit: listingLimits.request.maxBytes, ...describedAs(requestOperation) },
+    async ({ params, body: request, ip }, reply) => {
+      const merchantId = params.id
+      const actions = { standing: 'check.request' } as const
+      const expected = { merchantId, actions, schema: checkBody }
+      const { body, merchant, write } = await check(request, expected)
+      requireProof(merchant)
+      if (!isOn) throw new WriteFault('checks_off', 'This directory buys from no endpoint.')
+      const known = await listings.endpointsOf(merchantId)
+      if (!known.some(({ id }) => id === body.endpoint)) {
+        throw missingEndpoint()
+      }
+      const { owner, nonce, message } = write
+      const size = { owner, bytes: message.length, ip, isSave: true }
+      const left = await quota(size, async () => {
+        const wish = { owner, nonce, merchantId, endpointId: body.endpoint }
+        const kept = await store.request({ ...wish, now: Math.floor(now() / 1000) })
+        if (kept.state === 'replayed') throw replayFault()
+        if (kept.state === 'done') return kept.left
+        const text = 'The merchant asked for three checks within a day, which is the limit.'
+        throw new WriteFault('too_many_checks', text, undefined, 3_600)
+      })
+      return reply.header('cache-control', 'no-store').send({ endpoint: body.endpoint, left })
+    },
+  )
+}

@@ -1,0 +1,137 @@
+import type { Address, Hex } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Stores } from '../../../src/app/stores/stores.js'
+import type { CheckPayment, CheckTarget } from '../../../src/directory/store/checks.js'
+import { anEndpoint, asset, type EndpointDraft } from '../directory/listed-merchants.js'
+import { type Engine, network } from './store-contract.js'
+
+const DAY = 86_400
+const bounds = { dailyLimit: 30_000n, gapSeconds: 60 }
+const keyOf = (digit: number) => `0x${String(digit).repeat(40)}` as Address
+const seller = keyOf(4)
+
+/** What every engine must do with paid checks. */
+export function describeChecks(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  let stores: Stores
+  let nonces = 0
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    stores = await engine.empty()
+  })
+
+  const nonce = () => `0x${(++nonces).toString(16).padStart(64, '0')}` as Hex
+
+  /** Lists endpoints of one owner, who is paid at an address. Gives their ids. */
+  async function list(merchantId: string, urls: string[], payTo = seller, more = {}) {
+    const endpoints = urls.map((url): EndpointDraft => ({ ...anEndpoint({ url }), ...more }))
+    const { state } = await stores.listings.applyWrite(
+      {
+        ...{ merchantId, revision: 1, owner: seller, nonce: nonce(), action: 'listing.create' },
+        ...{ message: '{}', body: '{}', signature: '0x', acceptedAt: 1_000 },
+      },
+      {
+        kind: 'save',
+        merchant: { name: merchantId, description: '', network, asset, payTo },
+        endpoints,
+      },
+    )
+    expect(state).toBe('applied')
+    return (await stores.listings.endpointsOf(merchantId)).map(({ id }) => id)
+  }
+
+  const targetOf = (endpointId: number, url: string): CheckTarget => ({
+    ...{ endpointId, merchantId: 'a', network, url, method: 'GET', toolName: '' },
+    ...{ asset, payTo: seller },
+  })
+  const aPayment = (amount = 10_000n): CheckPayment => {
+    return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
+  }
+  const candidates = (now: number) =>
+    stores.checks.candidates({ asset, mostAtomic: 50_000n, now }, 20)
+  const aVerdict = (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number, at: number) => ({
+    ...{ reason, ms, bytes: 2, sha256: `0x${'ab'.repeat(32)}` as Hex, closedAt: at },
+    ...{ transaction: `0x${'cd'.repeat(32)}` as Hex, checker: null, signature: null },
+  })
+
+  describe(`paid checks in ${name}`, () => {
+    it('are for live endpoints of a proven payee, asked for first, and none twice in seven days', async () => {
+      const [one, two] = (await list('a', ['https://a.example/1', 'https://a.example/2'])) as [
+        number,
+        number,
+      ]
+      await list('stranger', ['https://b.example/1'], keyOf(5))
+      await list('failing', ['https://c.example/1'], seller, { status: 'failing' })
+      await list('dear', ['https://d.example/1'], seller, { price: 60_000n })
+      const now = 100 * DAY
+      expect(await candidates(now)).toEqual([one, two])
+      const wish = { owner: seller, merchantId: 'a', endpointId: two, now }
+      const first = { ...wish, nonce: nonce() }
+      expect(await stores.checks.request(first)).toEqual({ state: 'done', left: 2 })
+      expect(await stores.checks.request(first)).toMatchObject({ state: 'replayed' })
+      expect(await candidates(now)).toEqual([two, one])
+      const target = targetOf(two, 'https://a.example/2')
+      const id = (await stores.checks.reserve(target, aPayment(), now, bounds)) as number
+      await stores.listings.saveCheck(id, aVerdict('delivered', 20, now + 1))
+      expect(await candidates(now + 6 * DAY)).toEqual([one])
+      expect(await candidates(now + 8 * DAY)).toEqual([one, two])
+      // The same URL under another number is no new endpoint.
+      const [again] = await list('again', ['https://a.example/2'])
+      expect(await candidates(now + 6 * DAY)).not.toContain(again)
+      for (const left of [1, 0]) {
+        expect(await stores.checks.request({ ...wish, nonce: nonce() })).toMatchObject({ left })
+      }
+      const late = { ...wish, nonce: nonce() }
+      expect(await stores.checks.request(late)).toMatchObject({ state: 'tooMany' })
+      expect(await stores.checks.request({ ...late, now: now + DAY })).toMatchObject({ left: 2 })
+    })
+
+    it('reserve no more than a day may cost, and one a minute', async () => {
+      const target = targetOf(1, 'https://a.example/1')
+      const reserve = (now: number, amount = 10_000n) =>
+        stores.checks.reserve(target, aPayment(amount), now, bounds)
+      const now = 100 * DAY
+      const both = await Promise.all([reserve(now), reserve(now)])
+      expect(both.filter((id) => id !== undefined)).toHaveLength(1)
+      expect(await reserve(now + 59)).toBeUndefined()
+      expect(await reserve(now + 60, 20_001n)).toBeUndefined()
+      expect(await reserve(now + 60, 20_000n)).toEqual(expect.any(Number))
+      expect(await reserve(now + DAY - 1, 1n)).toBeUndefined()
+      expect(await stores.checks.signedAwaySince(now)).toBe(30_000n)
+      expect(await reserve(now + DAY)).toEqual(expect.any(Number))
+    })
+
+    it('publish the last one, the share of ten and the median, and nothing of one that broke off', async () => {
+      const url = 'https://a.example/1'
+      const [endpoint] = (await list('a', [url])) as [number]
+      const before = await stores.listings.changeOf('a')
+      const check = async (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number) => {
+        const at = (++nonces + 100) * DAY
+        const id = await stores.checks.reserve(targetOf(endpoint, url), aPayment(), at, bounds)
+        await stores.listings.saveCheck(id as number, aVerdict(reason, ms, at))
+        return id as number
+      }
+      await check('interrupted', 1)
+      const delivery = async () => (await stores.listings.endpointsOf('a'))[0]?.delivery
+      expect(await delivery()).toBeNull()
+      expect(await stores.listings.changeOf('a')).toBe(before)
+      for (let i = 0; i < 10; i++) await check('no_answer', 1)
+      for (const ms of [30, 10, 20]) await check('delivered', ms)
+      expect(await delivery()).toMatchObject({ share: 0.3, p50Ms: 20, outdated: false })
+      const last = await check('no_answer', 5)
+      expect(await delivery()).toMatchObject({ share: 0.3, last: { reason: 'no_answer' } })
+      expect(await stores.listings.changeOf('a')).toBeGreaterThan(before)
+      // A verdict stands.
+      await stores.listings.saveCheck(last, aVerdict('delivered', 1, 1))
+      expect(await delivery()).toMatchObject({ last: { reason: 'no_answer' } })
+      const news = await stores.events.queued(99)
+      expect(news.filter(({ type }) => type === 'endpoint.not_delivered')).toHaveLength(11)
+      expect(await stores.checks.open(9)).toEqual([])
+      const figures = await stores.checks.figures()
+      expect(figures.byReason.find(({ reason }) => reason === 'delivered')?.count).toBe(3)
+    })
+  })
+}

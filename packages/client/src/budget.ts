@@ -224,8 +224,8 @@ export function deliveryOf(item: Item | undefined): Record<string, unknown> | un
 
 function hasDelivered(item: Item | undefined): boolean {
   const delivery = deliveryOf(item)
-  const last = memberOf(delivery, 'lastCheck') ?? delivery
-  return memberOf(last, 'verdict') === 'delivered'
+  // What was bought before the endpoint declared another answer says nothing about it now.
+  return memberOf(delivery?.last, 'delivered') === true && delivery?.outdated !== true
 }
 
 /** Makes the error of a refusal: which limit, how much is left, and until when. */

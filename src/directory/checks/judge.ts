@@ -42,12 +42,17 @@ function essenceOf(type: string | null): string | undefined {
 async function readBody({ body }: Response): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = []
   let bytes = 0
-  for await (const part of body ?? []) {
-    bytes += part.length
-    if (bytes > MAX_BYTES) return undefined
-    parts.push(part)
+  const reader = body?.getReader()
+  for (;;) {
+    const part = await reader?.read()
+    if (part === undefined || part.done) return Buffer.concat(parts)
+    bytes += part.value.length
+    if (bytes > MAX_BYTES) {
+      await reader?.cancel()
+      return undefined
+    }
+    parts.push(part.value)
   }
-  return Buffer.concat(parts)
 }
 
 /** Returns false only for what the schema refuses: one that cannot be used says nothing about the answer. */

@@ -256,6 +256,8 @@ describe('paid checks', () => {
     expect(check.sha256).toMatch(/^0x[0-9a-f]{64}$/)
     expect(world.said.join()).not.toContain('penny saved')
     // The catalog tells it everywhere.
+    const badge = await (await fetch(`${world.url}/badge/sample.svg`)).text()
+    expect(badge).toContain('live · delivered<')
     const { resources } = (await world.get('/discovery/search?query=quote&delivered=true')).body
     expect(resources.map((it: { metadata: object }) => it.metadata)).toMatchObject([
       { delivery: found.delivery },

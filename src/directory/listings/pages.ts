@@ -109,9 +109,14 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     async (request, reply) => {
       const merchant = presentInPublic(await store.findMerchant(request.params.merchant))
       const { id } = merchant
-      const [states, totals] = await Promise.all([store.endpointStates(id), readTotals(id)])
+      const [states, totals, endpoints] = await Promise.all([
+        store.endpointStates(id),
+        readTotals(id),
+        store.endpointsOf(id),
+      ])
       const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
-      const badge = drawBadge(merchant, state ?? 'unverified', totals.all.settled)
+      const said = [countCalls(totals.all.settled), countDelivered(endpoints)]
+      const badge = drawBadge(merchant, state ?? 'unverified', said)
       return sendCached(request, reply.type('image/svg+xml; charset=utf-8'), toCachedBody(badge))
     },
   )
@@ -200,12 +205,27 @@ const BADGE_NAME_CHARS = 30
 const CHAR_WIDTH = 7
 const PADDING = 10
 
-/** Draws a badge: the name of the merchant, and next to it `live · 2,100 paid calls`. */
-function drawBadge(merchant: Merchant, state: keyof typeof colours, paidCalls: number): string {
-  const calls = `${paidCalls.toLocaleString('en')} paid ${paidCalls === 1 ? 'call' : 'calls'}`
+function countCalls(paid: number): string[] {
+  return paid === 0 ? [] : [`${paid.toLocaleString('en')} paid ${paid === 1 ? 'call' : 'calls'}`]
+}
+
+/** Says what the last paid checks found; nothing where none was made. */
+function countDelivered(endpoints: readonly Pick<Endpoint, 'delivery'>[]): string[] {
+  const checks = endpoints.flatMap(({ delivery }) => delivery?.last ?? [])
+  const delivered = checks.filter((last) => last.delivered).length
+  if (checks.length === 0) return []
+  return [checks.length === delivered ? 'delivered' : `${delivered} of ${checks.length} delivered`]
+}
+
+/** Draws a badge: the name of the merchant, and next to it `live · 2,100 paid calls · delivered`. */
+function drawBadge(
+  merchant: Merchant,
+  state: keyof typeof colours,
+  said: readonly string[][],
+): string {
   const texts = [
     cleanText(merchant.name, BADGE_NAME_CHARS),
-    [...shortWarnings(merchant), state, ...(paidCalls === 0 ? [] : [calls])].join(' · '),
+    [...shortWarnings(merchant), state, ...said.flat()].join(' · '),
   ] as const
   const [left, right] = texts.map((text) => text.length * CHAR_WIDTH + 2 * PADDING) as [
     number,

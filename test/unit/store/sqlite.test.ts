@@ -1,62 +1,26 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { statSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { openSqliteStores } from '../../../src/app/stores/sqlite.js'
 import { MigrationError, StoreUnavailableError } from '../../../src/sql/errors.js'
 import { openDatabase } from '../../../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
+import { aFile, openEngine } from './a-sqlite-engine.js'
 import { describeActivity } from './activity-contract.js'
 import { describeChecks } from './checks-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { describeRatings } from './ratings-contract.js'
 import { describeShrinking } from './shrinking-contract.js'
-import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
+import { aJob, anOutcome, describeStore, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
-
-const folders: string[] = []
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-})
-
-function aFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'arcus-store-'))
-  folders.push(folder)
-  return join(folder, 'deep', 'arcus.db')
-}
-
-/** A database in memory where a test wants an empty one, or a file each time, which is read on another thread. */
-async function openEngine(anEmpty = () => ':memory:'): Promise<Engine> {
-  const path = aFile()
-  let current = openSqliteStores(path)
-  return {
-    stores: current,
-    async reopen() {
-      await current.close()
-      current = openSqliteStores(path)
-      return current
-    },
-    async empty() {
-      await current.close()
-      current = openSqliteStores(anEmpty())
-      return current
-    },
-    close: () => current.close(),
-  }
-}
-
-const openFileEngine = () => openEngine(aFile)
 
 describeStore('SQLite', () => openEngine())
 describeListings('SQLite', () => openEngine())
 describeEvents('SQLite', () => openEngine())
 describeChecks('SQLite', () => openEngine())
 describeUsage('SQLite', () => openEngine())
-describeUsage('SQLite with a reader thread', openFileEngine)
 describeRatings('SQLite', () => openEngine())
 describeActivity('SQLite', () => openEngine())
-describeActivity('SQLite with a reader thread', openFileEngine)
 describeShrinking('SQLite', () => openEngine())
 
 describe('a SQLite file', () => {

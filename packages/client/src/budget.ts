@@ -18,9 +18,9 @@ export interface BuyerLimits {
   /** For good. */
   total?: Amount
   /**
-   * Who may be paid: sellers of the catalog whose payout address is proven (`proven`), of whom the last paid check
-   * delivered as well (`delivered`), or those that are named here by listing, by payout address or by host. Everybody
-   * unless given.
+   * The sellers that may be paid. `proven`: sellers of the catalog whose payout address is proven. `delivered`: those of
+   * them whose last paid check delivered. A list names listings, payout addresses or hosts. By default everybody may be
+   * paid.
    */
   sellers?: 'proven' | 'delivered' | readonly string[]
 }
@@ -224,7 +224,7 @@ export function deliveryOf(item: Item | undefined): Record<string, unknown> | un
 
 function hasDelivered(item: Item | undefined): boolean {
   const delivery = deliveryOf(item)
-  // What was bought before the endpoint declared another answer says nothing about it now.
+  // An outdated check was made before the endpoint declared another form of its answers, so it does not count.
   return memberOf(delivery?.last, 'delivered') === true && delivery?.outdated !== true
 }
 

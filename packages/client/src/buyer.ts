@@ -48,17 +48,17 @@ export interface Bought extends Paid {
   cost: bigint
   /** False while nobody says whether the payment settled; it counts as spent until the facilitator says otherwise. */
   isDecided: boolean
-  /** What the limits still allow after it. */
+  /** The money that the limits still allow after this call. */
   left: Left
 }
 
-/** What a call would cost and who would be paid. */
+/** The price of a call that was not made yet, and its seller. */
 export interface Quote {
   /** Absent if the seller asks for nothing. */
   terms?: Requirement
   /** The listing that names these terms. */
   item?: Item
-  /** What the catalog says of paid checks of it. */
+  /** The results of the catalog's paid checks of this item; absent where none was made. */
   delivery?: Record<string, unknown>
   /** The reason why it would not be paid. */
   refusal?: ArcusError
@@ -111,7 +111,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
     entriesOf(await ledger.append({ v: 1, at: Date.now(), ...step }))
   const read = async () => entriesOf(await ledger.read())
 
-  /** Books what the facilitator says of payments whose outcome nobody told. */
+  /** Asks the facilitator about payments whose outcome is unknown, and books its answers. */
   async function review(entries: readonly LedgerEntry[], urgent?: string): Promise<void> {
     if (call === undefined) return
     const now = Date.now()
@@ -228,7 +228,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
         budget,
       )
     })
-    // What was paid for is handed over in any case.
+    // The buyer gets the answer that was paid for, even if the ledger cannot be written.
     if (hasSigned) await close(id, true, paid).catch(() => {})
     const entries = await read()
     const own = entries.find((entry) => entry.id === id)

@@ -8,7 +8,7 @@ const sync = promisify(fdatasync)
 const NEWLINE = 0x0a
 const CHUNK_BYTES = 64 * 1_024
 
-/** The file that all commands share unless told otherwise. */
+/** The ledger that all commands share by default. */
 export const defaultLedgerPath = join(homedir(), '.arcus', 'ledger.jsonl')
 
 /**
@@ -21,7 +21,7 @@ export const defaultLedgerPath = join(homedir(), '.arcus', 'ledger.jsonl')
  */
 export function createFileLedger(path = defaultLedgerPath): Ledger {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // Whoever can read it sees what was bought.
+  // The file lists every purchase, so only its owner may read it.
   const file = openSync(path, 'a+', 0o600)
   const folder = openSync(dirname(path), 'r')
   fsyncSync(folder)

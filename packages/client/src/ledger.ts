@@ -1,6 +1,6 @@
 import type { PaymentName } from './pay.js'
 
-/** What is kept of a call before anything is signed for it. */
+/** The line that the ledger keeps of a call before a payment is signed for it. */
 export interface Reservation {
   /** The most that the call can cost, in atomic units of the asset. */
   amount: string

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { checkSchema } from '../listings/schema-check.js'
 import type { CheckOutcome } from '../store/checks.js'
 import type { Endpoint } from '../store/listings.js'
-import { outputSchemaOf } from '../store/output-schema.js'
+import { outputSchemaOf } from '../store/sql/listing-rows.js'
 
 /** Bytes of an answer that are read, decompressed. */
 const MAX_BYTES = 1_048_576

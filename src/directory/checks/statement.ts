@@ -1,5 +1,4 @@
-import type { CheckView } from '@arcus/protocol/answers/checks'
-import { checkReasons } from '@arcus/protocol/answers/checks'
+import { type CheckView, checkReasons } from '@arcus/protocol/answers/checks'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import { type Address, getAddress, zeroHash } from 'viem'
 import { type PaidCheck, verdictOf } from '../store/checks.js'

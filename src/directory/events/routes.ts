@@ -5,8 +5,7 @@ import {
   publicEventTypes,
 } from '@arcus/protocol/answers/events'
 import type { FastifyInstance } from 'fastify'
-import type { Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { ownerCodes } from '../activity/routes.js'
 import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'

@@ -1,5 +1,5 @@
 import { createBudgetStore } from '../../facilitator/journal/postgres/budgets.js'
-import { schemaVersion } from '../../sql/migrations.js'
+import { schemaVersion } from '../../sql/migration-files.js'
 import { type Database, openDatabase } from '../../sql/postgres/database.js'
 import type { DatabaseInspection } from './inspection.js'
 

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { createBudgetStore } from '../../facilitator/journal/sqlite/budgets.js'
-import { schemaVersion } from '../../sql/migrations.js'
+import { schemaVersion } from '../../sql/migration-files.js'
 import type { DatabaseInspection } from './inspection.js'
 
 /** Long enough to get between two commits of a service that runs on the file. */

@@ -1,4 +1,4 @@
-import { type CheckReason, checkReasons } from '@arcus/protocol/answers/checks'
+import { type CheckReason, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import { createPolling } from '../../sql/polling.js'

@@ -11,8 +11,8 @@ import type { SettledPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
 import { hookRoutes } from './hook-routes.js'
-import { createHookSecrets } from './hook-secrets.js'
 import { createHookSender } from './hook-sender.js'
+import { createHookSecrets } from './hook-signature.js'
 import { eventRoutes } from './routes.js'
 
 export interface EventsWorld {

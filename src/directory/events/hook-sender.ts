@@ -10,8 +10,8 @@ import {
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
 import { toEventJson } from './event-json.js'
-import { createHookPlaces, type Group } from './hook-places.js'
-import { type HookSecrets, signMessage } from './hook-secrets.js'
+import { createHookPlaces, type Group } from './hook-concurrency.js'
+import { type HookSecrets, signMessage } from './hook-signature.js'
 
 interface HookSenderOptions {
   hooks: HookStore

@@ -17,7 +17,7 @@ import { publicWarnings, shortWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { shownEndpoints } from '../store/published.js'
-import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './faults.js'
+import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './refusals.js'
 
 interface PagesOptions {
   store: Pick<

@@ -6,6 +6,7 @@ import { getAddress } from 'viem'
 import { describedAs, type Example, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
+import type { ViewMerchant } from './merchant-view.js'
 import {
   missingFault,
   present,
@@ -13,8 +14,7 @@ import {
   unknownMerchant,
   WriteFault,
   writeCodes,
-} from './faults.js'
-import type { ViewMerchant } from './merchant-view.js'
+} from './refusals.js'
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 

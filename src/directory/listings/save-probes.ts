@@ -4,7 +4,7 @@ import { createTokenBuckets } from '../../http/token-buckets.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
-import { WriteFault } from './faults.js'
+import { WriteFault } from './refusals.js'
 
 /** An endpoint as it is saved, with what its probe found. */
 export type SavedEndpoint = ListedEndpoint & EndpointHealth

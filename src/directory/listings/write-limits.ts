@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { blockOf } from '../../http/rate-limit.js'
 import { createHourlyCounts, createTokenBuckets } from '../../http/token-buckets.js'
 import type { ListingReader } from '../store/listings.js'
-import { type RefusalCode, WriteFault } from './faults.js'
+import { type RefusalCode, WriteFault } from './refusals.js'
 
 /** Endpoints that saves of one owner may have checked: a full listing six times at once, then five a second. */
 const ofOwner = { capacity: 600, refillMs: 200 }

@@ -1,7 +1,7 @@
-import type { Delivery } from '@arcus/protocol/answers/checks'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
-import type { CheckVerdict } from './checks.js'
+import type { CheckVerdict } from './paid-checks.js'
 import type { RatingFigures } from './ratings.js'
 
 export type Pricing = 'fixed' | 'metered'

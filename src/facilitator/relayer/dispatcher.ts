@@ -9,9 +9,9 @@ import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
+import type { RelayerWorld } from './relayer-context.js'
 import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
-import type { RelayerWorld } from './world.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {

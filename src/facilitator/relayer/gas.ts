@@ -11,7 +11,7 @@ import {
 } from '../journal/budgets.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { JobQueue, MayGo } from './queue.js'
-import type { RelayerWorld } from './world.js'
+import type { RelayerWorld } from './relayer-context.js'
 
 /** Both fee fields of an EIP-1559 transaction, 18-decimal units per gas. */
 export interface Fees {

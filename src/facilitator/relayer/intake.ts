@@ -8,7 +8,7 @@ import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
 import type { JobQueue } from './queue.js'
-import type { RelayerWorld } from './world.js'
+import type { RelayerWorld } from './relayer-context.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 interface Intake {

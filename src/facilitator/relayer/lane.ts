@@ -15,6 +15,7 @@ import { bumpFees, type Fees, type GasBudgets, quoteFees } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
+import type { RelayerWorld } from './relayer-context.js'
 import { hashOfTransaction, type Signer } from './signer.js'
 import {
   newestAttempt,
@@ -25,7 +26,6 @@ import {
   type Slots,
 } from './slot.js'
 import { type WatchedSigner, watchSigner } from './watched-signer.js'
-import type { RelayerWorld } from './world.js'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {

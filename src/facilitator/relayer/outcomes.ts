@@ -15,7 +15,7 @@ import type {
 } from '../journal/settlement-journal.js'
 import type { GasModel } from './gas.js'
 import type { JobProfile, Settled, TrackedJob, TrackedJobs } from './jobs.js'
-import type { RelayerWorld } from './world.js'
+import type { RelayerWorld } from './relayer-context.js'
 
 /** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
 export interface RelayerEvents {

@@ -20,9 +20,9 @@ import { createLane, type Lane } from './lane.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
+import type { RelayerWorld } from './relayer-context.js'
 import type { Signer } from './signer.js'
 import { createSlots } from './slot.js'
-import type { RelayerWorld } from './world.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-import { parseTransaction } from 'viem'
+import { type Hex, parseTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
 import {
   aWorld,

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import type { CheckPayment, CheckTarget } from '../../../src/directory/store/checks.js'
+import type { CheckPayment, CheckTarget } from '../../../src/directory/store/paid-checks.js'
 import { anEndpoint, asset, type EndpointDraft } from '../directory/listed-merchants.js'
 import { type Engine, network } from './store-contract.js'
 

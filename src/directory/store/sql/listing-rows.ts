@@ -1,4 +1,4 @@
-import type { Delivery } from '@arcus/protocol/answers/checks'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallMethod } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 import type { Address } from 'viem'

@@ -11,7 +11,6 @@ import {
   type SqlReader,
   type Steps,
 } from '../../../sql/sql.js'
-import { type CheckVerdict, closeCheck, deliveryOf } from '../checks.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -23,6 +22,7 @@ import type {
   WriteResult,
 } from '../listings.js'
 import { payToProofOf, speaksForPayTo } from '../ownership.js'
+import { type CheckVerdict, closeCheck, deliveryOf } from '../paid-checks.js'
 import { merchantJson } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {

@@ -1,4 +1,4 @@
-import type { CheckReason, Delivery } from '@arcus/protocol/answers/checks'
+import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
 import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'

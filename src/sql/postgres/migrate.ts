@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { MigrationError, StoreUnavailableError } from '../errors.js'
-import { migrationsAfter } from '../migrations.js'
+import { migrationsAfter } from '../migration-files.js'
 import { connectionTo, toStoreError } from './database.js'
 
 /** The number of the lock on migrations, the same in every process and version. */

@@ -9,9 +9,9 @@ import { createHourlyCounts } from '../../http/token-buckets.js'
 import type { Endpoint, ListingStore } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
+import { findPlace, healthOfSeen, isStale, type Place } from './entry-place.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
-import { findPlace, healthOfSeen, isStale, type Place } from './place.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<

@@ -1,7 +1,7 @@
-import { type CheckView, checkReasons } from '@arcus/protocol/answers/checks'
+import { type CheckView, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import { type Address, getAddress, zeroHash } from 'viem'
-import { type PaidCheck, verdictOf } from '../store/checks.js'
+import { type PaidCheck, verdictOf } from '../store/paid-checks.js'
 
 /** Makes the statement about a closed check, each time the same. */
 export function statementOf(check: PaidCheck, checker: Address): CheckStatement {

@@ -3,7 +3,7 @@ import { schemaProblem } from '@arcus/protocol/listing/listing'
 import { asSentence } from '@arcus/protocol/listing/text'
 import { LRUCache } from 'lru-cache'
 import { createTokenBuckets } from '../../http/token-buckets.js'
-import { checkSchema, type SchemaVerdict } from '../listings/schema-check.js'
+import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
 
 /** The result of the check; its reason goes to the merchant. */
 export type InfoVerdict = { ok: true } | { ok: false; rejectedReason: string }

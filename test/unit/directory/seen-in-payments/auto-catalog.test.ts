@@ -5,9 +5,9 @@ import {
   type AutoCatalog,
   type AutoCatalogOptions,
   createAutoCatalog,
-} from '../../../../src/directory/seen/auto-catalog.js'
-import { createInfoCheck } from '../../../../src/directory/seen/info-check.js'
-import { unclaimedLimits } from '../../../../src/directory/seen/place.js'
+} from '../../../../src/directory/seen-in-payments/auto-catalog.js'
+import { unclaimedLimits } from '../../../../src/directory/seen-in-payments/entry-place.js'
+import { createInfoCheck } from '../../../../src/directory/seen-in-payments/info-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import {

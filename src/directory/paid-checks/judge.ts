@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { checkSchema } from '../listings/schema-check.js'
-import type { CheckOutcome } from '../store/checks.js'
+import { checkSchema } from '../json-schema/schema-check.js'
 import type { Endpoint } from '../store/listings.js'
+import type { CheckOutcome } from '../store/paid-checks.js'
 import { outputSchemaOf } from '../store/sql/listing-rows.js'
 
 /** Bytes of an answer that are read, decompressed. */

@@ -1,4 +1,4 @@
-import type { SettledPayment } from '../../../../src/directory/seen/offer.js'
+import type { SettledPayment } from '../../../../src/directory/seen-in-payments/offer.js'
 import { asset, payTo } from '../listed-merchants.js'
 
 export const network = 'eip155:5042'

@@ -1,11 +1,11 @@
-import type { ChecksAnswer } from '@arcus/protocol/answers/checks'
 import { httpCodes } from '@arcus/protocol/answers/errors'
+import type { ChecksAnswer } from '@arcus/protocol/answers/paid-checks'
 import { checkBody } from '@arcus/protocol/answers/writes'
 import { listingLimits } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
-import { refusals, WriteFault, writeCodes } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
+import { refusals, WriteFault, writeCodes } from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import { replayFault, type WriteCheck } from '../listings/signed-write.js'
 import type { WriteQuota } from '../listings/write-limits.js'
@@ -15,8 +15,8 @@ import {
   missingEndpoint,
   type OfEndpoint,
 } from '../probe/endpoint-history.js'
-import type { CheckStore } from '../store/checks.js'
 import type { ListingReader } from '../store/listings.js'
+import type { CheckStore } from '../store/paid-checks.js'
 import { toView } from './statement.js'
 
 const listOperation: Operation = {

@@ -12,7 +12,7 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'A signer that failed is tried a little later. test/faults/signers.test.ts',
   ],
   [
-    'src/facilitator/relayer/lane.ts replace: isCarried -> false',
+    'src/facilitator/relayer/sending.ts replace: isCarried -> false',
     'A wallet with code gets the headroom of a plain payment. test/chain/wasted-gas.test.ts',
   ],
   [
@@ -61,15 +61,15 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'Only which of two sentences is shown.',
   ],
   [
-    'src/facilitator/relayer/outcomes.ts chargeOfMembers: attempt.jobIds.length === 1 -> false',
+    'src/facilitator/relayer/gas-charge.ts chargeOfMembers: attempt.jobIds.length === 1 -> false',
     'Equal but for a read of codes: one payment alone is charged to its payer in any case.',
   ],
   [
-    'src/facilitator/relayer/outcomes.ts chargeOfMembers: onReserved > 0n -> false',
+    'src/facilitator/relayer/gas-charge.ts chargeOfMembers: onReserved > 0n -> false',
     'What a job with bounds of gas of its own burnt is charged to nobody. test/chain/wasted-gas.test.ts',
   ],
   [
-    'src/facilitator/relayer/outcomes.ts findFailed: jobIds.every((id) => known.includes(id)) -> false',
+    'src/facilitator/relayer/gas-charge.ts findFailed: jobIds.every((id) => known.includes(id)) -> false',
     'Equal but for a read of the journal.',
   ],
   [
@@ -85,35 +85,35 @@ export const known: readonly (readonly [name: string, reason: string])[] = [
     'A payment that its slot gave back counts against the standing of its payer.',
   ],
   [
-    'src/facilitator/relayer/lane.ts alignNonce: nonce + 1 -> nonce - 1',
+    'src/facilitator/relayer/sending.ts alignNonce: nonce + 1 -> nonce - 1',
     'Equal, unless a nonce was given back right before the process was killed. test/faults/closed-lanes.test.ts',
   ],
   [
-    'src/facilitator/relayer/lane.ts isTakenAnywhere: await keeper.markRefused(attempt) -> void keeper.markRefused(attempt)',
+    'src/facilitator/relayer/sending.ts isTakenAnywhere: await keeper.markRefused(attempt) -> void keeper.markRefused(attempt)',
     'Equal: the row is renamed a moment later.',
   ],
   [
-    'src/facilitator/relayer/lane.ts replace: slot.isGivenUp -> false',
+    'src/facilitator/relayer/sending.ts replace: slot.isGivenUp -> false',
     'Equal: a slot that only fills its nonce carries nothing that is open.',
   ],
   [
-    'src/facilitator/relayer/lane.ts replace: jobs.findAll(slot.jobIds).filter(jobs.isOpen) -> jobs.findAll(slot.jobIds)',
+    'src/facilitator/relayer/sending.ts replace: jobs.findAll(slot.jobIds).filter(jobs.isOpen) -> jobs.findAll(slot.jobIds)',
     'Only between a receipt and the write of its outcome.',
   ],
   [
-    'src/facilitator/relayer/lane.ts repairStuck: await giveBackLate(lane) -> {}',
+    'src/facilitator/relayer/repairs.ts repairStuck: await giveBackLate(lane) -> {}',
     'A transaction that was being signed while its lane closed. test/faults/closed-lanes.test.ts',
   ],
   [
-    'src/facilitator/relayer/lane.ts repairStuck: await landMissed(lane, stale) -> void landMissed(lane, stale)',
+    'src/facilitator/relayer/repairs.ts repairStuck: await landMissed(lane, stale) -> void landMissed(lane, stale)',
     'Equal: the receipt lands a moment later.',
   ],
   [
-    'src/facilitator/relayer/lane.ts repairStuck: await send(lane, slot) -> {}',
+    'src/facilitator/relayer/repairs.ts repairStuck: await send(lane, slot) -> {}',
     'Equal while nodes take it: each was given it right before.',
   ],
   [
-    'src/facilitator/relayer/lane.ts checkConsumed: slot.jobIds.clear() -> {}',
+    'src/facilitator/relayer/sending.ts checkConsumed: slot.jobIds.clear() -> {}',
     'Equal: the jobs are counted as left already, and never below none.',
   ],
   ['src/facilitator/relayer/intake.ts POLL_MS: 50 -> 50 / 10', 'Equal but for more reads.'],

@@ -9,7 +9,7 @@ import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
-import type { RelayerWorld } from './relayer-context.js'
+import type { RelayerContext } from './relayer-context.js'
 import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
 
@@ -44,7 +44,7 @@ const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
 export function createDispatcher(
-  options: Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
+  options: Pick<RelayerContext, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
     lanes: readonly Lane[]
     queue: JobQueue
     jobs: TrackedJobs

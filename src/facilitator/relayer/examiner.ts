@@ -3,12 +3,11 @@ import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Attempt } from '../journal/settlement-journal.js'
 import type { GasBudgets, GasModel } from './gas.js'
+import { findGasCharge, type GasChargeOptions } from './gas-charge.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
   failure,
-  findGasCharge,
-  type GasChargeOptions,
   type OutcomeKeeper,
   type RelayerEvents,
   readSlotResult,

@@ -11,7 +11,7 @@ import {
 } from '../journal/budgets.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { JobQueue, MayGo } from './queue.js'
-import type { RelayerWorld } from './relayer-context.js'
+import type { RelayerContext } from './relayer-context.js'
 
 /** Both fee fields of an EIP-1559 transaction, 18-decimal units per gas. */
 export interface Fees {
@@ -172,7 +172,7 @@ export interface GasBudgets {
   note(payer: string, isSettled: boolean): void
 }
 
-interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
+interface GasBudgetsOptions extends Pick<RelayerContext, 'readCoded' | 'feed' | 'now'> {
   jobs: TrackedJobs
   queue: Pick<JobQueue, 'isInHand'>
   gasLimits: GasLimits

@@ -8,7 +8,7 @@ import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
 import type { JobQueue } from './queue.js'
-import type { RelayerWorld } from './relayer-context.js'
+import type { RelayerContext } from './relayer-context.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 interface Intake {
@@ -24,7 +24,7 @@ interface Intake {
   stop(): void
 }
 
-interface IntakeOptions extends Pick<RelayerWorld, 'network' | 'leases' | 'sharing' | 'log'> {
+interface IntakeOptions extends Pick<RelayerContext, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
   journal: Pick<SettlementJournal, 'openAttempts'>
   jobs: TrackedJobs

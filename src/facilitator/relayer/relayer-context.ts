@@ -6,7 +6,7 @@ import type { JobSharing, SettlementJournal } from '../journal/settlement-journa
 import type { LeaseKeeper } from './leases.js'
 
 /** The network on which a relayer works, and its settings. Each part of the relayer takes the members that it needs. */
-export interface RelayerWorld {
+export interface RelayerContext {
   network: string
   chainId: number
   rpc: Rpc

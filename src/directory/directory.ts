@@ -13,6 +13,7 @@ import type { SignerRecovery } from '../chain/signer-recovery.js'
 import { readBalance, type Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
+import { createPolling } from '../sql/polling.js'
 import { createAttributor } from './activity/attribution.js'
 import { createExploreFigures, exploreRoutes } from './activity/explore-routes.js'
 import { createActivityRecorder } from './activity/recorder.js'
@@ -187,6 +188,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     retentionDays,
   })
   const usage = createUsageRefresh({ activity, store: stores.usage, isKeeper, now, log })
+  const publishing = createPublishing(world)
   const readTotals = createPublicTotals({ store: activity, now })
   const settlements = createSettlementFeed({
     store: stores.settlements,
@@ -267,6 +269,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       schedule.start()
       events.start()
       usage.start()
+      publishing.start()
       recorder.start()
       checks?.start()
       // Payments do not wait for it; it never rejects.
@@ -278,7 +281,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       await checks?.stop()
       await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), seen.stop(), discovery.stop(), recorder.stop()])
-      await usage.stop()
+      await Promise.all([usage.stop(), publishing.stop()])
     },
     ports: {
       onAnswer(answer) {
@@ -341,6 +344,23 @@ function createPaidChecks({
       if (head === undefined) throw new RpcUnavailableError('no node has a block')
       return head
     },
+  })
+}
+
+/** Merchants that are published again in one transaction, which other writes wait for. */
+const PUBLISHED_AT_ONCE = 20
+/** A replica of another version may publish in its own way until it ends. */
+const PUBLISH_AGAIN_MS = 10_000
+
+/** Builds the work that publishes again what another version of the service published. */
+function createPublishing({ stores, isKeeper, isDiskLow, now, log }: DirectoryWorld) {
+  const publish = () => stores.listings.publishAnew(PUBLISHED_AT_ONCE, Math.floor(now() / 1000))
+  return createPolling({
+    async poll(signal) {
+      while (isKeeper() && !isDiskLow() && !signal.aborted && (await publish()) > 0);
+    },
+    everyMs: PUBLISH_AGAIN_MS,
+    onError: (err) => log.warn({ err }, 'merchants could not be published again'),
   })
 }
 

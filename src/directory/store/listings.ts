@@ -378,6 +378,8 @@ export interface ListingStore extends ListingReader {
     now: number,
   ): Promise<void>
   setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+  /** Stores the JSON of merchants again that another version made, at most `limit`. Resolves with their number. */
+  publishAnew(limit: number, now: number): Promise<number>
 }
 
 /** Every merchant for the operator, hidden and deleted ones too. */

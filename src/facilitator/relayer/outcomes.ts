@@ -6,13 +6,8 @@ import { readActiveIn } from '../../chain/accounts.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { RpcResponseError } from '../../chain/rpc-errors.js'
 import { LeaseLostError } from '../../sql/leases.js'
-import type {
-  Attempt,
-  GasCharge,
-  Job,
-  Outcome,
-  SettlementJournal,
-} from '../journal/settlement-journal.js'
+import type { GasCharge } from '../journal/budgets.js'
+import type { Attempt, Job, Outcome, SettlementJournal } from '../journal/settlement-journal.js'
 import type { GasModel } from './gas.js'
 import type { JobProfile, Settled, TrackedJob, TrackedJobs } from './jobs.js'
 import type { RelayerWorld } from './world.js'

@@ -212,7 +212,7 @@ async function openDatabase({ database }: Config, log: Logger, teardown: Teardow
   teardown.add('upkeep', upkeep.stop)
   const leases = createLeaseKeeper(stores.leases, log)
   teardown.add('leases', leases.stop)
-  await stores.deliveries.dropLeases()
+  if (stores.sharing.isSole) await stores.deliveries.dropLeases()
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
   const folder = isFile ? dirname(database.path) : undefined
   const disk = await watchDisk({ folder, minFreeBytes: MIN_FREE_DISK_BYTES, log })

@@ -63,6 +63,31 @@ export interface SqlReader {
   among(column: string, parameter: number): string
   /** Returns the table of one column, `value`, with the members of the array of texts which is this parameter. */
   texts(parameter: number): string
+  /** Returns the table `name` with the rows which this parameter holds as JSON (`asJson`); columns have PostgreSQL's types. */
+  records(name: string, parameter: number, columns: Readonly<Record<string, string>>): string
+  /**
+   * Makes a function for one item from a statement about many. PostgreSQL runs it for all items that come together
+   * (`postgres/groups.ts`); SQLite, where a statement costs no round trip, for each alone.
+   */
+  grouped: Grouped
+}
+
+/**
+ * `runGroup` resolves with one result for each item, in their order, and does everything or nothing. Of each key in `keysOf`
+ * one item at a time is under way.
+ */
+export type Grouped = <Item, Result>(
+  runGroup: (items: readonly Item[]) => Promise<readonly Result[]>,
+  keysOf?: (item: Item) => readonly string[],
+) => (item: Item) => Promise<Result>
+
+/** Returns rows as one parameter. Large numbers travel as texts, which the engines read without loss. */
+export function asJson(rows: readonly NewRow[]): string {
+  return JSON.stringify(rows, (_name, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString()
+    // PostgreSQL has no U+0000 in texts, and no half of a surrogate pair alone.
+    return typeof value === 'string' ? value.replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd') : value
+  })
 }
 
 export interface TransactionOptions {
@@ -76,6 +101,8 @@ export interface TransactionOptions {
 export interface Sql extends SqlReader {
   /** The time, in milliseconds, that one commit should not exceed because it holds the event loop; infinite on a server. */
   maxCommitMs: number
+  /** The time of the database, Unix milliseconds: an expression. */
+  now: string
   /** Ends a `SELECT` whose rows no other transaction may change before this one ends. */
   forUpdate: string
   /**
@@ -83,6 +110,8 @@ export interface Sql extends SqlReader {
    * when it happens twice: a lost answer of PostgreSQL makes it run again.
    */
   run(text: string, values?: readonly Value[]): Promise<number>
+  /** The same for a statement that returns the rows it changed. */
+  change<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
   /**
    * Runs steps in one commit: all of them or none. `begin` may be called again after a conflict with another transaction,
    * so it does nothing but read and write rows. A lost answer is not tried again: the promise rejects.

@@ -6,13 +6,13 @@ import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
+import { createDeliveryStore } from '../../src/facilitator/journal/deliveries.js'
 import {
   isDecided,
   type Job,
   type Outcome,
   type SettlementJournal,
 } from '../../src/facilitator/journal/settlement-journal.js'
-import { createDeliveryStore } from '../../src/facilitator/journal/sqlite/deliveries.js'
 import { createSettlementJournal } from '../../src/facilitator/journal/sqlite/settlement-journal.js'
 import { createTrackedJobs, type JobKind } from '../../src/facilitator/relayer/jobs.js'
 import type { Relayer } from '../../src/facilitator/relayer/relayer.js'
@@ -23,6 +23,7 @@ import { createSettler } from '../../src/facilitator/settle/settler.js'
 import { createPaymentCheck } from '../../src/facilitator/verify/payment-check.js'
 import { openDatabase } from '../../src/sql/sqlite/database.js'
 import type { GroupCommit } from '../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../src/sql/sqlite/sql.js'
 import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
 import { anOutcome } from '../unit/store/store-contract.js'
 import { network, nowSeconds } from '../unit/x402/a-payment.js'
@@ -64,7 +65,7 @@ const commit: GroupCommit = {
   close: async () => {},
 }
 const journal = createSettlementJournal(database, commit)
-const deliveryStore = createDeliveryStore(database, commit)
+const deliveryStore = createDeliveryStore(createSql(database, commit))
 
 /** A point where a caller waits; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>

@@ -1,6 +1,7 @@
-import { createBudgetStore } from '../../facilitator/journal/postgres/budgets.js'
+import { createBudgetStore } from '../../facilitator/journal/budgets.js'
 import { schemaVersion } from '../../sql/migration-files.js'
 import { type Database, openDatabase } from '../../sql/postgres/database.js'
+import { createSqlReader } from '../../sql/postgres/sql.js'
 import type { DatabaseInspection } from './inspection.js'
 
 /** The facts that one query reads. */
@@ -37,7 +38,7 @@ export async function inspectPostgres(url: string): Promise<DatabaseInspection> 
     return {
       ...found,
       state: 'writable',
-      ...(isKnown ? { budgets: createBudgetStore(database) } : {}),
+      ...(isKnown ? { budgets: createBudgetStore(createSqlReader(database)) } : {}),
     }
   } catch (error) {
     const problem = (error as Error).message

@@ -1,8 +1,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { createBudgetStore } from '../../facilitator/journal/sqlite/budgets.js'
+import { createBudgetStore } from '../../facilitator/journal/budgets.js'
 import { schemaVersion } from '../../sql/migration-files.js'
+import { createSqlReader } from '../../sql/sqlite/sql.js'
 import type { DatabaseInspection } from './inspection.js'
 
 /** Long enough to get between two commits of a service that runs on the file. */
@@ -32,7 +33,7 @@ export function inspectSqlite(path: string): DatabaseInspection {
         wantedVersion,
         ...disk,
         sizeBytes: statSync(path).size,
-        ...(isKnown ? { budgets: createBudgetStore(database) } : {}),
+        ...(isKnown ? { budgets: createBudgetStore(createSqlReader(database)) } : {}),
         close: async () => void database.close(),
       }
     } catch (error) {

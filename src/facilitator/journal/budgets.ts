@@ -1,13 +1,50 @@
+import { LRUCache } from 'lru-cache'
+import type { Hex } from 'viem'
+import { asJson, type SqlReader } from '../../sql/sql.js'
+
+/** The payer of the row that sums the whole day. */
+const EVERYBODY = ''
+/** Sums that are remembered for questions which an older answer serves. */
+const MAX_REMEMBERED = 10_000
+
+type SumKey = Readonly<Record<'network' | 'day' | 'payer', string>>
+
 /**
- * Gas booked by day (UTC, `2026-11-21`), 18-decimal units; written by the settlement journal, in its commits. An answer may
- * be `maxAgeMs` old, 0 if that is left out.
+ * Reads gas booked by day (UTC, `2026-11-21`), 18-decimal units; it is written by the settlement journal, in its commits. With
+ * `isRemote` an answer may be `maxAgeMs` old, 0 if that is left out.
  */
-export interface BudgetStore {
-  /** Returns the cost of all transactions of the day. */
-  spentOn(network: string, day: string, maxAgeMs?: number): Promise<bigint>
-  /** Returns the gas that an account burnt that day without a settlement, or one of the sums over all accounts. */
-  burntBy(network: string, day: string, payer: string, maxAgeMs?: number): Promise<bigint>
+export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
+  const remembered = new LRUCache<string, { sum: bigint; readAt: number }>({ max: MAX_REMEMBERED })
+  const reading = `SELECT a.place, g.amount
+    FROM ${sql.records('a', 1, { network: 'text', day: 'text', payer: 'text', place: 'bigint' })}
+      JOIN gas_spending g ON g.network = a.network AND g.day = a.day AND g.payer = a.payer`
+  const read = sql.grouped(async (keys: readonly SumKey[]) => {
+    const asked = asJson(keys.map((key, place) => ({ ...key, place })))
+    const rows = await sql.all<{ place: number; amount: string }>(reading, [asked])
+    const found = new Map(rows.map(({ place, amount }) => [place, BigInt(amount)]))
+    return keys.map((_, place) => found.get(place) ?? 0n)
+  })
+
+  async function burntBy(network: string, day: string, payer: string, maxAgeMs = 0) {
+    const name = `${network}/${day}/${payer}`
+    const known = isRemote ? remembered.get(name) : undefined
+    if (known !== undefined && performance.now() - known.readAt < maxAgeMs) return known.sum
+    const readAt = performance.now()
+    const sum = await read({ network, day, payer })
+    if (isRemote) remembered.set(name, { sum, readAt })
+    return sum
+  }
+
+  return {
+    /** Returns the cost of all transactions of the day. */
+    spentOn: (network: string, day: string, maxAgeMs?: number) =>
+      burntBy(network, day, EVERYBODY, maxAgeMs),
+    /** Returns the gas that an account burnt that day without a settlement, or one of the sums over all accounts. */
+    burntBy,
+  }
 }
+
+export type BudgetStore = ReturnType<typeof createBudgetStore>
 
 /** The names of the sums of gas that was burnt without a settlement: by accounts with code, and by plain accounts. */
 export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const
@@ -16,6 +53,23 @@ export type WasteKind = keyof typeof WASTED
 /** The name of the sum of all gas of settlements that moved less than their gas. */
 export const SUBSIDISED = 'subsidised'
 const sums = new Set<string>([...Object.values(WASTED), SUBSIDISED])
+
+/** The cost of a mined transaction, 18-decimal units. */
+export interface GasCharge {
+  network: string
+  total: bigint
+  /** The part that bought no settlement, and the kind of accounts that wasted it. */
+  wasted?: { kind: WasteKind; amount: bigint }
+  /** The part that went into settlements which moved less than their gas. */
+  subsidised?: bigint
+  /** The accounts that are charged with it. */
+  burnt: { payer: string; amount: bigint }[]
+  /**
+   * Also charges the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all of them when
+   * there is no strict one and `burnt` is empty.
+   */
+  reserved?: { hash: Hex; amount: bigint }
+}
 
 /** A budget that must cover the gas which a transaction may burn. */
 export interface GasBudget {
@@ -58,15 +112,43 @@ export function requireBudget(budget: GasBudget, burnt: bigint, reserved: bigint
   if (amount > 0n && isFull) throw new GasBudgetError(budget, burnt, false)
 }
 
+/** A budget that is reserved for a transaction, as it is kept. */
+export interface ReservedBudget {
+  bearer: string
+  is_strict: number
+}
+
+/**
+ * Returns what a charge of gas adds to the sums of a day, by payer; sums that do not change are left out. `budgets` are those
+ * that are reserved for the attempt which it names.
+ */
+export function gasSums(
+  { total, wasted, subsidised = 0n, burnt, reserved }: GasCharge,
+  budgets: readonly ReservedBudget[],
+): ReadonlyMap<string, bigint> {
+  const added = new Map([
+    [EVERYBODY, total],
+    [SUBSIDISED, subsidised],
+  ])
+  if (wasted !== undefined) added.set(WASTED[wasted.kind], wasted.amount)
+  for (const { payer, amount } of burnt) added.set(payer, (added.get(payer) ?? 0n) + amount)
+  if (reserved !== undefined) {
+    for (const payer of chargedAccounts(budgets, burnt)) added.set(payer, reserved.amount)
+  }
+  return new Map([...added].filter(([, amount]) => amount > 0n))
+}
+
 /** Returns the accounts that are charged for an attempt with these budgets, apart from those in `burnt`. */
-export function chargedAccounts(
-  budgets: readonly { name: string; isStrict: boolean }[],
+function chargedAccounts(
+  budgets: readonly ReservedBudget[],
   burnt: readonly { payer: string }[],
 ): string[] {
-  const accounts = budgets.filter(({ name }) => !sums.has(name))
-  const strict = accounts.filter(({ isStrict }) => isStrict)
+  const accounts = budgets.filter(({ bearer }) => !sums.has(bearer))
+  const strict = accounts.filter((it) => it.is_strict === 1)
   const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
-  return answering.map(({ name }) => name).filter((name) => burnt.every((it) => it.payer !== name))
+  return answering
+    .map(({ bearer }) => bearer)
+    .filter((name) => burnt.every((it) => it.payer !== name))
 }
 
 /** An older transaction does not reserve any more: its wallet may have been taken out of the settings. */

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { GasBudget, WasteKind } from './budgets.js'
+import type { GasBudget, GasCharge } from './budgets.js'
 
 /**
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
@@ -85,23 +85,6 @@ export interface Outcome {
 export interface Decision {
   id: string
   outcome: Outcome
-}
-
-/** The cost of a mined transaction, 18-decimal units. */
-export interface GasCharge {
-  network: string
-  total: bigint
-  /** The part that bought no settlement, and the kind of accounts that wasted it. */
-  wasted?: { kind: WasteKind; amount: bigint }
-  /** The part that went into settlements which moved less than their gas. */
-  subsidised?: bigint
-  /** The accounts that are charged with it. */
-  burnt: { payer: string; amount: bigint }[]
-  /**
-   * Also charges the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all of them when
-   * there is no strict one and `burnt` is empty.
-   */
-  reserved?: { hash: Hex; amount: bigint }
 }
 
 /** A signed transaction. A slot (relayer, relayerNonce) may have several, of which one can land. */

@@ -3,13 +3,8 @@ import type { Address, Hex } from 'viem'
 import { persist } from '../../async/persist.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { LeaseLostError } from '../../sql/leases.js'
-import type {
-  Attempt,
-  GasCharge,
-  Job,
-  Outcome,
-  SettlementJournal,
-} from '../journal/settlement-journal.js'
+import type { GasCharge } from '../journal/budgets.js'
+import type { Attempt, Job, Outcome, SettlementJournal } from '../journal/settlement-journal.js'
 import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
 import type { RelayerContext } from './relayer-context.js'
 

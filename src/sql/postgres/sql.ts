@@ -1,5 +1,16 @@
-import type { Insertion, NewRow, Sql, SqlReader, Step, StepAnswer, Steps, Value } from '../sql.js'
-import { type Database, type Queries, withoutNul } from './database.js'
+import {
+  asJson,
+  type Insertion,
+  type NewRow,
+  type Sql,
+  type SqlReader,
+  type Step,
+  type StepAnswer,
+  type Steps,
+  type Value,
+} from '../sql.js'
+import type { Database, Queries } from './database.js'
+import { inGroups } from './groups.js'
 
 /** SQL for the clock of the database, Unix milliseconds: the clocks of replicas may differ by seconds. */
 export const clockMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -11,6 +22,11 @@ export function createSqlReader(database: Queries): SqlReader {
       (await database.rows<Row>(text, values))[0],
     among: (column, parameter) => `${column} = ANY($${parameter})`,
     texts: (parameter) => `unnest($${parameter}::text[]) AS texts (value)`,
+    records(name, parameter, columns) {
+      const typed = Object.entries(columns).map(([column, type]) => `${column} ${type}`)
+      return `json_to_recordset($${parameter}) AS ${name} (${typed.join(', ')})`
+    },
+    grouped: inGroups,
   }
 }
 
@@ -18,8 +34,10 @@ export function createSql(database: Database): Sql {
   return {
     ...createSqlReader(database),
     maxCommitMs: Number.POSITIVE_INFINITY,
+    now: clockMs,
     forUpdate: 'FOR UPDATE',
     run: (text, values) => database.run(text, values),
+    change: (text, values) => database.rows(text, values),
     // Not tried twice: a step may count.
     transaction: (begin, { lock } = {}) =>
       database.once.inTransaction(async (queries) => {
@@ -41,7 +59,7 @@ async function take<Result>(queries: Queries, steps: Steps<Result>): Promise<Res
 async function perform(queries: Queries, step: Step): Promise<StepAnswer> {
   if ('insertion' in step) {
     const { insertion, rows } = step
-    return queries.query(textOf(insertion, rows[0] ?? {}), [JSON.stringify(rows, inJson)])
+    return queries.query(textOf(insertion, rows[0] ?? {}), [asJson(rows)])
   }
   return queries.query(step.text, step.values)
 }
@@ -62,12 +80,4 @@ function textOf(insertion: Insertion, row: NewRow): string {
     texts.set(insertion, text)
   }
   return text
-}
-
-/** Large numbers travel as texts, which PostgreSQL reads without loss. */
-function inJson(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString()
-  if (typeof value !== 'string') return value
-  // A half of a surrogate pair alone is no text of PostgreSQL either.
-  return withoutNul(value.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
 }

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { StoreUnavailableError } from '../errors.js'
 import type { SqlReader, Value } from '../sql.js'
 import { scriptBeside, superviseThread } from '../thread.js'
-import { arraysInSqlite } from './sql.js'
+import { setsInSqlite } from './sql.js'
 
 /** A statement that the thread reads; its answer has the same id. */
 export interface ReadQuestion {
@@ -103,7 +103,7 @@ export function createThreadedReader(
   }
 
   return {
-    ...arraysInSqlite,
+    ...setsInSqlite,
     all,
     get: async <Row>(text: string, values?: readonly Value[]) => (await all<Row>(text, values))[0],
     hold() {

@@ -3,17 +3,25 @@ import type { Insertion, NewRow, Sql, SqlReader, Step, StepAnswer, Steps, Value 
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
-/** Writes how SQLite takes an array that is one parameter. */
-export const arraysInSqlite: Pick<SqlReader, 'among' | 'texts'> = {
+/** Writes how SQLite takes an array or rows that are one parameter. */
+export const setsInSqlite: Pick<SqlReader, 'among' | 'texts' | 'records' | 'grouped'> = {
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   texts: (parameter) => `json_each($${parameter})`,
+  records(name, parameter, columns) {
+    const named = Object.keys(columns).map((column) => `value ->> '${column}' AS ${column}`)
+    return `(SELECT ${named.join(', ')} FROM json_each($${parameter})) AS ${name}`
+  },
+  grouped: (runGroup) => async (item) => {
+    const [result] = await runGroup([item])
+    return result as Awaited<ReturnType<typeof runGroup>>[number]
+  },
 }
 
 /** Reads over a connection: of the service itself, or of a thread that only reads. */
 export function createSqlReader(database: Database): SqlReader {
   const { all } = createStatements(database)
   return {
-    ...arraysInSqlite,
+    ...setsInSqlite,
     all: async <Row>(text: string, values: readonly Value[] = []) => all(text, values) as Row[],
     get: async <Row>(text: string, values: readonly Value[] = []) =>
       all(text, values)[0] as Row | undefined,
@@ -25,7 +33,9 @@ const MAX_COMMIT_MS = 4
 
 /** Every write is a member of a group commit, in which its steps follow each other at once. */
 export function createSql(database: Database, commit: GroupCommit): Sql {
-  const { perform } = createStatements(database)
+  const { all, perform } = createStatements(database)
+  // The clock of the process, which is the only one that writes.
+  database.function('clock_ms', () => Date.now())
   const take = <Result>(begin: () => Steps<Result>) => {
     const steps = begin()
     let step = steps.next()
@@ -35,8 +45,11 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
   return {
     ...createSqlReader(database),
     maxCommitMs: MAX_COMMIT_MS,
+    now: 'clock_ms()',
     forUpdate: '',
     run: (text, values = []) => commit.write(() => perform({ text, values }).changes),
+    change: <Row>(text: string, values: readonly Value[] = []) =>
+      commit.write(() => all(text, values) as Row[]),
     transaction: (begin, { isDurable = true } = {}) =>
       isDurable ? commit.write(() => take(begin)) : commit.writeUnsynced(() => take(begin)),
   }

@@ -5,13 +5,13 @@ import { createCodedReader } from '../../../src/chain/accounts.js'
 import { createAuthorizationUses } from '../../../src/chain/authorization-uses.js'
 import { createBlockFeed } from '../../../src/chain/blocks.js'
 import { createPaymentFactsReader } from '../../../src/chain/payment-facts.js'
+import { createBudgetStore } from '../../../src/facilitator/journal/budgets.js'
 import type {
   Job,
   JobSharing,
   Outcome,
   SettlementJournal,
 } from '../../../src/facilitator/journal/settlement-journal.js'
-import { createBudgetStore } from '../../../src/facilitator/journal/sqlite/budgets.js'
 import {
   createJobSharing,
   createSettlementJournal,
@@ -33,6 +33,7 @@ import {
 } from '../../../src/facilitator/schemes/exact-job.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import { createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
 import { simulatedRpc } from './rpc.js'
 
@@ -126,7 +127,7 @@ export function aWorld(wish: RelayerWish = {}) {
     database,
     store,
     signers,
-    budgets: createBudgetStore(database),
+    budgets: createBudgetStore(createSqlReader(database)),
     /** An account with so many dollars of the token. */
     anAccount(dollars = 1_000, asset = usdc): Address {
       const address = numberToHex(0xacc000000 + ++made, { size: 20 })

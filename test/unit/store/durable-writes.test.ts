@@ -1,9 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
 import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
-import { createDeliveryStore } from '../../../src/facilitator/journal/sqlite/deliveries.js'
 import { createSettlementJournal } from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
+import { createSql } from '../../../src/sql/sqlite/sql.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 let database: Database
@@ -26,7 +27,7 @@ function aJournal() {
     close: async () => {},
   }
   const journal = createSettlementJournal(database, commit)
-  return { journal, deliveries: createDeliveryStore(database, commit), waited }
+  return { journal, deliveries: createDeliveryStore(createSql(database, commit)), waited }
 }
 
 const attempt = {

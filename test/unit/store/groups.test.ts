@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { inGroups } from '../../../src/facilitator/journal/postgres/groups.js'
 import { StoreUnavailableError } from '../../../src/sql/errors.js'
+import { inGroups } from '../../../src/sql/postgres/groups.js'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -4,13 +4,13 @@ import type { Stores } from '../../../src/app/stores/stores.js'
 import {
   type GasBudget,
   GasBudgetError,
+  type GasCharge,
   SUBSIDISED,
   WASTED,
 } from '../../../src/facilitator/journal/budgets.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
-  GasCharge,
   Job,
   NewJob,
   Outcome,

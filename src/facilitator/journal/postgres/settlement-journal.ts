@@ -1,8 +1,17 @@
 import type { Address, Hex } from 'viem'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../sql/leases.js'
 import type { Database } from '../../../sql/postgres/database.js'
+import { inGroups } from '../../../sql/postgres/groups.js'
 import { clockMs } from '../../../sql/postgres/sql.js'
-import { dayOf, type GasBudget, GasBudgetError, RESERVED_MS } from '../budgets.js'
+import {
+  dayOf,
+  type GasBudget,
+  GasBudgetError,
+  type GasCharge,
+  gasSums,
+  RESERVED_MS,
+  type ReservedBudget,
+} from '../budgets.js'
 import type {
   Attempt,
   Decision,
@@ -25,8 +34,6 @@ import {
   toJob,
   transferTaken,
 } from '../sql/settlement-rows.js'
-import { gasSums } from './budgets.js'
-import { columnsOf, inGroups } from './groups.js'
 
 /**
  * Keeps the journal for one of several processes. `worker` is the name of this one; the jobs it claims are its own. Every
@@ -409,7 +416,7 @@ async function resolve(
   worker: string,
   resolution: Resolution,
 ): Promise<Decision[]> {
-  const sums = await gasSums(database, resolution.gasCharge)
+  const sums = await sumsOf(database, resolution.gasCharge)
   for (let { outcomes } = resolution; ; ) {
     try {
       return await decide(database, worker, { ...resolution, outcomes }, sums)
@@ -422,6 +429,19 @@ async function resolve(
       )
     }
   }
+}
+
+/** Returns what a charge adds to the sums of the day. The budgets of an attempt do not change until its slot closes. */
+async function sumsOf(
+  database: Database,
+  gasCharge: GasCharge | undefined,
+): Promise<ReadonlyMap<string, bigint>> {
+  if (gasCharge === undefined) return new Map()
+  const { reserved } = gasCharge
+  const text = 'SELECT bearer, is_strict FROM gas_risks WHERE hash = $1'
+  const budgets =
+    reserved === undefined ? [] : await database.rows<ReservedBudget>(text, [reserved.hash])
+  return gasSums(gasCharge, budgets)
 }
 
 /** Decides jobs of this process that are open and in their round; resolves with the outcomes that it kept. */
@@ -583,4 +603,12 @@ export function createJobSharing(database: Database, worker: string): JobSharing
       return rows.map(({ id }) => id)
     },
   }
+}
+
+/** Returns the columns of rows as arrays, the parameters of `unnest`; `width` is their number. */
+function columnsOf(
+  rows: readonly (readonly unknown[])[],
+  width = rows[0]?.length ?? 0,
+): unknown[][] {
+  return Array.from({ length: width }, (_, i) => rows.map((row) => row[i]))
 }

@@ -25,7 +25,7 @@ import {
   toJob,
   transferTaken,
 } from '../sql/settlement-rows.js'
-import { createGasBooking, createGasReservation } from './budgets.js'
+import { createGasBooking, createGasReservation } from './gas.js'
 
 export function createSettlementJournal(
   database: Database,

@@ -7,10 +7,10 @@ import { lockForService } from '../../../sql/sqlite/service-lock.js'
 import { createSql } from '../../../sql/sqlite/sql.js'
 import { createLeaseKeeper } from '../../relayer/leases.js'
 import { createBlockStore } from '../blocks.js'
+import { createBudgetStore } from '../budgets.js'
+import { createDeliveryStore } from '../deliveries.js'
 import { createShrinker } from '../shrinking.js'
 import type { FacilitatorStores } from '../stores.js'
-import { createBudgetStore } from './budgets.js'
-import { createDeliveryStore } from './deliveries.js'
 import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
 
 /** Creates the stores of the facilitator over a database that is open. */
@@ -22,8 +22,8 @@ export function createFacilitatorStores(
   return {
     journal: createSettlementJournal(database, commit),
     sharing: createJobSharing(database),
-    deliveries: createDeliveryStore(database, commit),
-    budgets: createBudgetStore(database),
+    deliveries: createDeliveryStore(sql),
+    budgets: createBudgetStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
   }

@@ -1,26 +1,14 @@
 import type { Database } from '../../../sql/sqlite/database.js'
 import {
-  type BudgetStore,
-  chargedAccounts,
   dayOf,
   type GasBudget,
+  type GasCharge,
+  gasSums,
   RESERVED_MS,
+  type ReservedBudget,
   requireBudget,
-  SUBSIDISED,
-  WASTED,
 } from '../budgets.js'
-import type { Attempt, GasCharge } from '../settlement-journal.js'
-
-/** The payer of the row that sums the whole day. */
-const EVERYBODY = ''
-
-export function createBudgetStore(database: Database): BudgetStore {
-  const read = prepareRead(database)
-  return {
-    spentOn: async (network, day) => read(network, day, EVERYBODY),
-    burntBy: async (network, day, payer) => read(network, day, payer),
-  }
-}
+import type { Attempt } from '../settlement-journal.js'
 
 /** Books gas inside a transaction that is already open. */
 export function createGasBooking(database: Database): (gasCharge: GasCharge, day: string) => void {
@@ -29,20 +17,13 @@ export function createGasBooking(database: Database): (gasCharge: GasCharge, day
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
      ON CONFLICT (network, day, payer) DO UPDATE SET amount = excluded.amount`,
   )
-  const add = (network: string, day: string, payer: string, amount: bigint) => {
-    if (amount === 0n) return
-    write.run(network, day, payer, (read(network, day, payer) + amount).toString())
-  }
   const budgetsOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
-  return ({ network, total, wasted, subsidised = 0n, burnt, reserved }, day) => {
-    add(network, day, EVERYBODY, total)
-    if (wasted !== undefined) add(network, day, WASTED[wasted.kind], wasted.amount)
-    add(network, day, SUBSIDISED, subsidised)
-    for (const { payer, amount } of burnt) add(network, day, payer, amount)
-    if (reserved === undefined) return
-    const rows = budgetsOf.all(reserved.hash) as { bearer: string; is_strict: number }[]
-    const budgets = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
-    for (const payer of chargedAccounts(budgets, burnt)) add(network, day, payer, reserved.amount)
+  return (gasCharge, day) => {
+    const { network, reserved } = gasCharge
+    const budgets = reserved === undefined ? [] : budgetsOf.all(reserved.hash)
+    for (const [payer, amount] of gasSums(gasCharge, budgets as ReservedBudget[])) {
+      write.run(network, day, payer, (read(network, day, payer) + amount).toString())
+    }
   }
 }
 

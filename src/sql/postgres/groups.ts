@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../../sql/errors.js'
+import { StoreUnavailableError } from '../errors.js'
 
 interface Member<Item, Result> {
   item: Item
@@ -91,12 +91,4 @@ export function inGroups<Item, Result>(
       waiting.push({ item, resolve, reject })
       schedule()
     })
-}
-
-/** Returns the columns of rows as arrays, the parameters of `unnest`; `width` is their number. */
-export function columnsOf(
-  rows: readonly (readonly unknown[])[],
-  width = rows[0]?.length ?? 0,
-): unknown[][] {
-  return Array.from({ length: width }, (_, i) => rows.map((row) => row[i]))
 }

@@ -223,7 +223,7 @@ export function createDispatcher(
       const { amount, limit } = budget
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it has room for.
-      const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0
+      const left = each > 0n ? Math.max(0, Number((limit - burnt) / each)) : 0
       for (const entry of concerned.slice(0, left)) queue.putBack(entry)
       for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
       return

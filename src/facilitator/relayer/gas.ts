@@ -259,7 +259,7 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
         const own = taken.filter(({ payer }) => payer === entry.payer)
         const base = own.length > 0 ? Number(TRANSACTION_BASE) : 0
         const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas + base)
-        if (atRisk > 0 && atRisk >= roomOf(entry.payer)) return false
+        if (atRisk >= roomOf(entry.payer)) return false
         entry.hasTurn = turns.areTaken()
         return turns.isTurnOf(entry, taken, load.jobs + own.length, underWay.newcomers)
       }

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import { createWaiters } from '../../async/waiters.js'
 import { laneLease } from '../../sql/leases.js'
-import type { Attempt, Job, JobSharing, SettlementJournal } from '../journal/settlement-journal.js'
+import type { Job, JobSharing } from '../journal/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
@@ -26,7 +26,6 @@ interface Intake {
 
 interface IntakeOptions extends Pick<RelayerContext, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
-  journal: Pick<SettlementJournal, 'openAttempts'>
   jobs: TrackedJobs
   queue: JobQueue
   dispatcher: Dispatcher
@@ -156,7 +155,7 @@ function createJobExchange(options: IntakeOptions) {
 
 /** Keeps the lanes of this process in step with its leases. */
 function createLaneExchange(options: IntakeOptions): () => Promise<void> {
-  const { network, lanes, leases, sharing, journal, jobs, log } = options
+  const { network, lanes, leases, sharing, jobs, log } = options
   const group = lanes.map(({ address }) => laneLease(network, address))
 
   async function follow(): Promise<void> {
@@ -173,12 +172,6 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
     for (const job of await sharing.takeOfLane(network, lane.address)) {
       jobs.track(job)
     }
-    const attempts: Attempt[] = await journal.openAttempts(network, lane.address)
-    for (const nonce of new Set(attempts.map(({ relayerNonce }) => relayerNonce))) {
-      const same = attempts.filter(({ relayerNonce }) => relayerNonce === nonce)
-      const hashes = same.map(({ hash }) => hash)
-      for (const id of new Set(same.flatMap(({ jobIds }) => jobIds))) jobs.hold(id, hashes)
-    }
     try {
       await lane.resume(epoch)
     } catch (error) {
@@ -186,7 +179,7 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
       throw error
     }
     if (leases.isShared) {
-      log.info({ relayer: lane.address, epoch, transactions: attempts.length }, 'lane taken')
+      log.info({ relayer: lane.address, epoch, transactions: lane.inFlight() }, 'lane taken')
     }
   }
 

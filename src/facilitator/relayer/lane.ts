@@ -122,10 +122,12 @@ export function createLane(options: LaneOptions): Lane {
     async resume(epoch) {
       lane.epoch = epoch
       const attempts = await lane.journal.openAttempts(network, signer.address)
-      for (const { relayerNonce } of attempts) {
-        if (slots.isTaken(relayerNonce)) continue
-        const same = attempts.filter((attempt) => attempt.relayerNonce === relayerNonce)
-        slots.add(restoreSlot(same, epoch, now()))
+      for (const nonce of new Set(attempts.map(({ relayerNonce }) => relayerNonce))) {
+        const same = attempts.filter(({ relayerNonce }) => relayerNonce === nonce)
+        const slot = restoreSlot(same, epoch, now())
+        slots.add(slot)
+        const hashes = same.map(({ hash }) => hash)
+        for (const id of slot.jobIds) lane.jobs.hold(id, hashes)
       }
       await alignNonce(lane, epoch)
       const receipts = await readReceipts(

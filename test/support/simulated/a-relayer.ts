@@ -168,17 +168,23 @@ export function aWorld(wish: RelayerWish = {}) {
 
 export type World = ReturnType<typeof aWorld>
 
+/** At one moment of the clock a test asks for less than this: what asks on never lets the clock go on. */
+const MOST_ASKED = 20_000
+
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
 function aStore(database: Database) {
   const write = async <Result>(write: () => Result) => database.transaction(write).immediate()
   const commit = { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
   const journal = createSettlementJournal(database, commit)
+  let [at, asked] = [0, 0]
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
     journal: Object.fromEntries(
       Object.entries(journal).map(([method, call]) => [
         method,
         async (...args: unknown[]) => {
+          if (at !== Date.now()) [at, asked] = [Date.now(), 0]
+          if (++asked > MOST_ASKED) throw new Error(`the journal is asked without end: ${method}`)
           await store.before(method, args)
           return (call as (...args: unknown[]) => unknown)(...args)
         },

@@ -241,6 +241,22 @@ describe('a member that would fail', () => {
     expect(rows[1]).toMatchObject({ transaction: null, gasCost: 0n })
   })
 
+  it('is over, whatever becomes of the transaction of the others', async () => {
+    const { world, chain, payAll, happened } = await aRelayer()
+    let failures = 3
+    world.store.before = async (method) => {
+      if (method === 'recordAttempt' && failures-- > 0) throw new Error('the disk is full')
+    }
+    const payer = world.anAccount(0)
+    const [poor, other] = await payAll([{ payer }, {}])
+    await pass(100)
+    expect(await poor?.row()).toMatchObject({ state: 'failed', reason: 'insufficientBalance' })
+    chain.change(({ tokens }) => tokens.set(`${usdc}/${payer}`, 5_000_000n))
+    await pass(2_000)
+    expect(await other?.row()).toMatchObject({ state: 'confirmed' })
+    expect(happened.taken.filter((ids) => ids.includes(poor?.job.id ?? ''))).toHaveLength(1)
+  })
+
   it('is refused alone as well, by what the token says of it', async () => {
     const { world, pay, said, happened } = await aRelayer()
     const payer = world.anAccount()

@@ -222,6 +222,19 @@ describe('a transaction that nodes lose', () => {
     expect(new Set(offered).size).toBe(1)
   })
 
+  it('and then refuse is the business of its wallet at once', async () => {
+    const { world, chain, nodes, pay, relayer } = await aRelayer({ wallets: 2 })
+    for (const node of nodes) node.swallows = true
+    const { row } = await pay()
+    await pass(2_000)
+    for (const node of nodes) node.swallows = false
+    chain.change(({ gasMoney }) => gasMoney.set(world.signers[0]?.address ?? '0x', 0n))
+    await pass(2_500)
+    expect(closed(relayer)).toEqual(['no gas money', undefined])
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+    expect(chain.mined()).toHaveLength(1)
+  })
+
   it('brings its neighbours along, in order', async () => {
     const { chain, nodes, nonces, offered, pay } = await aRelayer()
     const [node] = nodes

@@ -22,7 +22,9 @@ describe('two processes', () => {
     expect([heldBy(first), heldBy(second)]).toEqual([[0, 1], []])
     await pass(3_000)
     expect([heldBy(first), heldBy(second)]).toEqual([[0], [1]])
-    expect(first.said.map(({ line }) => line)).toContain('lane passed on')
+    const lines = first.said.map(({ line }) => line)
+    expect(lines).toContain('lane passed on')
+    expect(lines).not.toContain('lane let go')
     const payments = [await first.pay(), await second.pay()]
     await pass(1_500)
     for (const { row } of payments) expect((await row()).state).toBe('confirmed')
@@ -94,6 +96,19 @@ describe('a process without a wallet', () => {
     await pass(1_500)
     expect((await row()).state).toBe('confirmed')
     expect(long.at - startedAt).toBeLessThan(1_000)
+  })
+})
+
+describe('processes with nothing to do', () => {
+  it('ask the database twenty times a second for payments, and once for those of processes that are gone', async () => {
+    const { cluster } = await twoProcesses()
+    await pass(3_000)
+    const before = { ...cluster.asked }
+    await pass(10_000)
+    const [offered, orphans] = (['takeOffered', 'takeOrphans'] as const).map(
+      (call) => cluster.asked[call] - before[call],
+    )
+    expect([Math.round((offered ?? 0) / 20), Math.round((orphans ?? 0) / 2)]).toEqual([20, 10])
   })
 })
 

@@ -129,6 +129,42 @@ it('the right to answer with success is on disk before it is used, and the answe
   expect(waited).toEqual([true, true])
 })
 
+it('a write that comes while others need no disk is not left over', async () => {
+  database = openDatabase(':memory:')
+  let finish = () => {}
+  const disk = {
+    sync: () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      }),
+    close() {},
+  }
+  const commit = createGroupCommit(database, { disk })
+  const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
+  let syncs = 0
+  const { sync } = disk
+  disk.sync = () => {
+    syncs++
+    return sync()
+  }
+  const first = commit.write(() => insert.run('first'))
+  await vi.waitUntil(() => syncs === 1)
+  // The disk has the first one right when another comes, beside one that does not wait for the disk.
+  let second: Promise<unknown> | undefined
+  const unsynced = commit.writeUnsynced(() => {
+    second = commit.write(() => insert.run('second'))
+    finish()
+  })
+  await Promise.all([first, unsynced])
+  await vi.waitUntil(() => syncs === 2)
+  finish()
+  await second
+  const closed = commit.close()
+  await vi.waitUntil(() => syncs === 3)
+  finish()
+  await closed
+})
+
 it('a write is answered once the disk has it, and rejects when the disk fails', async () => {
   database = openDatabase(':memory:')
   const syncs: { resolve(): void; reject(error: Error): void }[] = []

@@ -28,7 +28,8 @@ export interface PaymentWish extends Partial<Omit<PaymentAnswer, 'payment'>> {
   network?: string
   resourceUrl?: string | undefined
   toolName?: string
-  nonce?: Hex
+  /** `null` for a call that is paid through a channel. */
+  nonce?: Hex | null
   scheme?: 'exact' | 'upto'
   /** The nonce of the payment that it gives back. */
   refunds?: Hex
@@ -36,6 +37,8 @@ export interface PaymentWish extends Partial<Omit<PaymentAnswer, 'payment'>> {
 
 let count = 0
 let transfers = 0
+
+const hashOf = (id: number): Hex => `0x${id.toString(16).padStart(64, '0')}`
 
 /** The payments of the facilitator: rows of the journal, and the answers that the directory hears. */
 export function createPayments(world: {
@@ -55,19 +58,20 @@ export function createPayments(world: {
   let answered = 0
   let kept = 0
 
-  function toAnswer(wish: PaymentWish, id: number): PaymentAnswer & { payment: { nonce: Hex } } {
+  function toAnswer(wish: PaymentWish, id: number): PaymentAnswer {
     const { kind = 'settle', state = kind === 'settle' ? 'settled' : 'valid' } = wish
-    const { nonce = `0x${id.toString(16).padStart(64, '0')}`, toolName, refunds } = wish
+    const { nonce = hashOf(id), toolName, refunds } = wish
     const isRow = kind === 'settle' && wish.settlementId !== null
+    const proof = nonce === null ? {} : { nonce, proof: nonce }
     return {
       ...{ kind, state, at: wish.at ?? clock.ms, latencyMs: wish.latencyMs ?? 540 },
       ...{ reason: wish.reason ?? null, gasCost: wish.gasCost ?? 2_000_000_000_000_000n },
-      transaction: wish.transaction ?? (state === 'settled' ? nonce : null),
+      transaction: wish.transaction ?? (state === 'settled' ? hashOf(id) : null),
       settlementId: isRow ? (wish.settlementId ?? `settlement-${id}`) : null,
       payment: {
         ...{ network: wish.network ?? network, asset: wish.asset ?? (tokens[0]?.address as Hex) },
         ...{ payTo: wish.payTo ?? payTo, payer: wish.payer ?? payer },
-        ...{ amount: wish.amount ?? 10_000n, nonce, proof: nonce },
+        ...{ amount: wish.amount ?? 10_000n, ...proof },
         ...('resourceUrl' in wish
           ? wish.resourceUrl !== undefined && { resourceUrl: wish.resourceUrl }
           : { resourceUrl: 'https://api.example.com/weather' }),
@@ -79,9 +83,9 @@ export function createPayments(world: {
 
   /** Puts the row of an answer into the journal, decided as the answer says. */
   async function keepRow({ payment, ...answer }: PaymentAnswer, scheme: 'exact' | 'upto') {
-    const { asset, payer, payTo, amount, nonce = '0x', resourceUrl, toolName } = payment
+    const { asset, payer, payTo, amount, nonce, resourceUrl, toolName } = payment
     const { settlementId: id, at, transaction } = answer
-    if (id === null || answer.state === 'free') return
+    if (id === null || nonce === undefined || answer.state === 'free') return
     const details: ExactDetails & { facilitator?: Address } = {
       ...{ asset, payer, payTo, value: amount.toString(), nonce, signatureDigest: '' },
       ...{ validAfter: '0', validBefore: '1900000000', isAlone: true, claimedAt: at },
@@ -138,7 +142,7 @@ export function createPayments(world: {
           timeout: 15_000,
           interval: 5,
         })
-        return answers.map(({ payment }) => payment.nonce)
+        return answers.map(({ payment }) => payment.nonce ?? '0x')
       }
     },
   }

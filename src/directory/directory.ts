@@ -112,6 +112,8 @@ export interface DirectoryPorts
   checkSigner: CheckSigner | undefined
   /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
+  /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: FastifyBaseLogger
@@ -146,7 +148,7 @@ export interface Directory {
 
 /** Builds every value of discovery and directory. */
 export function createDirectory(settings: DirectorySettings, ports: DirectoryPorts): Directory {
-  const { rpc, tokens, stores, checksum, isKeeper, now } = ports
+  const { rpc, tokens, stores, checksum, now } = ports
   const { network, chainId } = tokens[0]
   const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
   const log = ports.log.child({ module: 'directory' })
@@ -187,13 +189,10 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     attributor: createAttributor(listings),
     retentionDays,
   })
-  const usage = createUsageRefresh({ activity, store: stores.usage, isKeeper, now, log })
+  const usage = createUsageRefresh({ ...world, activity, store: stores.usage })
   const publishing = createPublishing(world)
   const readTotals = createPublicTotals({ store: activity, now })
-  const settlements = createSettlementFeed({
-    store: stores.settlements,
-    ...{ listings, tokens, checksum, log },
-  })
+  const settlements = createSettlementFeed({ ...world, store: stores.settlements, listings })
   const readFigures = createExploreFigures({ activity, readTotals, now })
   const sessions = createSessions(stores.sessions, now, audience)
   const events = createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded })

@@ -28,6 +28,7 @@ interface EventCollectorOptions {
   checksum: (address: Address) => Address
   /** The queue waits while the disk is nearly full. */
   isDiskLow: () => boolean
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -134,7 +135,7 @@ export function createEventCollector(options: EventCollectorOptions) {
   }
 
   return createPolling({
-    everyMs: TICK_MS,
+    everyMs: options.lookMs ?? TICK_MS,
     async poll(signal) {
       if (!options.isKeeper()) return
       await collect(signal)

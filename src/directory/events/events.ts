@@ -39,6 +39,8 @@ export interface EventsWorld {
   isKeeper: () => boolean
   checksum: (address: Address) => Address
   isDiskLow: () => boolean
+  /** Milliseconds between two looks for news and for deliveries; a second unless given. */
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: FastifyBaseLogger
@@ -46,7 +48,7 @@ export interface EventsWorld {
 
 /** Builds the feeds of merchants and the webhooks that follow them. */
 export function createEvents(world: EventsWorld) {
-  const { baseUrl, stores, sessions, isShared, now, log } = world
+  const { baseUrl, stores, sessions } = world
   const { listings, events, hooks } = stores
   const { webhookKey, operatorWebhook } = world
   const stopping = new AbortController()
@@ -61,8 +63,8 @@ export function createEvents(world: EventsWorld) {
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
   const sender = createHookSender({
-    ...{ hooks, events, secrets, isShared, now, log },
-    fetch: world.fetch,
+    ...world,
+    ...{ hooks, events, secrets },
     operator: operatorWebhook && { ...operatorWebhook, fetch },
     worker: randomUUID(),
     userAgent: `Arcus-Webhook/1 (+${baseUrl})`,

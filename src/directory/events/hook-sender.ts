@@ -28,10 +28,7 @@ interface HookSenderOptions {
   userAgent: string
   /** Unix milliseconds, the same for all processes. */
   now: () => number
-  /** For tests; a second otherwise. */
-  tickMs?: number
-  /** 0 to 1; `Math.random` unless a test gives another. */
-  random?: () => number
+  lookMs?: number
   log: { warn(details: object, message: string): void }
 }
 
@@ -60,7 +57,7 @@ const GONE = 410
  * one comes. A receiver gets nothing but challenges until it has answered one.
  */
 export function createHookSender(options: HookSenderOptions) {
-  const { hooks, events, worker, now, log, random = Math.random } = options
+  const { hooks, events, worker, now, log } = options
   const places = createHookPlaces()
   /** Whether a place became free since the last look began. */
   let isStale = false
@@ -142,7 +139,7 @@ export function createHookSender(options: HookSenderOptions) {
     const isConfirmed = hook.confirmedAt !== null
     const first = isConfirmed ? FIRST_PAUSE_MS : CHALLENGE_PAUSE_MS
     const pause = Math.min(first * 2 ** hook.failures, LONGEST_PAUSE_MS)
-    const nextAt = now() + Math.round(pause * (1 + random() / 10))
+    const nextAt = now() + Math.round(pause * (1 + Math.random() / 10))
     const isOver = isConfirmed
       ? now() - (hook.failingSince ?? now()) >= PATIENCE_MS
       : hook.failures + 1 >= CHALLENGE_TRIES
@@ -218,7 +215,7 @@ export function createHookSender(options: HookSenderOptions) {
     if (!isStopped && lookOnce.underWay() === undefined) lookOnce().catch(onError)
   }
 
-  const polling = createPolling({ everyMs: options.tickMs ?? TICK_MS, poll: lookOnce, onError })
+  const polling = createPolling({ everyMs: options.lookMs ?? TICK_MS, poll: lookOnce, onError })
 
   return {
     /**

@@ -16,12 +16,9 @@ export interface SaveAllowances {
 }
 
 /** `now` is in Unix milliseconds. */
-export function createSaveAllowances(
-  now: () => number,
-  limits = { ofOwner, ofBlock },
-): SaveAllowances {
-  const owners = createTokenBuckets({ ...limits.ofOwner, now })
-  const blocks = createTokenBuckets({ ...limits.ofBlock, now })
+export function createSaveAllowances(now: () => number): SaveAllowances {
+  const owners = createTokenBuckets({ ...ofOwner, now })
+  const blocks = createTokenBuckets({ ...ofBlock, now })
   return {
     take({ owner, ip }, endpoints) {
       const waitSeconds = owners.take(owner, endpoints)

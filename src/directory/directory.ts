@@ -10,7 +10,7 @@ import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { SignerRecovery } from '../chain/signer-recovery.js'
-import { readBalance, type Token } from '../chain/token.js'
+import { readBalance, readIsBlocklisted, type Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { createPolling } from '../sql/polling.js'
@@ -252,8 +252,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     await events.routes(app)
     const rating = { ratings, feedback, checksum, store: stores.ratings, listings }
     await app.register(ratingRoutes, rating)
-    const isOn = checks !== undefined
-    await app.register(checkRoutes, { store: stores.checks, listings, check, quota, isOn, now })
+    const requests = { store: stores.checks, listings, check, quota, now }
+    await app.register(checkRoutes, { ...requests, obstacleOf: checks?.obstacleOf })
   }
 
   return {
@@ -285,7 +285,9 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     ports: {
       onAnswer(answer) {
         // Listings are about one network, so payments on another are nobody's revenue.
-        if (answer.payment.network === network) recorder.record(answer)
+        if (answer.payment.network !== network) return
+        checks?.noteAnswer(answer)
+        recorder.record(answer)
       },
       offerResource: seen.offer,
       async merchantOf(payTo) {
@@ -337,7 +339,14 @@ function createPaidChecks({
     openFetch: createBuyerFetch(rules, world.ownCalls),
     asset: dollars.address,
     findUse: createAuthorizationUses(rpc),
-    readBalance: (wallet) => readBalance(rpc, dollars, wallet),
+    async canPay(wallet, amount) {
+      if (world.isPayerBlocked(wallet)) return false
+      const [balance, isBlocklisted] = await Promise.all([
+        readBalance(rpc, dollars, wallet),
+        readIsBlocklisted(rpc, dollars.address, wallet),
+      ])
+      return balance >= amount && isBlocklisted !== true
+    },
     async readHead() {
       const head = await readBlock(rpc, 'latest')
       if (head === undefined) throw new RpcUnavailableError('no node has a block')

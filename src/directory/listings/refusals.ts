@@ -103,7 +103,10 @@ export const ratingCodes = codesByStatus({
 
 /** The further reasons to refuse a wish for a paid check. */
 export const checkCodes = codesByStatus({
-  409: { checks_off: 'The operator has set no wallets to buy with.' },
+  409: {
+    checks_off: 'The operator has set no wallets to buy with.',
+    not_checkable: 'The endpoint is none that checks can buy from; the sentence says why.',
+  },
   429: { too_many_checks: 'The merchant asked for three paid checks within a day.' },
 })
 

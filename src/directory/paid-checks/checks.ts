@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
@@ -41,7 +43,8 @@ export interface ChecksOptions {
   findPayment: FindPayment
   findUse: FindAuthorizationUse
   readHead: () => Promise<Block>
-  readBalance: (wallet: Address) => Promise<bigint>
+  /** Returns whether a wallet holds so much and is not blocked. */
+  canPay: (wallet: Address, amount: bigint) => Promise<boolean>
   isKeeper: () => boolean
   isDiskLow: () => boolean
   /** Unix milliseconds. */
@@ -73,6 +76,17 @@ const START_SECONDS = 5
 /** Time until the wallets are looked at again when none could pay. */
 const POOR_SECONDS = 300
 
+/** Why this service refuses a payment of its own wallets without any fault of the seller. */
+const ownFaults: ReadonlySet<string | null> = new Set(
+  (
+    [
+      ...['payerNotAllowed', 'payerBlocklisted', 'assetPaused', 'insufficientBalance'],
+      ...['gasBudgetExceeded', 'gasPriceTooHigh', 'notSentInTime', 'settlementPending'],
+      ...['settlementUnknown', 'unexpectedVerifyError', 'unexpectedSettleError'],
+    ] as ReasonKey[]
+  ).map((key) => reasons[key].code),
+)
+
 export type Checks = ReturnType<typeof createChecks>
 
 /** Buys the documented examples of listed endpoints, one after another, and publishes what came of it. */
@@ -83,6 +97,8 @@ export function createChecks(options: ChecksOptions) {
   const stopping = new AbortController()
   /** Unix seconds. */
   let pausedUntil = 0
+  /** The payment under way, and whether this service itself last refused it. */
+  let paying: { nonce: Hex; isRefusedByUs: boolean } | undefined
 
   /** Closes a check if it is known by now whether it paid. */
   async function close(check: PaidCheck): Promise<void> {
@@ -137,7 +153,7 @@ export function createChecks(options: ChecksOptions) {
     const wallets = [...buyer.wallets]
     while (wallets.length > 0) {
       const [wallet] = wallets.splice(randomInt(wallets.length), 1)
-      if (wallet !== undefined && (await options.readBalance(wallet)) >= amount) return wallet
+      if (wallet !== undefined && (await options.canPay(wallet, amount))) return wallet
     }
     return undefined
   }
@@ -157,6 +173,7 @@ export function createChecks(options: ChecksOptions) {
     let signedAt = 0
     const limits = { dailyLimit: options.dailyLimit, gapSeconds }
     const reserve = async ({ nonce, amount, validBefore }: SignedTerms) => {
+      paying = { nonce, isRefusedByUs: false }
       const payment = { payer: wallet, nonce, amount, validBefore, afterBlock }
       id = await store.reserve(target, payment, seconds(), limits)
       if (id === undefined) throw new Error('the budget of the day is spent')
@@ -171,6 +188,7 @@ export function createChecks(options: ChecksOptions) {
       if (id === undefined) await keepUnpaid(target, bought)
       else await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
     } finally {
+      paying = undefined
       clock.stop()
       hangUp()
     }
@@ -191,11 +209,28 @@ export function createChecks(options: ChecksOptions) {
     if (bought.kind === 'answered') {
       const judged = await judge(bought.response, endpoint).catch(() => undefined)
       const ms = Math.round(performance.now() - signedAt)
-      if (judged !== undefined) return { ...judged, ms }
+      const isOurFault = judged?.reason !== 'delivered' && paying?.isRefusedByUs
+      if (judged !== undefined && !isOurFault) return { ...judged, ms }
     }
-    // The end of the service is no fault of the seller.
-    if (stopping.signal.aborted) return { ...nothing, reason: 'interrupted' }
+    // The end of the service is no fault of the seller, nor is a payment that it could not settle.
+    if (stopping.signal.aborted || paying?.isRefusedByUs)
+      return { ...nothing, reason: 'interrupted' }
     return { ...nothing, reason: clock.isLate() ? 'too_late' : 'no_answer' }
+  }
+
+  /** Returns the price of an endpoint that may be bought from; a sentence says why one may not. */
+  function termsOf(entry: CatalogEntry): bigint | string {
+    const { endpoint, merchant } = entry
+    const { maxAmount } = options
+    if (endpoint.status !== 'live') return 'Its last probe did not find it live.'
+    if (endpoint.method === 'MCP') return 'Tools of MCP servers are not bought.'
+    const amount = quotedAmount(entry, asset)
+    if (amount === undefined || endpoint.asset !== asset) {
+      return 'It is not priced in dollars by exact with EIP-3009.'
+    }
+    if (amount > maxAmount || endpoint.price > maxAmount) return 'It costs more than a check may.'
+    if (payToProofOf(merchant) === null) return 'Its payout address is not proven.'
+    return options.isPayToBlocked(merchant.payTo) ? 'Its payout address is blocked.' : amount
   }
 
   /** Buys from the first endpoint whose turn it is and whose host may be called. */
@@ -206,26 +241,24 @@ export function createChecks(options: ChecksOptions) {
     const mostAtomic = left < options.maxAmount ? left : options.maxAmount
     if (mostAtomic <= 0n) return
     const begunAt = performance.now()
-    const ids = await store.candidates({ asset, mostAtomic, now: at }, LOOKED_AT)
+    const { dailyLimit } = options
+    const ids = await store.candidates({ asset, mostAtomic, dailyLimit, now: at }, LOOKED_AT)
     // Looking through a large catalog must not become all that the database does.
     if (ids.length === 0) pausedUntil = at + Math.ceil((performance.now() - begunAt) / REST_MS)
     for (const entry of await listings.entriesById(ids)) {
-      const { endpoint, merchant } = entry
-      const amount = quotedAmount(entry, asset)
-      const isAllowed =
-        amount !== undefined &&
-        amount <= mostAtomic &&
-        payToProofOf(merchant) !== null &&
-        !options.isPayToBlocked(merchant.payTo)
-      if (!isAllowed) {
+      const { url } = entry.endpoint
+      const amount = termsOf(entry)
+      if (typeof amount === 'string') {
         await store.keepUnpaid(toTarget(entry), undefined, at)
         continue
       }
-      if (!pace.enter(endpoint.url)) continue
+      // What is left of the day's money may do tomorrow.
+      if (amount > mostAtomic) continue
+      if (!pace.enter(url)) continue
       try {
         return await check(entry, amount)
       } finally {
-        pace.leave(endpoint.url)
+        pace.leave(url)
       }
     }
   }
@@ -251,8 +284,23 @@ export function createChecks(options: ChecksOptions) {
       stopping.abort()
       await polling.stop()
     },
-    /** Counts what checks found, for figures of the service. */
-    figures: store.figures,
+    /** Takes in an answer of the facilitator, which may be about the payment under way. */
+    noteAnswer({ payment, reason }: PaymentAnswer): void {
+      if (paying === undefined || payment.nonce !== paying.nonce) return
+      paying.isRefusedByUs = ownFaults.has(reason)
+    },
+    /** Says why an endpoint is not bought from; `undefined` if it is. */
+    obstacleOf(entry: CatalogEntry): string | undefined {
+      const terms = termsOf(entry)
+      return typeof terms === 'string' ? terms : undefined
+    },
+    /** Counts what checks found, and the wallets that could pay for any check, for figures of the service. */
+    async figures() {
+      const canPay = buyer.wallets.map((wallet) => options.canPay(wallet, options.maxAmount))
+      const wallets = await Promise.all(canPay).catch(() => undefined)
+      const funded = wallets?.filter((can) => can).length
+      return { ...(await store.figures()), funded }
+    },
   }
 }
 

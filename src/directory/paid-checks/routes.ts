@@ -15,7 +15,7 @@ import {
   missingEndpoint,
   type OfEndpoint,
 } from '../probe/endpoint-history.js'
-import type { ListingReader } from '../store/listings.js'
+import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
 import { toView } from './statement.js'
 
@@ -36,17 +36,17 @@ const requestOperation = {
   codes: [
     ...Object.values(writeCodes),
     httpCodes.endpoint_not_found,
-    ...refusals('checks_off', 'too_many_checks'),
+    ...refusals('checks_off', 'not_checkable', 'too_many_checks'),
   ],
 }
 
 interface CheckRoutesOptions {
   store: CheckStore
-  listings: Pick<ListingReader, 'findMerchant' | 'entriesById' | 'endpointsOf'>
+  listings: Pick<ListingReader, 'findMerchant' | 'entriesById'>
   check: WriteCheck
   quota: WriteQuota
-  /** Whether the operator buys at all. */
-  isOn: boolean
+  /** Says why an endpoint is not bought from; `undefined` where the operator buys from none. */
+  obstacleOf: ((entry: CatalogEntry) => string | undefined) | undefined
   /** Unix milliseconds. */
   now: () => number
 }
@@ -56,7 +56,7 @@ type WithId = { Params: { id: string } }
 /** Serves the paid checks of an endpoint, and takes the wishes of owners for one. */
 export async function checkRoutes(
   app: FastifyInstance,
-  { store, listings, check, quota, isOn, now }: CheckRoutesOptions,
+  { store, listings, check, quota, obstacleOf, now }: CheckRoutesOptions,
 ): Promise<void> {
   app.get<OfEndpoint>(
     '/api/merchants/:id/endpoints/:endpoint/checks',
@@ -82,10 +82,14 @@ export async function checkRoutes(
       const expected = { merchantId, actions, schema: checkBody }
       const { body, merchant, write } = await check(request, expected)
       requireProof(merchant)
-      if (!isOn) throw new WriteFault('checks_off', 'This directory buys from no endpoint.')
-      const known = await listings.endpointsOf(merchantId)
-      if (!known.some(({ id }) => id === body.endpoint)) {
-        throw missingEndpoint()
+      if (obstacleOf === undefined) {
+        throw new WriteFault('checks_off', 'This directory buys from no endpoint.')
+      }
+      const [entry] = await listings.entriesById([body.endpoint])
+      if (entry?.merchant.id !== merchantId) throw missingEndpoint()
+      const obstacle = obstacleOf(entry)
+      if (obstacle !== undefined) {
+        throw new WriteFault('not_checkable', `The endpoint cannot be bought from. ${obstacle}`)
       }
       const { owner, nonce, message } = write
       const size = { owner, bytes: message.length, ip, isSave: true }

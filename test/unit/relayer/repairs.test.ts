@@ -471,6 +471,21 @@ describe('a wallet without gas money', () => {
     expect(closed(relayer)).toEqual([undefined, undefined])
   })
 
+  it('gives nonces back from the highest on, so that nothing has to fill them', async () => {
+    const { world, chain, pay, journal } = await aRelayer({ wallets: 2 })
+    const [poor] = world.signers.map(({ address }) => address) as [Hex]
+    chain.isHalted = true
+    for (let i = 0; i < 4; i++) {
+      await pay()
+      await pass(60)
+    }
+    expect(await journal.findNextNonce(network, poor)).toBe(2)
+    chain.forget(({ from }) => from === poor)
+    chain.change(({ gasMoney }) => gasMoney.set(poor, 0n))
+    await pass(4_000)
+    expect(await journal.findNextNonce(network, poor)).toBe(0)
+  })
+
   it.each([
     ['any', {}, /No relayer of this facilitator can sign/],
     ['one that the payment names', { profile: { senders: ['0x01'] } }, /Only 0x01 may send/],

@@ -185,6 +185,20 @@ describe('a process that the database does not answer', () => {
     expect(world.offered.length - sentBefore).toBeLessThanOrEqual(2)
   })
 
+  it('lets go of what another may work on, though no outcome is known yet', async () => {
+    const { chain, cluster, first } = await twoProcesses(1)
+    await pass(1_000)
+    chain.isHalted = true
+    const { job } = await first.pay()
+    const told = first.relayer.untilDecided(job).then((it) => [it])
+    await pass(100)
+    cluster.isolate('first')
+    await pass(6_500)
+    cluster.reconnect('first')
+    await pass(2_000)
+    expect([first.relayer.isTracking(job), await heard(told)]).toEqual([false, [undefined]])
+  })
+
   it('sends nothing again after that, however soon that was due', async () => {
     const { world, cluster, first, second, heldBy } = await twoProcesses(1)
     // Leases are renewed each second; the last time was 900 ms ago.

@@ -45,6 +45,7 @@ const vitest = await createVitest(
   { resolve: { tsconfigPaths: true }, server: { watch: null } },
 )
 await vitest.standalone()
+process.on('disconnect', () => process.exit())
 process.on('message', ({ changed, tests }: Request) => {
   if (changed !== undefined) vitest.invalidateFile(join(root, changed))
   if (tests.length > 0) void run(tests).then((answer) => process.send?.(answer))

@@ -91,9 +91,8 @@ export function createExaminer(options: ExaminerOptions): Examiner {
   }
 
   async function watch(entry: TrackedJob, atLeastBlock: number): Promise<void> {
-    if (!turns.has(entry)) {
-      await takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
-    }
+    if (turns.has(entry)) return
+    return takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
   }
 
   /** Returns whether nobody else works on the job: no slot carries it, and no lane is about to. */

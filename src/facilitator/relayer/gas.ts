@@ -208,7 +208,6 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
   function isAbout(name: string, entry: TrackedJob): boolean {
     if (name === SUBSIDISED) return isSubsidised(entry)
     if (name === WASTED.coded) return hasCode(entry)
-    if (name === WASTED.plain) return !hasCode(entry)
     return entry.payer === name || entry.coded.includes(name)
   }
 

@@ -43,7 +43,6 @@ export async function repairStuck(lane: LaneState): Promise<void> {
   const stale = slots
     .open()
     .filter((slot) => slot.consumedAt !== undefined || now() - slot.touchedAt >= REBROADCAST_MS)
-  if (stale.length === 0) return
   await landMissed(lane, stale)
   const lowest = stale.find(slots.isOpen)
   if (lowest === undefined) return

@@ -63,6 +63,11 @@ export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms)
 }
 
+/** Returns what a promise holds by now; `undefined` while it is open. */
+export async function heard<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+  return Promise.race([promise, pass(0).then(() => undefined)])
+}
+
 /** Sets the clock forward, as of a machine that slept: nothing happens meanwhile. */
 export function sleep(ms: number): void {
   vi.setSystemTime(Date.now() + ms)

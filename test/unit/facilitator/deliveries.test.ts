@@ -77,8 +77,9 @@ async function peek(turn: Promise<DeliveryTurn | undefined>) {
 }
 
 async function granted(turn: Promise<DeliveryTurn | undefined>) {
-  const came = await turn
-  if (came?.state !== 'granted') throw new Error(`the turn is ${came?.state}`)
+  let came = await peek(turn)
+  for (let i = 0; i < 50 && came === 'waiting'; i++) came = await peek(turn)
+  if (came === 'waiting' || came?.state !== 'granted') throw new Error(`it is ${came}`)
   return came.delivery
 }
 

@@ -204,12 +204,12 @@ describe('an account with code', () => {
 
 describe('a plain account', () => {
   it.each([
-    ['ten at 45,000 gas each, less the base of a transaction', 10n, 10],
-    ['at least one', 1n, 1],
+    ['ten at 45,000 gas each, less the base of a transaction', 10n * EACH + 10_000n * PRICE, 10],
+    ['at least one', EACH, 1],
   ])(
     'shares a transaction with as many of its own as its budget has room for: %s',
     async (_, room, most) => {
-      const { world, chain, payAll, sizes } = await aRelayer({ perAccount: room * EACH })
+      const { world, chain, payAll, sizes } = await aRelayer({ perAccount: room })
       chain.isHalted = true
       const payer = world.anAccount()
       await payAll(many(30, { payer }))

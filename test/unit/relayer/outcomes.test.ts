@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createOutcomeWait } from '../../../src/facilitator/settle/settler.js'
 import {
   aWorld,
+  heard,
   network,
   pass,
   type RelayerWish,
@@ -142,6 +143,29 @@ describe('a payment that others bring on chain', () => {
     chain.holdsBack = ({ hash: it }) => it !== hash
     await pass(4_500)
     expect(await row()).toMatchObject({ state: 'confirmed', transaction: hash, gasCost: null })
+  })
+
+  it('after a transaction of ours failed costs what that burnt', async () => {
+    const { world, chain, holds, pay, happened } = await aRelayer()
+    const [payer, stranger] = [world.anAccount(), aWorld({ wallets: 2 }).signers[1]]
+    if (stranger === undefined) throw new Error('there is no stranger')
+    const { job, row } = await pay({ payer })
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    await pass(460)
+    holds(payer, 5)
+    chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
+    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+    const call = { to: job.to, data: job.calldata, gasLimit: 200_000n, ...fees }
+    const theirs = chain.offer(await stranger.sign({ chainId: 5042, nonce: 0, ...call }))
+    chain.holdsBack = ({ hash }) => hash !== theirs.hash
+    await pass(6_000)
+    const [first] = happened.spent
+    expect(await row()).toMatchObject({
+      state: 'confirmed',
+      transaction: theirs.hash,
+      gasCost: first?.cost,
+    })
   })
 
   it('before it was handed over here is no settlement of this job', async () => {
@@ -409,7 +433,11 @@ describe('a payment that failed and is opened again', () => {
     await pass(lateMs ?? 0)
     answer()
     await pass(2_500)
-    expect(await first).toMatchObject({ state: 'failed', reason: 'insufficientBalance', round: 0 })
-    expect(await second).toMatchObject({ state: 'confirmed', round: 1 })
+    expect(await heard(first)).toMatchObject({
+      state: 'failed',
+      reason: 'insufficientBalance',
+      round: 0,
+    })
+    expect(await heard(second)).toMatchObject({ state: 'confirmed', round: 1 })
   })
 })

@@ -4,6 +4,7 @@ import { multicall3Address } from '../../../src/chain/abi.js'
 import {
   aWorld,
   euro,
+  heard,
   type PaymentWish,
   pass,
   type RelayerWish,
@@ -32,7 +33,7 @@ describe('a payment', () => {
     const transaction = chain.head().transactions[0]?.hash
     const outcome = { state: 'confirmed', reason: null, transaction, blockNumber: 1, gasCost }
     expect(await row()).toMatchObject(outcome)
-    expect(await told).toMatchObject({ id: job.id, ...outcome, transferLog: 1 })
+    expect(await heard(told)).toMatchObject({ id: job.id, ...outcome, transferLog: 1 })
     expect(relayer.isTracking(job)).toBe(false)
   })
 
@@ -318,7 +319,10 @@ describe('a payment that nobody waits for any more', () => {
     await pass(500)
     const withdrawn = relayer.withdraw(job)
     await pass(500)
-    expect(await withdrawn).toMatchObject({ state: 'failed', reason: 'unexpectedSettleError' })
+    expect(await heard(withdrawn)).toMatchObject({
+      state: 'failed',
+      reason: 'unexpectedSettleError',
+    })
     if (node) node.lacks = undefined
     await pass(2_000)
     expect(happened.signed).toEqual([])
@@ -329,7 +333,7 @@ describe('a payment that nobody waits for any more', () => {
     chain.isHalted = true
     const { job } = await pay()
     await pass(100)
-    expect(await relayer.withdraw(job)).toMatchObject({
+    expect(await heard(relayer.withdraw(job))).toMatchObject({
       state: 'submitted',
       transaction: chain.pool()[0]?.hash,
     })
@@ -345,7 +349,7 @@ describe('a payment that nobody waits for any more', () => {
     }
     const { job } = await pay({ payer, profile: { isSingle: true } })
     await pass(7_000)
-    const withdrawn = await relayer.withdraw(job)
+    const withdrawn = await heard(relayer.withdraw(job))
     expect(withdrawn).toMatchObject({ state: 'failed', reason: 'notSentInTime' })
     expect(withdrawn?.message).toContain('7 seconds')
     expect(withdrawn?.message).toContain(`20 other payments of ${payer}`)

@@ -42,6 +42,8 @@ describe('a process that is killed', () => {
       expect((await row()).state).toBe('confirmed')
       expect(world.chain.mined()).toHaveLength(1)
       expect(second.happened.decided).toHaveLength(1)
+      // Nobody reads of other processes where there can be none.
+      expect(second.said.map(({ line }) => line)).toEqual(['settlement decided'])
     },
   )
 

@@ -133,8 +133,8 @@ export function createPayments(world: {
     through({ ports, figures }: Directory) {
       return async (...wishes: PaymentWish[]): Promise<Hex[]> => {
         const answers = wishes.map((wish) => toAnswer(wish, ++count))
-        for (const [i, answer] of answers.entries()) {
-          await keepRow(answer, wishes[i]?.scheme ?? 'exact')
+        await Promise.all(answers.map((it, i) => keepRow(it, wishes[i]?.scheme ?? 'exact')))
+        for (const answer of answers) {
           ports.onAnswer(answer)
           if (answer.payment.network === network) answered++
         }

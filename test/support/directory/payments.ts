@@ -32,7 +32,7 @@ export interface PaymentWish extends Partial<Omit<PaymentAnswer, 'payment'>> {
   nonce?: Hex | null
   scheme?: 'exact' | 'upto'
   /** The nonce of the payment that it gives back. */
-  refunds?: Hex
+  refunds?: Hex | undefined
 }
 
 let count = 0

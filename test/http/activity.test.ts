@@ -318,7 +318,7 @@ describe('activity', () => {
 
   it('is net of refunds, and keeps refusals apart from failures', async () => {
     const back = (refunds: Hex | undefined, amount: bigint) =>
-      pay({ payer: lower(owner), payTo: payer, amount, refunds: refunds as Hex })
+      pay({ payer: lower(owner), payTo: payer, amount, refunds })
     const [sale] = await pay(
       { amount: 30_000n },
       { state: 'failed', reason: 'invalid_exact_evm_signature', settlementId: null },

@@ -323,7 +323,7 @@ describe('two writes of one revision that come together', () => {
     const open = holdSellers()
     const requests = [await aSignedWrite(owner), await aSignedWrite(owner)]
     const sent = requests.map((request) => send(directory, request))
-    await vi.waitUntil(() => directory.sellers.called.length === 2)
+    await vi.waitUntil(() => directory.sellers.called.length === 2, 15_000)
     open()
     const codes = (await Promise.all(sent)).map((response) => response.json().error)
     expect(codes.sort()).toEqual(['stale_revision', undefined])
@@ -333,7 +333,7 @@ describe('two writes of one revision that come together', () => {
   it('hold even when the deadline passes during the probes', async () => {
     const open = holdSellers()
     const sent = send(directory, await aSignedWrite(owner))
-    await vi.waitUntil(() => directory.sellers.called.length === 1)
+    await vi.waitUntil(() => directory.sellers.called.length === 1, 15_000)
     directory.clock.seconds += 601
     open()
     expect((await sent).statusCode).toBe(201)
@@ -444,7 +444,7 @@ describe('the probes of a save', () => {
     const open = holdSellers()
     const body = full({}, 20)
     const saving = save(body)
-    await vi.waitUntil(() => directory.sellers.called.length >= 4)
+    await vi.waitUntil(() => directory.sellers.called.length >= 4, 15_000)
     await new Promise(setImmediate)
     expect(directory.sellers.called).toHaveLength(4)
     open()

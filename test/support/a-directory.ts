@@ -101,6 +101,10 @@ export async function startDirectory(wish: DirectoryWish = {}) {
   )
   const app = await serve(directory, wish.answerPage)
   app.addHook('preValidation', async ({ body }) => sellers.note(body))
+  app.addHook('onClose', async () => {
+    await directory.stop()
+    if (wish.stores === undefined) await stores.close()
+  })
   if (wish.isIdle !== true) directory.start()
   const signIn = (account: PrivateKeyAccount) => signInTo(app, account, clock)
   return {
@@ -110,11 +114,7 @@ export async function startDirectory(wish: DirectoryWish = {}) {
     pay: payments.through(directory),
     /** Calls the directory as a client does over the network. */
     fetch: fetchOf(app),
-    async close() {
-      await app.close()
-      await directory.stop()
-      if (wish.stores === undefined) await stores.close()
-    },
+    close: () => app.close(),
   }
 }
 

@@ -52,8 +52,6 @@ export function createExploreFigures({
 interface ExploreRoutesOptions {
   read(): Promise<Omit<ExploreAnswer, 'settlements'>>
   feed: SettlementFeed
-  /** For tests; 15 s otherwise. */
-  heartbeatMs?: number
 }
 
 const tag = 'Activity'
@@ -91,9 +89,9 @@ const crowd = {
 /** Serves the payments by day, and the payments as they settle. */
 export async function exploreRoutes(
   app: FastifyInstance,
-  { read, feed, heartbeatMs }: ExploreRoutesOptions,
+  { read, feed }: ExploreRoutesOptions,
 ): Promise<void> {
-  const openStream = createEventStreams(app, { ...crowd, heartbeatMs })
+  const openStream = createEventStreams(app, crowd)
 
   app.get('/api/explore', describedAs(exploreOperation), async (_request, reply) => {
     const [figures, settlements] = await Promise.all([read(), feed.latest()])

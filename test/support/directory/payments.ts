@@ -32,7 +32,7 @@ export interface PaymentWish extends Partial<Omit<PaymentAnswer, 'payment'>> {
   nonce?: Hex | null
   scheme?: 'exact' | 'upto'
   /** The nonce of the payment that it gives back. */
-  refunds?: Hex
+  refunds?: Hex | undefined
 }
 
 let count = 0
@@ -133,8 +133,8 @@ export function createPayments(world: {
     through({ ports, figures }: Directory) {
       return async (...wishes: PaymentWish[]): Promise<Hex[]> => {
         const answers = wishes.map((wish) => toAnswer(wish, ++count))
-        for (const [i, answer] of answers.entries()) {
-          await keepRow(answer, wishes[i]?.scheme ?? 'exact')
+        await Promise.all(answers.map((it, i) => keepRow(it, wishes[i]?.scheme ?? 'exact')))
+        for (const answer of answers) {
           ports.onAnswer(answer)
           if (answer.payment.network === network) answered++
         }

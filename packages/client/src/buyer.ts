@@ -25,14 +25,7 @@ import {
   statusOf,
   type Wanted,
 } from './channels.js'
-import {
-  CALL_MS,
-  entriesOf,
-  isOpen,
-  type Ledger,
-  type LedgerEntry,
-  WEEK_SECONDS,
-} from './ledger.js'
+import { entriesOf, isOpen, type Ledger, type LedgerEntry, WEEK_SECONDS } from './ledger.js'
 import {
   createPay,
   type Paid,
@@ -118,6 +111,8 @@ export interface Buyer {
   closeChannels(): Promise<ChannelStatus[]>
 }
 
+/** Longer than a call takes that nobody stopped. */
+const CALL_MS = 120_000
 /** Others who were first, and are refused or sign within moments, are waited for. */
 const WAITS = 20
 const WAIT_MS = 100

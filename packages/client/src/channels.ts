@@ -10,9 +10,9 @@ import { createPublicClient, getAddress, http, parseAbi, toHex } from 'viem'
 import { type Budget, isOf, isSameSeller, judge, refusalError } from './budget.js'
 import { ArcusError } from './calls.js'
 import {
-  CALL_MS,
   type Channel,
   type ChannelTerms,
+  HOLD_MS,
   isOpen,
   type LedgerEntry,
   type LedgerEvent,
@@ -153,7 +153,7 @@ export function createChannels(options: ChannelsOptions) {
       return undefined
     }
     const isReady = state === 'settled' && isFor(channel, terms)
-    const isBusy = channel.holder !== undefined && now - channel.holder.at <= CALL_MS
+    const isBusy = channel.holder !== undefined && now - channel.holder.at <= HOLD_MS
     if (isBusy) return undefined
     if (!isReady) {
       const why = 'is undecided, or has other terms than the seller asks for now'

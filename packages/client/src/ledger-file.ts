@@ -33,9 +33,9 @@ export const defaultLedgerPath = join(homedir(), '.arcus', 'ledger.jsonl')
  * order is the same for every process on this machine, and a process that is killed leaves no lock behind. The file must
  * be on a disk of this machine, because network file systems do not append in one order.
  *
- * A file above `maxBytes` is sealed by a last line, and followed by another one: `ledger.jsonl.1`, then `.2`. It begins
- * with all that the limits need of the last one, which stays next to it; older ones are deleted. Lines after a seal have
- * no effect, and their writers write them again to the next file.
+ * A file above `maxBytes` is sealed by a last line, and followed by another one: `ledger.jsonl.part2`, then `.part3`. It
+ * begins with all that the limits need of the last one, which stays next to it; older ones are deleted. Lines after a seal
+ * have no effect, so their writers write them to the next file.
  *
  * Throws where the file cannot be opened. `append` rejects where the disk is full, or where a newer version wrote lines
  * that this one does not know.
@@ -69,8 +69,9 @@ export function createFileLedger(
     readLines(file)
     while (file.sealedAt !== undefined) {
       makeNext(path, file)
+      const next = openNewest(path)
       closeSync(file.descriptor)
-      file = openNewest(path)
+      file = next
       sealBytes = maxBytes
       readLines(file)
     }
@@ -95,11 +96,14 @@ export function createFileLedger(
         readOn()
         await sealIfLarge()
         for (;;) {
-          const { number } = file
+          const { number, events } = file
+          const known = events.length
           await write(event)
-          const events = readOn()
-          // Each event has its effect once, so that one that came before the seal may be repeated after it.
-          if (file.number === number) return events
+          const all = readOn()
+          if (file.number === number) return all
+          // The file was sealed. What came before the seal counts, and what came after it is written again.
+          const line = JSON.stringify(event)
+          if (events.slice(known).some((it) => JSON.stringify(it) === line)) return all
         }
       }),
     read: () => inTurn(async () => readOn()),
@@ -118,10 +122,10 @@ interface LedgerFile {
 /** Opens the file with the highest number, the first one of all if there is none. */
 function openNewest(path: string): LedgerFile {
   for (;;) {
-    const number = newestOf(path) ?? 0
+    const number = newestOf(path) ?? 1
     try {
       // The file lists every purchase, so only its owner may read it.
-      const flags = O_RDWR | O_APPEND | (number === 0 ? O_CREAT : 0)
+      const flags = O_RDWR | O_APPEND | (number === 1 ? O_CREAT : 0)
       const descriptor = openSync(pathOf(path, number), flags, 0o600)
       syncFolder(path)
       if (newestOf(path) === number) return { number, descriptor, offset: 0, events: [] }
@@ -139,7 +143,7 @@ function openNewest(path: string): LedgerFile {
  */
 function makeNext(path: string, { number, events, sealedAt = 0 }: LedgerFile): void {
   const next = number + 1
-  if ((newestOf(path) ?? 0) < next) {
+  if ((newestOf(path) ?? 1) < next) {
     const whole = `${pathOf(path, next)}.${randomUUID()}.tmp`
     const lines = foldEvents(events, sealedAt).map((event) => `${JSON.stringify(event)}\n`)
     try {
@@ -158,7 +162,7 @@ function makeNext(path: string, { number, events, sealedAt = 0 }: LedgerFile): v
 
 /** Removes all files but the newest and the one before it, and what killed processes left. */
 function removeOld(path: string): void {
-  const newest = newestOf(path) ?? 0
+  const newest = newestOf(path) ?? 1
   for (const name of readdirSync(dirname(path))) {
     const number = numberOf(path, name.replace(/\.[0-9a-f-]{36}\.tmp$/, ''))
     if (number === undefined) continue
@@ -180,19 +184,19 @@ function canLink(path: string, { number }: LedgerFile): boolean {
 }
 
 function pathOf(path: string, number: number): string {
-  return number === 0 ? path : `${path}.${number}`
+  return number === 1 ? path : `${path}.part${number}`
 }
 
 function numberOf(path: string, name: string): number | undefined {
-  if (name === basename(path)) return 0
-  const digits = name.startsWith(`${basename(path)}.`) ? name.slice(basename(path).length + 1) : ''
-  return /^[1-9]\d{0,8}$/.test(digits) ? Number(digits) : undefined
+  if (name === basename(path)) return 1
+  const number = Number(name.match(/\.part([1-9]\d{0,8})$/)?.[1])
+  return name === basename(pathOf(path, number)) ? number : undefined
 }
 
+/** Returns the highest number of the files there, `undefined` where there is none. */
 function newestOf(path: string): number | undefined {
-  const numbers = readdirSync(dirname(path)).map((name) => numberOf(path, name) ?? -1)
-  const newest = Math.max(-1, ...numbers)
-  return newest < 0 ? undefined : newest
+  const numbers = readdirSync(dirname(path)).map((name) => numberOf(path, name) ?? 0)
+  return Math.max(0, ...numbers) || undefined
 }
 
 function syncFolder(path: string): void {

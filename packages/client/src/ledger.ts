@@ -118,8 +118,8 @@ export interface Channel extends ChannelTerms {
   holder?: ChannelCall
 }
 
-/** Longer than a call takes that nobody stopped. */
-export const CALL_MS = 120_000
+/** After this time others draw on a channel, because its call may have died. If it did not, the seller takes one of both. */
+export const HOLD_MS = 30_000
 export const DAY_MS = 86_400_000
 export const WEEK_SECONDS = 604_800
 
@@ -177,7 +177,7 @@ function follow(entry: LedgerEntry, event: Exclude<LedgerEvent, Beginning>): voi
 function followChannel(entry: LedgerEntry, channel: Channel, event: LedgerEvent): void {
   const { holder } = channel
   if (event.type === 'drawn') {
-    const isFree = holder === undefined || event.at - holder.at > CALL_MS
+    const isFree = holder === undefined || event.at - holder.at > HOLD_MS
     const total = channel.charged + BigInt(event.amount)
     if (!isFree || total > channel.balance) return
     const { call, at } = event
@@ -216,7 +216,8 @@ export function isOpen({ state, channel }: LedgerEntry): boolean {
 
 /**
  * Returns events that say as much for every limit, with one line for each seller in place of the calls that are older than
- * two days and decided, and of those that nobody will decide any more. The same events and time give the same.
+ * two days and decided, and of those that nobody will decide any more. A call that nobody signed for in that time has none.
+ * The same events and time give the same.
  */
 export function foldEvents(events: readonly LedgerEvent[], now: number): LedgerEvent[] {
   const kept = new Map<string, LedgerEntry>()
@@ -224,7 +225,7 @@ export function foldEvents(events: readonly LedgerEvent[], now: number): LedgerE
   for (const entry of entriesOf(events)) {
     if (isNeeded(entry, now)) {
       kept.set(entry.id, entry)
-    } else if (entry.spent > 0n) {
+    } else if (entry.spent > 0n && entry.state !== 'reserved') {
       const { id, at, network, asset, host, payTo, merchant } = entry
       const seller = { network, asset, host, payTo, ...(merchant !== undefined && { merchant }) }
       const key = JSON.stringify(seller)

@@ -15,7 +15,7 @@ import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
 import type { CheckOutcome, CheckStore, CheckTarget, PaidCheck } from '../store/paid-checks.js'
 import type { Bought, Buyer, SignedTerms } from './buyer.js'
-import { judge } from './judge.js'
+import { judge } from './judge-answer.js'
 import { statementOf } from './statement.js'
 
 /** Signs verdicts. */

@@ -89,7 +89,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
 
   app.get('/sitemap.xml', async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
-    const total = FIXED_PAGES.length + (await store.publishedCount())
+    const total = fixedPages.length + (await store.publishedCount())
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       throw httpFault('not_found', `The sitemap has ${pages} pages.`)
@@ -173,8 +173,8 @@ function* sitemapIndex(origin: string, pages: number): Generator<string> {
   yield '</sitemapindex>\n'
 }
 
-/** The pages that stand in the sitemap before the merchants. */
-const FIXED_PAGES = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
+/** The pages of the console that everybody may see and that never change their address. */
+export const fixedPages = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
 
 /** Merchants of one read. */
 const IDS_AT_ONCE = 1_000
@@ -187,8 +187,8 @@ async function* sitemap(
 ): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
   if (page === 1)
-    yield FIXED_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
-  const end = page * SITEMAP_URLS - FIXED_PAGES.length
+    yield fixedPages.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
+  const end = page * SITEMAP_URLS - fixedPages.length
   for (let at = Math.max(0, end - SITEMAP_URLS); at < end; at += IDS_AT_ONCE) {
     const ids = await publishedIds(at, Math.min(IDS_AT_ONCE, end - at))
     yield ids

@@ -165,7 +165,8 @@ async function build(
   healthRoutes(app)
   readinessRoutes(app, readReadiness, () => isLeaving)
   statusRoutes(app, readStatus)
-  consoleSettingsRoute(app, toConsoleSettings(config, describeNetworks(facilitator)))
+  const isBuying = directory.figures.checks !== undefined
+  consoleSettingsRoute(app, toConsoleSettings(config, describeNetworks(facilitator), isBuying))
   await pages.install(app)
   if (metrics !== undefined) {
     installFaultCount(app, metrics.countFault)

@@ -177,6 +177,7 @@ function filesIn(folder: string): string[] {
 export function toConsoleSettings(
   config: Config,
   taken: readonly (readonly TakenAsset[])[],
+  paidChecks: boolean,
 ): ConsoleSettings {
   return {
     version,
@@ -184,6 +185,7 @@ export function toConsoleSettings(
     directoryUrl: config.directoryUrl,
     devnet: config.devnet,
     tryIt: config.tryIt,
+    paidChecks,
     networks: config.networks.map(({ network, chainId, publicRpcUrls, explorerUrl }, i) => {
       const assets = taken[i] ?? []
       const [asset] = assets

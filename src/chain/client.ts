@@ -9,6 +9,11 @@ const LIMITS = { maxMembers: 100, maxInFlight: 100, patienceMs: 0 }
 /**
  * Makes a viem client over the nodes of a network, for reads that no payment waits for. Calls that are made together travel
  * in one batch. Its errors are viem's; `asked`, `unlessReverted` and `answered` give those of `Rpc`.
+ *
+ * An answer that is too short, or is no value of its type, is an error. Words after those of the type are ignored, as every
+ * compiled caller on chain ignores them. Nobody gains by them: the contracts read here are those of the settings and of the
+ * standards, never one that a stranger names, and a node that lies can lie in the right form. What a stranger's contract
+ * answers is read elsewhere: signatures by `contract-wallet.ts`, facts of payments by a contract of our own.
  */
 export function createChainClient(rpc: Pick<Rpc, 'batch'>, options?: RpcOptions): PublicClient {
   const ask = createCoalescer<RpcCall, RpcResult>({

@@ -148,6 +148,7 @@ beforeAll(async () => {
       PROBE_ALLOW_PRIVATE_HOSTS: 'true',
       CHECK_PRIVATE_KEYS: keys.join(','),
       CHECK_DAILY_USD: '5',
+      MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
       ATTESTATION_PRIVATE_KEY: attestorKey,
     },
   })
@@ -393,6 +394,33 @@ describe('paid checks', () => {
     })
   })
 
+  it('are not promised for what cannot be bought', async () => {
+    const { endpoints } = await client().save('other', {
+      name: 'other',
+      payTo: devnetMerchant.address,
+      endpoints: [
+        {
+          ...{ url: `${sample.url}/quote?euro`, method: 'GET', title: 'In euros' },
+          ...{ price: '10000', asset: devnetContracts.eurc },
+        },
+        { url: `${url}/never`, method: 'PUT', title: 'Never called', price: '10000' },
+      ],
+    })
+    const [euros, unseen] = endpoints.map(({ state }) => state.id) as [number, number]
+    const ask = (id: number) =>
+      client()
+        .requestCheck('other', id)
+        .catch(({ code, message }) => [code, message])
+    expect(await ask(euros)).toEqual([
+      'not_checkable',
+      'The endpoint cannot be bought from. It is not priced in dollars by exact with EIP-3009.',
+    ])
+    expect(await ask(unseen)).toEqual([
+      'not_checkable',
+      'The endpoint cannot be bought from. Its last probe did not find it live.',
+    ])
+  })
+
   it('are in no figure of use, and bring the seller real money', async () => {
     expect(await usdcBalance(world.chainUrl, devnetMerchant.address)).toBeGreaterThan(0n)
     const options = { signer: devnetPayer.account, maxAmount: 10_000n, asset: devnetContracts.usdc }
@@ -434,9 +462,80 @@ describe("the operator's own endpoint", () => {
       expect(delivered).toMatchObject({ hosted: true, merchant: { id: 'arcus' } })
       const page = await (await fetch(`${own.url}/metrics`)).text()
       expect(page).toMatch(/^arcus_check_own_up 1$/m)
+      expect(page).toMatch(/^arcus_check_wallets_funded 1$/m)
       expect(page).toMatch(/^arcus_checks\{reason="delivered"\} 1$/m)
+      // It is bought from again the same day.
+      const database = new Sqlite(own.databasePath)
+      database.exec('UPDATE paid_checks SET started_at = started_at - 9000')
+      database.close()
+      const path = `/api/merchants/arcus/endpoints/${delivered.id}/checks`
+      await vi.waitFor(
+        async () => expect((await own.get(path)).body.checks).toHaveLength(2),
+        30_000,
+      )
     } finally {
       await own.stop()
+    }
+  })
+})
+
+describe('a service that cannot settle', () => {
+  it('says nothing of the seller who therefore does not deliver, and tells its operator', async () => {
+    const key = generatePrivateKey()
+    const poor = await startWorld({
+      env: {
+        PROBE_ALLOW_PRIVATE_HOSTS: 'true',
+        CHECK_PRIVATE_KEYS: key,
+        MAX_FEE_PER_GAS_GWEI: '0.000001',
+        HOSTED_PRIVATE_KEY: generatePrivateKey(),
+        BUYBACK_ADDRESS: devnetMerchant.address,
+      },
+    })
+    let shop: Awaited<ReturnType<typeof startSampleApi>> | undefined
+    try {
+      await mintUsdc(poor.chainUrl, privateKeyToAccount(key).address, 1_000_000n)
+      shop = await startSampleApi({
+        ...{ port: await freePort(), facilitatorUrl: poor.url, payTo: devnetMerchant.address },
+        ...{ assets: devnetContracts, network: 'eip155:5042' },
+      })
+      const audience = `http://localhost:${new URL(poor.url).port}`
+      const { account: signer } = devnetMerchant
+      const { endpoints } = await createListingClient({
+        ...{ directoryUrl: poor.url, signer, audience },
+      }).save('shop', {
+        ...{ name: 'Shop', payTo: devnetMerchant.address },
+        endpoints: [{ url: `${shop.url}/quote`, method: 'GET', title: 'Quote', price: '10000' }],
+      })
+      const path = `/api/merchants/shop/endpoints/${endpoints[0]?.state.id}/checks`
+      const database = new Sqlite(poor.databasePath)
+      const judged = database.prepare('SELECT url FROM paid_checks WHERE reason IS NOT NULL')
+      await vi.waitFor(
+        () => {
+          database.exec('UPDATE paid_checks SET started_at = started_at - 61')
+          expect(judged.all()).toHaveLength(3)
+        },
+        { timeout: 40_000, interval: 500 },
+      )
+      database.close()
+      // Until its end, the payment may still be settled.
+      await call(poor.chainUrl, 'evm_increaseTime', [120])
+      await call(poor.chainUrl, 'evm_mine', [])
+      const answer = await vi.waitFor(async () => {
+        const { body } = await poor.get(path)
+        expect(body.checks).toHaveLength(1)
+        return body
+      }, 20_000)
+      expect(answer).toMatchObject({
+        delivery: null,
+        checks: [{ reason: 'interrupted', delivered: false, amount: '0', transaction: null }],
+      })
+      const { events } = (await poor.get('/api/merchants/shop/events')).body
+      expect(events).toEqual([])
+      const page = await (await fetch(`${poor.url}/metrics`)).text()
+      expect(page).toMatch(/^arcus_check_own_up 0$/m)
+    } finally {
+      await shop?.stop()
+      await poor.stop()
     }
   })
 })

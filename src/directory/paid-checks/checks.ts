@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
-import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
@@ -77,15 +77,19 @@ const START_SECONDS = 5
 const POOR_SECONDS = 300
 
 /** Why this service refuses a payment of its own wallets without any fault of the seller. */
-const ownFaults: ReadonlySet<string | null> = new Set(
-  (
-    [
-      ...['payerNotAllowed', 'payerBlocklisted', 'assetPaused', 'insufficientBalance'],
-      ...['gasBudgetExceeded', 'gasPriceTooHigh', 'notSentInTime', 'settlementPending'],
-      ...['settlementUnknown', 'unexpectedVerifyError', 'unexpectedSettleError'],
-    ] as ReasonKey[]
-  ).map((key) => reasons[key].code),
-)
+const ownFaults = new Set<string | null>([
+  reasons.payerNotAllowed.code,
+  reasons.payerBlocklisted.code,
+  reasons.assetPaused.code,
+  reasons.insufficientBalance.code,
+  reasons.gasBudgetExceeded.code,
+  reasons.gasPriceTooHigh.code,
+  reasons.notSentInTime.code,
+  reasons.settlementPending.code,
+  reasons.settlementUnknown.code,
+  reasons.unexpectedVerifyError.code,
+  reasons.unexpectedSettleError.code,
+])
 
 export type Checks = ReturnType<typeof createChecks>
 
@@ -206,15 +210,16 @@ export function createChecks(options: ChecksOptions) {
   ): Promise<CheckOutcome> {
     const nothing = { ms: null, bytes: null, sha256: null }
     if (bought.kind === 'redirected') return { ...nothing, reason: 'redirected' }
+    // Our own endpoints are bought from to learn whether we settle.
+    const isRefusedByUs = !endpoint.isHosted && paying?.isRefusedByUs
     if (bought.kind === 'answered') {
       const judged = await judge(bought.response, endpoint).catch(() => undefined)
       const ms = Math.round(performance.now() - signedAt)
-      const isOurFault = judged?.reason !== 'delivered' && paying?.isRefusedByUs
-      if (judged !== undefined && !isOurFault) return { ...judged, ms }
+      const isSound = judged?.reason === 'delivered' || !isRefusedByUs
+      if (judged !== undefined && isSound) return { ...judged, ms }
     }
     // The end of the service is no fault of the seller, nor is a payment that it could not settle.
-    if (stopping.signal.aborted || paying?.isRefusedByUs)
-      return { ...nothing, reason: 'interrupted' }
+    if (stopping.signal.aborted || isRefusedByUs) return { ...nothing, reason: 'interrupted' }
     return { ...nothing, reason: clock.isLate() ? 'too_late' : 'no_answer' }
   }
 

@@ -58,7 +58,7 @@ export function createCheckQueue(reads: SqlReader) {
             GROUP BY pay_to) AS sales ON sales.pay_to = m.pay_to
           WHERE ${isForSale} AND ${isProven}) AS found
         WHERE asked IS NOT NULL OR (COALESCE(tried, 0) <= $4
-          AND COALESCE(checked, 0) <= CASE WHEN is_hosted = 1 THEN $7 ELSE $3 END)
+          AND (COALESCE(checked, 0) <= $3 OR (is_hosted = 1 AND checked <= $7)))
         ORDER BY CASE WHEN is_hosted = 1 AND checked <= $7 AND COALESCE(tried, 0) <= $4 THEN 0 ELSE 1 END,
           CASE WHEN asked IS NULL THEN 1 ELSE 0 END, asked,
           CASE WHEN checked IS NULL THEN 0 ELSE 1 END, is_hosted DESC, bought,

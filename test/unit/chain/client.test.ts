@@ -54,6 +54,26 @@ describe('a read of a contract', () => {
     )
   })
 
+  it.each([
+    ['a truth that is neither yes nor no', 'bool', `0x${'2'.padStart(64, '0')}`, undefined],
+    ['half a word', 'bool', `0x${'1'.padStart(32, '0')}`, undefined],
+    ['half an address', 'address', `0x${'a1'.padStart(40, '0')}`, undefined],
+    ['a number above its type', 'uint8', `0x${'106'.padStart(64, '0')}`, 0x106],
+    ['a word too much', 'bool', `0x${'1'.padStart(64, '0')}${'f'.repeat(64)}`, true],
+  ])('that gives %s', async (_, type, said, value) => {
+    const outputs = [{ type, name: '' }]
+    const it = {
+      type: 'function',
+      name: 'it',
+      stateMutability: 'view',
+      inputs: [],
+      outputs,
+    } as const
+    const read = says(said).readContract({ address, abi: [it], functionName: 'it' })
+    // A number is compared as a whole, so that another type of it is never taken for the one that is wanted.
+    expect(await answered(read, 'it')).toBe(value)
+  })
+
   it('that a node refuses for another reason says nothing about the contract', async () => {
     const client = refuses(-32601, 'no such method')
     for (const wait of [asked, unlessReverted, answered]) {

@@ -130,6 +130,7 @@ export const consoleAnswer = z.object({
   directoryUrl: z.string(),
   devnet: z.boolean(),
   tryIt: z.boolean().describe('Whether the page of a merchant calls and pays its endpoints.'),
+  paidChecks: z.boolean().describe('Whether this service buys from listed endpoints.'),
   networks: z.array(consoleNetwork),
   buybackAddress: address.nullable(),
   identityRegistry: address,

@@ -22,7 +22,7 @@ const faults: Record<Delivery['last']['reason'], string> = {
 export function DeliveryReport({ delivery }: { delivery: Delivery }) {
   const { last, share, outdated } = delivery
   const { at, delivered, reason, ms, transaction } = last
-  const when = <Moment at={at * 1000} />
+  const when = <Moment at={at * 1000} isWhole={!delivered} />
   return (
     <p
       className={`flex flex-wrap items-center gap-x-2 text-sm ${

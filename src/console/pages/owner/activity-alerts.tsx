@@ -18,7 +18,7 @@ const HOOKS_MS = 60_000
 /** New payments change the figures, which are read again at most this often. */
 const SUMS_MS = 10_000
 
-/** Says what needs the owner, as long as the page is open: payments or endpoints that fail, webhooks that are not delivered. */
+/** Says what needs the owner, as long as the page is open: payments, endpoints or paid checks that fail, webhooks that are not delivered. */
 export function Alerts({
   merchant: { id, endpoints },
   newest,
@@ -34,6 +34,7 @@ export function Alerts({
   })
   const reason = failingReason(newest)
   const failing = endpoints.filter(({ state }) => state.status === 'failing')
+  const failedBuys = endpoints.filter(({ state }) => state.delivery?.last.delivered === false)
   const undelivered = hooks?.hooks.filter(({ state }) => state !== 'active') ?? []
   return (
     <div className="space-y-3 empty:hidden">
@@ -56,6 +57,22 @@ export function Alerts({
           }
         >
           <UntrustedText text={failing.map(({ title }) => title).join(', ')} max={200} />
+        </Notice>
+      )}
+      {failedBuys.length > 0 && (
+        <Notice
+          tone="bad"
+          title={counted(failedBuys.length, {
+            one: 'An API did not deliver when Arcus bought from it',
+            other: '# APIs did not deliver when Arcus bought from them',
+          })}
+          action={
+            <ButtonLink size="sm" href={`${home}/endpoints`}>
+              See why
+            </ButtonLink>
+          }
+        >
+          <UntrustedText text={failedBuys.map(({ title }) => title).join(', ')} max={200} />
         </Notice>
       )}
       {undelivered.length > 0 && (

@@ -28,6 +28,7 @@ import {
   tokenOf,
 } from './form.js'
 import { differsInPrice, notesOf } from './notes.js'
+import { PaidCheck } from './paid-check.js'
 import { isLive, readQuote } from './quote.js'
 
 interface EndpointRowProps {
@@ -97,6 +98,7 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
       </div>
       <div aria-live="polite" className="space-y-2 px-4 pb-3 empty:hidden sm:px-5">
         <CheckResult check={check} listed={listed} />
+        {merchant && listed && <PaidCheck {...{ merchant, listed, name }} />}
         {notesOf(values, found, payTo).map(
           ({ level, text }) =>
             // Minor findings stay closed until somebody opens them.

@@ -1,0 +1,63 @@
+import type { MerchantEndpoint, MerchantView } from '@arcus/protocol/answers/listings'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useConnection } from 'wagmi'
+import { merchantQuery, settingsQuery } from '../../../api/queries.js'
+import { Button } from '../../../components/button.js'
+import { Note } from '../../../components/card.js'
+import { counted } from '../../../format/amounts.js'
+import { sameAddress } from '../../../format/untrusted-text.js'
+import { WriteOutcome } from '../../../wallet/signed-write.js'
+import { useSigning } from '../../../wallet/signing.js'
+import { DeliveryReport } from '../../merchant/delivery-report.js'
+
+/** A check that was asked for comes within minutes while there is money for the day. */
+const LOOK_MS = 5_000
+
+/** Shows what Arcus found when it last bought from a listed API, and lets its owner ask for another purchase. */
+export function PaidCheck({
+  merchant,
+  listed,
+  name,
+}: {
+  merchant: MerchantView
+  listed: MerchantEndpoint
+  /** Of the API. */
+  name: string
+}) {
+  const { id, owner, payToProof } = merchant
+  const { delivery, id: endpointId } = listed.state
+  const { address } = useConnection()
+  const { data: settings } = useQuery(settingsQuery)
+  const { write } = useSigning()
+  const ask = useMutation({
+    mutationFn: async () => ({
+      ...(await write((client) => client.requestCheck(id, endpointId))),
+      before: delivery?.last.at,
+    }),
+  })
+  const isWaiting = ask.isSuccess && ask.data.before === delivery?.last.at
+  useQuery({ ...merchantQuery(id), refetchInterval: isWaiting && LOOK_MS })
+  const canAsk = settings?.paidChecks && sameAddress(address, owner) && payToProof !== null
+  return (
+    <>
+      {delivery !== null && <DeliveryReport delivery={delivery} />}
+      {isWaiting && (
+        <Note level="ok">
+          Arcus buys from it before all others, once the money of the day allows. You may ask{' '}
+          {counted(ask.data.left, { one: 'once', other: '# times' })} more within a day.
+        </Note>
+      )}
+      {canAsk && !isWaiting && (
+        <Button
+          size="sm"
+          isBusy={ask.isPending}
+          onClick={() => ask.mutate()}
+          aria-label={`Ask for a paid check of ${name}`}
+        >
+          Ask for a paid check
+        </Button>
+      )}
+      <WriteOutcome write={ask} />
+    </>
+  )
+}

@@ -10,8 +10,12 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
-/** The tests of the relayer with these names. */
-const relayer = (...names: string[]) => names.map((name) => `test/unit/relayer/${name}.test.ts`)
+const ofRelayer =
+  'payments repairs outcomes budgets restart fairness replicas gas gas-charge lease-keeper'
+
+/** The tests of the relayer, those with these names first. */
+const relayer = (...names: string[]) =>
+  [...new Set([...names, ...ofRelayer.split(' ')])].map((it) => `test/unit/relayer/${it}.test.ts`)
 
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
@@ -73,7 +77,7 @@ export const rooms: readonly Room[] = [
   money(
     [
       'test/unit/facilitator/exact-job.test.ts',
-      ...relayer('outcomes'),
+      'test/unit/relayer/outcomes.test.ts',
       'test/unit/facilitator/payment-check.test.ts',
     ],
     { 'src/facilitator/schemes/exact-job.ts': '' },
@@ -100,7 +104,7 @@ export const rooms: readonly Room[] = [
   money(['test/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
   }),
-  money(['test/client/client.test.ts', 'test/client/pay.test.ts'], {
+  money(['test/client/client.test.ts', 'test/client/pay.test.ts', 'test/client/buyer.test.ts'], {
     'packages/client/src/terms.ts': 'choose',
     'packages/client/src/pay.ts': 'payOnce',
   }),

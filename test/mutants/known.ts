@@ -3,11 +3,6 @@ type Explained = readonly (readonly [name: string, reason: string])[]
 /** Faults that change nothing that anybody could see. They are put in all the same: one that is noticed does not belong here. */
 export const equal: Explained = [
   [
-    'src/facilitator/relayer/lane.ts resume: slots.isTaken(relayerNonce) -> false',
-    'The slot of one nonce is made of all its attempts, and takes its own place.',
-  ],
-  ['src/facilitator/relayer/gas.ts mayGo: atRisk > 0 -> true', 'There is always some room.'],
-  [
     'src/facilitator/settle/deliveries.ts isHeld: performance.now() - heldSince < FRESH_MS -> false',
     'But for a question to the store more.',
   ],
@@ -151,10 +146,6 @@ export const known: Explained = [
   [
     'src/facilitator/relayer/dispatcher.ts carry: batch.filter(isHere) -> batch',
     'Only a job that was decided while its transaction was prepared.',
-  ],
-  [
-    'src/facilitator/relayer/dispatcher.ts stopAtBudget: limit > burnt -> true',
-    'Only several payments at once of a budget that is far exceeded.',
   ],
   [
     'src/facilitator/relayer/dispatcher.ts isFree: !lane.isLeaving -> true',

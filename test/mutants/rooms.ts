@@ -10,8 +10,12 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
-/** The tests of the relayer with these names. */
-const relayer = (...names: string[]) => names.map((name) => `test/unit/relayer/${name}.test.ts`)
+const ofRelayer =
+  'payments repairs outcomes budgets restart fairness replicas gas gas-charge lease-keeper'
+
+/** The tests of the relayer, those with these names first. */
+const relayer = (...names: string[]) =>
+  [...new Set([...names, ...ofRelayer.split(' ')])].map((it) => `test/unit/relayer/${it}.test.ts`)
 
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
@@ -74,9 +78,14 @@ export const rooms: readonly Room[] = [
   money(['test/unit/facilitator/payment-check.test.ts'], {
     'src/facilitator/verify/payment-check.ts': '',
   }),
-  money(['test/unit/facilitator/exact-kind.test.ts'], {
-    'src/facilitator/schemes/exact-job.ts': 'blockBefore examine isSinceClaim usedBy',
-  }),
+  money(
+    [
+      'test/unit/facilitator/exact-job.test.ts',
+      'test/unit/relayer/outcomes.test.ts',
+      'test/unit/facilitator/payment-check.test.ts',
+    ],
+    { 'src/facilitator/schemes/exact-job.ts': '' },
+  ),
   money(['test/unit/facilitator/settler.test.ts'], {
     'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
   }),
@@ -99,7 +108,7 @@ export const rooms: readonly Room[] = [
   money(['test/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
   }),
-  money(['test/client/client.test.ts', 'test/client/pay.test.ts'], {
+  money(['test/client/client.test.ts', 'test/client/pay.test.ts', 'test/client/buyer.test.ts'], {
     'packages/client/src/terms.ts': 'choose',
     'packages/client/src/pay.ts': 'payOnce',
   }),

@@ -19,12 +19,10 @@ export interface Answer {
   verdict: Verdict
   /** The test that failed, with its file. */
   by: string
-  /** The tests that took more than half of their time. */
-  slow: string[]
 }
 
 const root = process.cwd()
-/** A test that takes longer is ended, milliseconds. */
+/** A test that takes longer is ended: it is too slow for a room, milliseconds. */
 const testTimeout = 10_000
 
 const vitest = await createVitest(
@@ -63,11 +61,9 @@ async function run(tests: readonly string[]): Promise<Answer> {
   const isOver = ({ message }: { message: string }) => /timed out in \d+ms/.test(message)
   const isFine = testModules.every((it) => it.ok()) && unhandledErrors.length === 0
   const [first = testModules.find((it) => !it.ok())] = failed
-  const slow = cases.filter((it) => (it.diagnostic()?.duration ?? 0) > testTimeout / 2)
   return {
     verdict: isFine ? 'not noticed' : failedBy(),
     by: first === undefined ? '' : nameOf(first),
-    slow: slow.map(nameOf),
   }
 
   function failedBy(): Verdict {

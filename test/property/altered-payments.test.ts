@@ -1,32 +1,21 @@
 import type { Payment } from '@arcus/protocol/x402/payment'
 import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
-import { beforeAll, expect, it } from 'vitest'
-import { openSqliteStores } from '../../src/app/stores/sqlite.js'
-import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
-import { createPaymentDigest } from '../../src/facilitator/schemes/payment-method.js'
-import {
-  type CheckPayment,
-  createPaymentCheck,
-} from '../../src/facilitator/verify/payment-check.js'
-import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
-import { aPayment, network, nowSeconds, signPayment } from '../unit/x402/a-payment.js'
+import { beforeEach, expect, it } from 'vitest'
+import { aFacilitator } from '../support/simulated/a-facilitator.js'
+import { aWorld, usdc, useVirtualClock } from '../support/simulated/a-relayer.js'
+import { aPayment, nowSeconds, payer, signPayment } from '../unit/x402/a-payment.js'
 
-const stores = openSqliteStores(':memory:')
-let checkPayment: CheckPayment
+let verify: ReturnType<typeof aFacilitator>['verify']
 let signed: Payment
 
-beforeAll(async () => {
-  checkPayment = createPaymentCheck({
-    served: new Map([[network, aNetwork()]]),
-    journal: stores.journal,
-    computeDigest: createPaymentDigest(keccak256),
-    recovery: await loadSignerRecovery(keccak256),
-    now: () => nowSeconds * 1_000,
-  })
+useVirtualClock()
+beforeEach(async () => {
+  const world = aWorld()
+  verify = aFacilitator(world, await world.start()).verify
+  world.chain.change(({ tokens }) => tokens.set(`${usdc}/${payer}`, 10n ** 30n))
   const payment = aPayment()
   signed = { ...payment, signature: await signPayment(payment) }
-  return () => stores.close()
 })
 
 const hex = (length: number) =>
@@ -78,9 +67,7 @@ const fingerprint = (payment: Payment) =>
   JSON.stringify(payment, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 
 it('finds the payment valid as it was signed', async () => {
-  expect(
-    (await checkPayment(signed, { isSettle: false, marginSeconds: 6, maxAgeMs: 0 })).state,
-  ).toBe('valid')
+  expect((await verify(signed)).state).toBe('valid')
 })
 
 it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', async (name) => {
@@ -88,9 +75,7 @@ it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', as
     fc.asyncProperty(lies[name] as (typeof lies)[string], async (lie) => {
       const altered = { ...signed, ...lie() }
       fc.pre(fingerprint(altered) !== fingerprint(signed))
-      expect(
-        (await checkPayment(altered, { isSettle: false, marginSeconds: 6, maxAgeMs: 0 })).state,
-      ).toBe('rejected')
+      expect((await verify(altered)).state).toBe('rejected')
     }),
     { numRuns: 60 },
   )

@@ -33,6 +33,7 @@ import {
 } from '../../../src/facilitator/schemes/exact-job.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
 import { simulatedRpc } from './rpc.js'
@@ -41,7 +42,7 @@ export const network = `eip155:${CHAIN_ID}`
 export const usdc: Address = '0x3600000000000000000000000000000000000000'
 export const euro: Address = '0x89b50855aa3be2f677cd6303cec089b5f319d72a'
 export const DOLLAR = 10n ** 18n
-const keccak256 = await createKeccak256()
+export const keccak256 = await createKeccak256()
 const hashOf = (raw: Hex) => bytesToHex(hashOfTransaction(keccak256, raw))
 const START_MS = 1_800_000_000_000
 
@@ -173,14 +174,18 @@ export function aWorld(wish: RelayerWish = {}) {
 
 export type World = ReturnType<typeof aWorld>
 
+/** Commits each write at once. */
+export function writesOf(database: Database): GroupCommit {
+  const write: GroupCommit['write'] = async (write) => database.transaction(write).immediate()
+  return { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
+}
+
 /** At one moment of the clock a test asks for less than this: what asks on never lets the clock go on. */
 const MOST_ASKED = 20_000
 
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
 function aStore(database: Database) {
-  const write = async <Result>(write: () => Result) => database.transaction(write).immediate()
-  const commit = { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
-  const journal = createSettlementJournal(database, commit)
+  const journal = createSettlementJournal(database, writesOf(database))
   let [at, asked] = [0, 0]
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
@@ -220,11 +225,9 @@ async function startProcess(
     [usdc, euro].map((address) => ({ address, hasBlocklist: true, hasPause: false })),
     () => feed.latest()?.number ?? 0,
   )
-  const exact = createExactKind({
-    findUse: createAuthorizationUses(rpc),
-    readFacts,
-    isOurs: createOwnTransactions(journal),
-  })
+  const readCoded = createCodedReader(rpc)
+  const findUse = createAuthorizationUses(rpc)
+  const exact = createExactKind({ findUse, readFacts, isOurs: createOwnTransactions(journal) })
   const kind: JobKind = {
     ...exact,
     profile: (job) => ({ ...exact.profile(job), ...wishes.get(job.id)?.profile }),
@@ -239,7 +242,7 @@ async function startProcess(
   const options: RelayerOptions = {
     ...{ network, chainId: CHAIN_ID, rpc, feed, journal, leases, signers, keccak256, log },
     sharing: process.sharing ?? createJobSharing(database),
-    readCoded: createCodedReader(rpc),
+    readCoded,
     kinds: { [EXACT]: kind },
     gas: createGasModel(),
     gasLimits: {
@@ -274,6 +277,8 @@ async function startProcess(
     relayer,
     leases,
     journal,
+    /** The chain as this process reads it. */
+    reads: { rpc, feed, readFacts, findUse, readCoded },
     said,
     happened,
     claim,

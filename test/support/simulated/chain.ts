@@ -42,6 +42,7 @@ export function aSimulatedChain(keccak256: Keccak256, blockMs = 500) {
   let pool: Sent[] = []
   const blocks: SimulatedBlock[] = [{ ...blockAt(0), state: newState() }]
   const changes: ((state: State) => void)[] = []
+  const foreign: Log[][] = []
   const chain = {
     baseFee: BASE_FEE,
     isHalted: false,
@@ -56,6 +57,8 @@ export function aSimulatedChain(keccak256: Keccak256, blockMs = 500) {
     change: (change: (state: State) => void) => change(chain.head().state),
     /** Changes the state at the beginning of the next block: no simulation sees it. */
     changeUnseen: (change: (state: State) => void) => void changes.push(change),
+    /** Puts a transaction of a stranger's contract into the next block, of which only these logs are known. */
+    logNext: (...logs: Log[]) => void foreign.push(logs),
     offer,
     mine,
     /** Drops the newest blocks; their transactions wait again, unless they are forgotten. */
@@ -119,6 +122,12 @@ export function aSimulatedChain(keccak256: Keccak256, blockMs = 500) {
       if (next === undefined) isOver = true
       else include(block, next)
     }
+    for (const logs of foreign.splice(0)) {
+      const hash = `0x${'f0'.repeat(28)}${String(block.number).padStart(8, '0')}` as const
+      const before = block.receipts.flatMap(({ logs }) => logs as Log[]).length
+      const result: Result = { isSuccess: true, gasUsed: 0n, logs, output: '0x' }
+      block.receipts.push(toReceipt(block, { hash }, result, 0n, before))
+    }
     blocks.push(block)
     return block
   }
@@ -144,7 +153,7 @@ export type SimulatedChain = ReturnType<typeof aSimulatedChain>
 
 function toReceipt(
   { number }: SimulatedBlock,
-  { hash }: Sent,
+  { hash }: Pick<Sent, 'hash'>,
   { isSuccess, gasUsed, logs }: Result,
   price: bigint,
   before: number,

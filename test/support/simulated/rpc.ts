@@ -1,5 +1,5 @@
 import { type Address, type Hex, hexToBigInt } from 'viem'
-import { toQuantity, wordOf } from '../../../src/chain/abi.js'
+import { selectors, toQuantity, wordOf } from '../../../src/chain/abi.js'
 import { paymentFactsCode } from '../../../src/chain/payment-facts-bytecode.js'
 import type { NodeResult, Rpc, RpcResult } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
@@ -165,10 +165,16 @@ const readers: Record<string, (question: Question) => unknown> = {
   },
   eth_call(it) {
     const { to, data } = it.params[0] as { to?: Address; data: Hex }
+    if (data.startsWith(selectors.isValidSignature)) {
+      const isWallet = stateAt(it, it.params[1]).code.has(to as Address)
+      return isWallet ? `${selectors.isValidSignature}${'0'.repeat(56)}` : '0x'
+    }
     if (to !== undefined) {
-      const result = simulate(it)
-      if (result.isSuccess) return result.output
-      throw new RpcResponseError(-32_000, 'out of gas', undefined)
+      const { isSuccess, output, revert } = simulate(it)
+      if (isSuccess) return output
+      throw revert === undefined
+        ? new RpcResponseError(-32_000, 'out of gas', undefined)
+        : new RpcResponseError(3, `execution reverted: ${revert}`, encodeError(revert))
     }
     return data.startsWith(paymentFactsCode) ? readFacts(it, data) : readCodes(it, data)
   },

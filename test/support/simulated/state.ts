@@ -23,6 +23,8 @@ export interface State {
   used: Set<string>
   code: Map<Address, Code>
   blocked: Set<Address>
+  /** What the token keeps of each transfer, 6-decimal units. */
+  kept: bigint
 }
 
 export function newState(): State {
@@ -33,10 +35,11 @@ export function newState(): State {
     used: new Set(),
     code: new Map(),
     blocked: new Set(),
+    kept: 0n,
   }
 }
 
-export function copyOf({ gasMoney, tokens, counts, used, code, blocked }: State): State {
+export function copyOf({ gasMoney, tokens, counts, used, code, blocked, kept }: State): State {
   return {
     gasMoney: new Map(gasMoney),
     tokens: new Map(tokens),
@@ -44,6 +47,7 @@ export function copyOf({ gasMoney, tokens, counts, used, code, blocked }: State)
     used: new Set(used),
     code: new Map(code),
     blocked: new Set(blocked),
+    kept,
   }
 }
 
@@ -141,13 +145,14 @@ function pay(state: State, call: Omit<Call, 'gas'>, when: When): Member | 'burns
   if (revert !== undefined) return { gas: FAILED_GAS, logs: [], revert }
   state.used.add(use)
   state.tokens.set(`${asset}/${from}`, held - value)
-  state.tokens.set(`${asset}/${payTo}`, (state.tokens.get(`${asset}/${payTo}`) ?? 0n) + value)
+  const moved = value - state.kept
+  state.tokens.set(`${asset}/${payTo}`, (state.tokens.get(`${asset}/${payTo}`) ?? 0n) + moved)
   const logs: Log[] = [
     { address: asset, topics: [topics.authorizationUsed, addressTopic(from), word(5)], data: '0x' },
     {
       address: asset,
       topics: [topics.transfer, addressTopic(from), addressTopic(payTo)],
-      data: `0x${wordOf(value)}`,
+      data: `0x${wordOf(moved)}`,
     },
   ]
   return { gas: PAYMENT_GAS, logs }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createPaymentFactsReader } from '../../../src/chain/payment-facts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
-import { aToken } from '../facilitator/a-network.js'
+import { aToken } from '../../support/simulated/a-facilitator.js'
 
 const parties = {
   asset: aToken().address,

@@ -11,8 +11,8 @@ import {
   type Terms,
   VERIFY_MARGIN_SECONDS,
 } from '../../../src/facilitator/verify/checks.js'
+import { aTerms, aToken } from '../../support/simulated/a-facilitator.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
-import { aTerms, aToken } from './a-network.js'
 
 const clock = { nowSeconds, marginSeconds: VERIFY_MARGIN_SECONDS }
 

@@ -1,8 +1,11 @@
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import { expect, it } from 'vitest'
+import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
+import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
 import {
   createExactJob,
   digestOfSignature,
+  isSinceClaim,
   readExactDetails,
   rejectionOfRevert,
 } from '../../../src/facilitator/schemes/exact-job.js'
@@ -66,3 +69,28 @@ it('keeps a digest of the signature, which stands in the calldata alone', () => 
   expect(details).not.toContain(signature.slice(2))
   expect(calldata).toContain(signature.slice(2))
 })
+
+it.each([
+  [5, 4_000, false, true],
+  [5, 4_999, false, true],
+  [5, 5_000, false, false],
+  [5, 5_000, true, true],
+  [3, 4_000, true, false],
+])(
+  'a use in block %s counts for a claim in block 3, at %s ms, by a transaction of ours (%s): %s',
+  async (blockNumber, claimedAt, isOurs, counts) => {
+    const { details } = aJobFor({})
+    const job = {
+      seenBlock: 3,
+      details: JSON.stringify({ ...JSON.parse(details), claimedAt }),
+    } as Job
+    const receipt = { blockNumber, transactionHash: '0xaa' }
+    const use = { state: 'paid', receipt, transferLog: 1, minedAt: 4 } as unknown
+    const found = await isSinceClaim(
+      use as AuthorizationUse & { state: 'paid' },
+      job,
+      async () => isOurs,
+    )
+    expect(found).toBe(counts)
+  },
+)

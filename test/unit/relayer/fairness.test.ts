@@ -51,6 +51,16 @@ describe('a payer who has hundreds of payments at once', () => {
     expect(await sentSince(before)).toEqual([[honest]])
   })
 
+  it.each([
+    [{ expectedGas: 240_000n }, 109],
+    [{ isAlone: true, gas: { least: 1n, most: 90_000_000n } }, 1],
+  ])('counts by the gas that each is expected to take: %o', async (profile, most) => {
+    const { crowd, many, happened } = await aCrowd()
+    await many(300, { payer: crowd, profile })
+    await pass(1_000)
+    expect(happened.signed.flatMap(({ ids }) => ids)).toHaveLength(most)
+  })
+
   it('has at most fourteen transactions of a wallet, beside those of others', async () => {
     const { crowd, honest, pay, happened, sentSince } = await aCrowd({ maxBatch: 1 })
     for (let i = 0; i < 20; i++) await pay({ payer: crowd })

@@ -1,5 +1,6 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { addressTopic, topics, wordOf } from '../../../src/chain/abi.js'
 import { createOutcomeWait } from '../../../src/facilitator/settle/settler.js'
 import {
   aWorld,
@@ -62,6 +63,22 @@ describe('a payment that fails on chain', () => {
     chain.holdsBack = () => false
     await pass(1_000)
     expect((await row()).state).toBe('confirmed')
+  })
+
+  it('because the token kept a part of it has failed for good, though its transaction went through', async () => {
+    const { chain, pay, happened } = await aRelayer()
+    chain.change((state) => {
+      state.kept = 1n
+    })
+    const { row } = await pay()
+    await pass(2_000)
+    const transaction = chain.mined()[0]?.hash
+    expect(await row()).toMatchObject({
+      state: 'failed',
+      reason: 'transferEventMismatch',
+      transaction,
+    })
+    expect(happened.signed).toHaveLength(1)
   })
 
   it('for want of money says so, with its transaction and the gas it burnt', async () => {
@@ -167,6 +184,74 @@ describe('a payment that others bring on chain', () => {
       gasCost: first?.cost,
     })
   })
+
+  it('is undecided while no node shows their transaction', async () => {
+    const { bring, row, nodes } = await overtaken()
+    bring()
+    for (const node of nodes) node.hidesReceipts = true
+    await pass(20_000)
+    expect(await row()).toMatchObject({ state: 'submitted' })
+    for (const node of nodes) node.hidesReceipts = false
+    await pass(8_000)
+    expect(await row()).toMatchObject({ state: 'confirmed', gasCost: null })
+  })
+
+  it.each([
+    ['cancelled it', [topics.authorizationCanceled], 'nonceAlreadyUsed'],
+    [
+      'used its nonce in another authorization',
+      [topics.authorizationUsed, topics.transfer],
+      'nonceAlreadyUsed',
+    ],
+  ] as const)('has failed where its payer %s', async (_, logged, reason) => {
+    const { chain, row, job } = await overtaken()
+    const { asset, payer, payTo, nonce } = JSON.parse(job.details)
+    const [first, transfer] = logged
+    const by = addressTopic(payer)
+    chain.changeUnseen(({ used }) => used.add(useOf(job)))
+    chain.logNext(
+      { address: asset, topics: [first, by, nonce], data: '0x' },
+      ...(transfer === undefined
+        ? []
+        : [{ address: asset, topics: [transfer, by, addressTopic(payTo)], data: wordOf(7n) }]
+      ).map((log) => ({ ...log, data: `0x${log.data}` as Hex })),
+    )
+    await pass(5_000)
+    const transaction = chain.at(1)?.receipts[0]?.transactionHash
+    expect(await row()).toMatchObject({ state: 'failed', reason, transaction })
+  })
+
+  it.each([
+    ['in an earlier block', 0],
+    ['in an earlier second, by a block that nodes behind did not show', 1],
+  ])(
+    '%s than its claim is no settlement of it: it may have bought something',
+    async (_, behind) => {
+      const { world, chain, journal, relayer } = await aRelayer()
+      const stranger = aWorld({ wallets: 2 }).signers[1]
+      if (stranger === undefined) throw new Error('there is no stranger')
+      const payer = world.anAccount()
+      const early = world.aJob({ payer })
+      chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
+      const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+      const call = { to: early.to, data: early.calldata, gasLimit: 200_000n, ...fees }
+      const { hash } = chain.offer(await stranger.sign({ chainId: 5042, nonce: 0, ...call }))
+      await pass(3_000)
+      expect(chain.at(1)?.transactions).toMatchObject([{ hash }])
+      const details = JSON.stringify({ ...JSON.parse(early.details), claimedAt: Date.now() })
+      const late = { ...early, details, seenBlock: 1 - behind }
+      const claimed = await journal.claim(late, undefined, Date.now())
+      if (claimed.state !== 'claimed') throw new Error(claimed.state)
+      relayer.submit(claimed.job)
+      await pass(3_000)
+      const found = await journal.findJobById(early.id)
+      expect(found).toMatchObject({
+        state: 'failed',
+        reason: 'nonceAlreadyUsed',
+        transaction: hash,
+      })
+    },
+  )
 
   it('before it was handed over here is no settlement of this job', async () => {
     const { world, chain, pay, holds } = await aRelayer()

@@ -285,6 +285,15 @@ describe('a payment that waits here', () => {
   })
 })
 
+it('of a block a process gives one payer a share by the number of its wallets', async () => {
+  const { world, chain, first } = await twoProcesses()
+  await pass(3_000)
+  chain.isHalted = true
+  await first.payAll(Array(300).fill({ payer: world.anAccount() }))
+  await pass(900)
+  expect(first.happened.signed.flatMap(({ ids }) => ids)).toHaveLength(109)
+})
+
 describe('a payment that waits for a wallet of this process', () => {
   it('goes to no other one, however many wait', async () => {
     const { world, chain, cluster, first } = await twoProcesses()

@@ -1,0 +1,112 @@
+import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
+import type { Payment } from '@arcus/protocol/x402/payment'
+import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
+import { createDeliveryStore } from '../../../src/facilitator/journal/sqlite/deliveries.js'
+import { createPaymentDigest } from '../../../src/facilitator/schemes/payment-method.js'
+import { createDeliveries } from '../../../src/facilitator/settle/deliveries.js'
+import { createSettler } from '../../../src/facilitator/settle/settler.js'
+import type { AcceptedToken, Terms } from '../../../src/facilitator/verify/checks.js'
+import {
+  createPaymentCheck,
+  type ServedNetwork,
+} from '../../../src/facilitator/verify/payment-check.js'
+import { keccak256, network, type Process, pass, usdc, type World, writesOf } from './a-relayer.js'
+
+const recovery = await loadSignerRecovery(keccak256)
+export const computeDigest = createPaymentDigest(keccak256)
+
+const domainSeparator = computeDomainSeparator(keccak256, {
+  name: 'USDC',
+  version: '2',
+  chainId: 5042,
+  verifyingContract: usdc,
+})
+
+export function aToken(changes: Partial<AcceptedToken> = {}): AcceptedToken {
+  return {
+    network,
+    chainId: 5042,
+    address: usdc,
+    name: 'USDC',
+    version: '2',
+    symbol: 'USDC',
+    currency: 'USD',
+    domainSeparator,
+    hasBlocklist: true,
+    hasPause: true,
+    minAmount: 1n,
+    ...changes,
+  }
+}
+
+/** Terms that refuse nobody. */
+export function aTerms(changes: Partial<Terms> = {}): Terms {
+  return {
+    network,
+    chainId: 5042,
+    tokens: new Map([[usdc, aToken()]]),
+    isRelayer: () => false,
+    isFacilitator: () => false,
+    isPayerBlocked: () => false,
+    isPayToBlocked: () => false,
+    ...changes,
+  }
+}
+
+/** The check of payments and the settler, over a relayer and the chain that it sends to. */
+export function aFacilitator(
+  { database }: World,
+  { relayer, journal, reads }: Process,
+  changes: (served: ServedNetwork) => Partial<ServedNetwork> = () => ({}),
+) {
+  const { feed } = reads
+  const served: ServedNetwork = {
+    ...{ ...reads, terms: aTerms() },
+    permit2: {
+      ...{ readFacts: unexpected, findUse: unexpected },
+      isOffered: () => false,
+      multicall: () => undefined,
+    },
+    headBlock: () => feed.latest()?.number ?? 0,
+    chainSeconds: () => feed.latest()?.timestamp,
+    relayers: relayer.addresses as ServedNetwork['relayers'],
+    isBatchOffered: () => false,
+    guardGas: async () => undefined,
+    gasPrice: () => 0n,
+    tokenMismatch: () => undefined,
+  }
+  const checkPayment = createPaymentCheck({
+    served: new Map([[network, { ...served, ...changes(served) }]]),
+    ...{ journal, computeDigest, recovery, now: Date.now },
+  })
+  const deliveryStore = createDeliveryStore(database, writesOf(database))
+  const log = { error() {} }
+  const settle = createSettler({
+    ...{ checkPayment, journal, deliveryStore, log, now: Date.now },
+    deliveries: createDeliveries({ store: deliveryStore, now: Date.now, log }),
+    relayers: new Map([[network, relayer]]),
+    settleWaitSeconds: 30,
+    checksum: (address) => address,
+    paymentUrl: (...name) => `http://arcus/payments/${name.join('/')}`,
+  })
+  return {
+    checkPayment,
+    settle,
+    /** Checks a payment, and lets the clock go on until that is done. */
+    async verify(payment: Payment) {
+      let isDone = false
+      const result = checkPayment(payment, verifying).finally(() => {
+        isDone = true
+      })
+      result.catch(() => {})
+      for (let i = 0; i < 100 && !isDone; i++) await pass(1)
+      return result
+    },
+  }
+}
+
+const verifying = { isSettle: false, marginSeconds: 6, maxAgeMs: 0 }
+
+async function unexpected(): Promise<never> {
+  throw new Error('nobody pays by Permit2 here')
+}

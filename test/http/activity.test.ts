@@ -17,6 +17,9 @@ import { save } from '../unit/discovery/a-catalog.js'
 const owner = anAccount()
 const stranger = anAccount()
 const lower = ({ address }: { address: Address }) => address.toLowerCase() as Address
+const relayer: Address = `0x${'7'.repeat(40)}`
+/** Pays the refunds of the owner. */
+const refundWallet: Address = `0x${'6'.repeat(40)}`
 const euro = tokens[1]?.address as Address
 const at = (time: string) => Date.parse(`2026-11-${time}Z`)
 const noon = at('20T12:00:00')
@@ -27,8 +30,14 @@ let directory: TestDirectory
 let app: TestDirectory['app']
 
 async function start(publicUrl = directoryUrl): Promise<void> {
-  const settings = { directoryUrl: publicUrl }
-  directory = await startDirectory({ settings, startSeconds: at('20T13:00:00') / 1_000 })
+  directory = await startDirectory({
+    settings: { directoryUrl: publicUrl },
+    ports: {
+      isRelayer: (address) => address === relayer,
+      refundWallets: new Map([[refundWallet, lower(owner)]]),
+    },
+    startSeconds: at('20T13:00:00') / 1_000,
+  })
   app = directory.app
 }
 
@@ -343,6 +352,77 @@ describe('activity', () => {
     expect(day).toMatchObject({ settled: 0, revenue: { amount: '0' }, payers: { unique: 0 } })
     const table = await get('/api/merchants/weather/activity/table?state=refunded', cookie)
     expect(table.json().items).toHaveLength(3)
+  })
+
+  describe('with refunds', () => {
+    const back = (refunds: Hex | undefined, over: PaymentWish = {}) =>
+      pay({ payer: lower(owner), payTo: payer, resourceUrl: undefined, refunds, ...over })
+    const read = async (path: string) =>
+      (await get(`/api/merchants/weather/${path}`, await signIn(owner))).json()
+
+    it('takes them off the endpoint that was bought, from the paid address or its wallet', async () => {
+      const merchant = { id: 'weather', owner: lower(owner), payTo: lower(owner) }
+      const resourceUrl = `${urls[0]}?kind=news&city=Lisbon`
+      await save(directory.store, merchant, [{ url: `${urls[0]}?kind=news` }, {}])
+      const [endpoint] = await directory.store.endpointsOf('weather')
+      for (const from of [lower(owner), refundWallet]) {
+        const [sale] = await pay({ resourceUrl }, { resourceUrl })
+        await back(sale, { payer: from })
+      }
+      const { endpoints } = await read('activity/breakdown')
+      expect(endpoints).toMatchObject([
+        { endpointId: endpoint?.id, settled: 2, revenue: { amount: '20000' } },
+      ])
+      // After a restart the kept URL has lost its query, and is of no endpoint.
+      const [sale] = await pay({ resourceUrl })
+      const other = await startDirectory({ stores: directory.stores })
+      await other.pay({ payer: lower(owner), payTo: payer, refunds: sale, at: noon })
+      await other.close()
+      const { items } = await read('activity/table?state=refunded')
+      const places = items.map((it: { endpointId: number | null }) => it.endpointId)
+      expect(places).toEqual([null, endpoint?.id, endpoint?.id])
+    })
+
+    it('takes no more off than was paid, and a part as no whole payment', async () => {
+      const [small, large] = await pay({ amount: 7n }, { amount: 11n })
+      await back(small, { amount: 10n })
+      await back(large, { amount: 10n })
+      const { summary } = await read('activity')
+      expect(summary).toMatchObject({
+        settle: { settled: 1 },
+        revenue: { amount: '1' },
+        refunds: { count: 2, amount: '17' },
+      })
+    })
+
+    it('counts the money of anybody else, and what names nothing, as a payment', async () => {
+      const [sale, open] = await pay({}, { state: 'pending' })
+      await back(sale, { payer: lower(stranger) })
+      await back(open)
+      await back(undefined)
+      await back(`0x${'12'.repeat(32)}`)
+      const { summary } = await read('activity')
+      expect(summary).toMatchObject({ settle: { settled: 1 }, refunds: { count: 0 } })
+      expect((await get('/api/stats')).json()['24h']).toMatchObject({ settled: 5 })
+    })
+  })
+
+  it('leaves out what owner, recipient and relayers pay, and keeps no query of a paid URL', async () => {
+    const treasury = anAccount()
+    await list({ payTo: lower(treasury) })
+    await clientOf(treasury).confirmPayTo('weather', owner.address)
+    const payers = [lower(owner), lower(treasury), relayer, payer]
+    const resourceUrl = `${urls[0]}?city=Lisbon`
+    await pay(...payers.map((it) => ({ payer: it, payTo: lower(treasury), resourceUrl })))
+    const cookie = await signIn(owner)
+    const { summary } = (await get('/api/merchants/weather/activity', cookie)).json()
+    expect(summary).toMatchObject({ settle: { settled: 1 }, selfPayments: { count: 3 } })
+    const { items } = (await get('/api/merchants/weather/activity/table', cookie)).json()
+    const [endpoint] = await directory.store.endpointsOf('weather')
+    expect(items[0]).toMatchObject({
+      ...{ payer: getAddress(payer), amount: '10000' },
+      ...{ resource: urls[0], endpointId: endpoint?.id },
+    })
   })
 
   it('reads from one day to another, in sums, table and CSV', async () => {

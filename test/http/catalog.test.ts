@@ -1,66 +1,31 @@
 import { get, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { type Address, getAddress } from 'viem'
+import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createDiscovery } from '../../src/directory/discovery/discovery.js'
-import { exportRoutes } from '../../src/directory/exports/routes.js'
-import { merchantListRoutes } from '../../src/directory/listings/merchant-list-routes.js'
 import type { Identity } from '../../src/directory/store/listings.js'
-import { installErrorHandling } from '../../src/http/errors.js'
-import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
-import { createServer } from '../../src/http/server.js'
+import { baseUrl, startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { enter } from '../unit/cli/operator-stores.js'
 import {
   anEndpoint,
   asset,
-  openListings,
+  createListingWriter,
   owner,
   payTo,
 } from '../unit/directory/listed-merchants.js'
 import { inEuros } from '../unit/discovery/a-catalog.js'
 
-const facilitator = 'https://pay.example.com'
-
-let listings: ReturnType<typeof openListings>
-let app: FastifyInstance
+let directory: TestDirectory
+let app: TestDirectory['app']
+let store: TestDirectory['store']
+let listings: ReturnType<typeof createListingWriter>
 
 beforeEach(async () => {
-  listings = openListings()
-  app = await anApp()
+  directory = await startDirectory()
+  ;({ app, store } = directory)
+  listings = createListingWriter(store)
 })
-afterEach(async () => {
-  await app.close()
-  await listings.close()
-})
-
-let clock = 1_000
-
-async function anApp() {
-  const server = createServer({
-    logger: pino({ level: 'silent' }),
-    bodyLimitBytes: 1_024,
-    settleWaitSeconds: 1,
-    trustProxy: false,
-  })
-  installSecurityHeaders(server, false)
-  installErrorHandling(server)
-  await installCors(server)
-  const { store } = listings
-  const checksum = (address: Address) => getAddress(address)
-  const onFault = (fault: unknown) => expect.unreachable(String(fault))
-  const discovery = createDiscovery({ source: undefined, store, onFault })
-  discovery.start()
-  server.addHook('onClose', () => discovery.stop())
-  await server.register(merchantListRoutes, {
-    ...{ discovery: discovery.bodies, store, facilitator, checksum },
-    now: () => clock,
-  })
-  await server.register(exportRoutes, { store, facilitator, checksum })
-  return server
-}
+afterEach(() => app.close())
 
 const ask = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
 const merchants = async () => (await ask('/api/merchants')).json().merchants
@@ -81,7 +46,7 @@ describe('GET /api/merchants', () => {
       }),
     ])
     const { facilitator: said, merchants: all } = (await ask('/api/merchants')).json()
-    expect(said).toBe(facilitator)
+    expect(said).toBe(baseUrl)
     expect(all).toMatchObject([
       {
         id: 'weather',
@@ -121,33 +86,47 @@ describe('GET /api/merchants', () => {
   })
 
   describe('with figures of payments', () => {
-    let version = 0
-    /** Keeps figures of a merchant as a refresh does. */
-    function pay(id: string, count: number, lastPaid: number, topPayerShare = 1 / count) {
-      const windows = { '24h': count, '7d': count, '30d': count }
-      const times = { settleP50Ms: 350, settleP95Ms: 750, firstPaid: 1, lastPaid }
-      const usage = { calls: windows, payers: windows, topPayerShare, ...times }
-      listings.database
-        .prepare(
-          `INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures) VALUES (?, ?, ?)`,
-        )
-        .run(id, ++version, JSON.stringify(usage))
-      return usage
+    const wallet = (i: number) => `0x${String(i + 1).padStart(40, '0')}` as const
+    const urlOf = (id: string) => `https://api.example.com/v1/${id}`
+    /** Pays a merchant by wallets with so many calls each, the last one so many seconds ago. */
+    async function pay(id: string, calls: readonly number[], secondsAgo = 0) {
+      const at = directory.clock.ms - secondsAgo * 1_000
+      const paid = { payTo, resourceUrl: urlOf(id), at }
+      await directory.pay(
+        ...calls.flatMap((count, i) => Array(count).fill({ ...paid, payer: wallet(i) })),
+      )
     }
+    const counted = (id: string) =>
+      vi.waitUntil(
+        () =>
+          directory.stores.usage.find({
+            merchantId: id,
+            endpointId: null,
+            first: null,
+            last: null,
+          }),
+        15_000,
+      )
     const listOfficial = async (...all: string[]) => {
       for (const id of all) {
-        await listings.list(id)
-        await listings.store.setFlags(id, { isOfficial: true }, 5)
+        await listings.list(id, [anEndpoint({ url: urlOf(id) })])
+        await store.setFlags(id, { isOfficial: true }, 5)
       }
     }
     const sorted = async (query: string) =>
       (await ask(`/api/merchants?${query}`)).json().merchants.map(({ id }: { id: string }) => id)
+    const usage = {
+      calls: { '24h': 3, '7d': 3, '30d': 3 },
+      payers: { '24h': 2, '7d': 2, '30d': 2 },
+      topPayerShare: 0.6667,
+    }
 
     it('shows them of merchants whose address stands behind their owner', async () => {
-      await listOfficial('a')
-      await listings.list('stranger')
-      const usage = pay('a', 3, 9)
-      pay('stranger', 3, 9)
+      await listOfficial('a', 'stranger')
+      await pay('a', [2, 1])
+      await pay('stranger', [2, 1])
+      await Promise.all(['a', 'stranger'].map(counted))
+      await store.setFlags('stranger', { isOfficial: false }, 6)
       expect(await merchants()).toMatchObject([
         { id: 'a', usage },
         { id: 'stranger', usage: null },
@@ -158,29 +137,34 @@ describe('GET /api/merchants', () => {
       await listOfficial('a')
       const etag = (await ask('/api/merchants')).headers.etag as string
       await ask('/api/merchants')
-      const usage = pay('a', 3, 9)
+      await pay('a', [2, 1])
+      await counted('a')
       const again = () => ask('/api/merchants', { 'if-none-match': etag })
       await again()
       expect((await again()).statusCode).toBe(304)
-      clock += 60_000
+      directory.clock.ms += 60_000
       await vi.waitUntil(async () => (await again()).statusCode === 200, 15_000)
-      expect((await merchants())[0].usage).toEqual(usage)
+      expect((await merchants())[0].usage).toMatchObject(usage)
     })
 
     it('sorts by them and by age, the first merchants alone', async () => {
-      await listOfficial('a', 'b', 'c', 'd')
-      pay('a', 2, 30)
-      pay('b', 9, 10, 0.9)
-      pay('c', 4, 20)
-      expect(await sorted('sort=payers')).toEqual(['b', 'c', 'a', 'd'])
+      await listOfficial('a', 'b', 'd')
+      await createListingWriter(store, 2_000).list('c', [anEndpoint({ url: urlOf('c') })])
+      await store.setFlags('c', { isOfficial: true }, 5)
+      await pay('a', [5, 5], 10)
       // One wallet made nearly all calls of `b`.
-      expect(await sorted('sort=calls')).toEqual(['c', 'a', 'b', 'd'])
-      expect(await sorted('sort=lastPaid&limit=2')).toEqual(['a', 'c'])
-      listings.database.exec("UPDATE merchants SET created_at = 2000 WHERE id = 'c'")
+      await pay('b', [80, 1, 1, 1], 30)
+      await pay('c', [4, 4, 4], 20)
+      const shown = (query: string, ids: string[]) =>
+        vi.waitFor(async () => expect(await sorted(query)).toEqual(ids), 15_000)
+      await Promise.all(['a', 'b', 'c'].map(counted))
+      // The answers are kept until something changes.
       await listOfficial('d')
-      await listings.list('c')
-      expect(await sorted('sort=new&limit=1')).toEqual(['c'])
-      expect(await sorted('limit=3')).toEqual(['a', 'b', 'c'])
+      await shown('sort=payers&limit=9', ['b', 'c', 'a', 'd'])
+      await shown('sort=calls&limit=9', ['c', 'a', 'b', 'd'])
+      await shown('sort=lastPaid&limit=2', ['a', 'c'])
+      await shown('sort=new&limit=1', ['c'])
+      await shown('limit=3', ['a', 'b', 'c'])
     })
 
     it('sorts by the price of the cheapest endpoint, dollars before other money', async () => {
@@ -223,7 +207,7 @@ describe('GET /api/merchants', () => {
   })
 
   it('is an empty list where nobody listed anything', async () => {
-    expect((await ask('/api/merchants')).json()).toEqual({ facilitator, merchants: [] })
+    expect((await ask('/api/merchants')).json()).toEqual({ facilitator: baseUrl, merchants: [] })
   })
 
   it('has a saved listing in the very next answer, in order of id, and every change of it', async () => {
@@ -242,9 +226,9 @@ describe('GET /api/merchants', () => {
   it('leaves out hidden merchants until they are shown again', async () => {
     await listings.list('m')
     await listings.list('n')
-    await listings.store.setFlags('m', { hiddenReason: 'reported as fraud' }, 5)
+    await store.setFlags('m', { hiddenReason: 'reported as fraud' }, 5)
     expect(await ids()).toEqual(['n'])
-    await listings.store.setFlags('m', { hiddenReason: null }, 6)
+    await store.setFlags('m', { hiddenReason: null }, 6)
     expect(await ids()).toEqual(['m', 'n'])
   })
 
@@ -255,21 +239,21 @@ describe('GET /api/merchants', () => {
 
   it('shows the flags of the operator, and unclaimed merchants', async () => {
     await listings.list('m')
-    await listings.store.setFlags('m', { isOfficial: true, isPartner: true }, 5)
+    await store.setFlags('m', { isOfficial: true, isPartner: true }, 5)
     const id = `payto-${payTo}`
     const unclaimed = { id, name: '0x1234…5678', network: 'eip155:5042', asset, payTo }
     const found = anEndpoint({ url: 'https://other.example/', status: 'unverified' })
-    await listings.store.saveUnclaimed(unclaimed, found, 5)
+    await store.saveUnclaimed(unclaimed, found, 5)
     expect(await merchants()).toMatchObject([{ id: 'm' }])
-    const [{ id: number } = { id: 0 }] = await listings.store.endpointsOf(id)
-    await listings.store.saveProbe(number, { ...found, status: 'live' }, 6)
+    const [{ id: number } = { id: 0 }] = await store.endpointsOf(id)
+    await store.saveProbe(number, { ...found, status: 'live' }, 6)
     const waiting = anEndpoint({ url: 'https://other.example/2', status: 'unverified' })
-    await listings.store.saveUnclaimed(unclaimed, waiting, 7)
+    await store.saveUnclaimed(unclaimed, waiting, 7)
     expect(await merchants()).toMatchObject([
       { id: 'm', claimed: true, official: true, partner: true },
       { id, claimed: false, official: false, endpoints: [{ url: 'https://other.example/' }] },
     ])
-    await listings.store.saveProbe(number, { ...found, status: 'failing' }, 8)
+    await store.saveProbe(number, { ...found, status: 'failing' }, 8)
     expect(await merchants()).toMatchObject([{ id: 'm' }])
   })
 
@@ -283,7 +267,7 @@ describe('GET /api/merchants', () => {
         registry: owner,
         checks: { control: check, pay: check, file: check, domain: check },
       }
-      await listings.store.saveIdentity('m', identity, 7)
+      await store.saveIdentity('m', identity, 7)
       return (await merchants())[0].identity
     }
     expect(await shown(true)).toEqual({ agentId: '0' })
@@ -314,8 +298,8 @@ describe('GET /api/merchants', () => {
 
   it('does not confuse its tags with those of another database', async () => {
     await listings.list('m')
-    const other = await anApp()
-    const { headers } = await other.inject('/api/merchants')
+    const other = await startDirectory({ stores: directory.stores })
+    const { headers } = await other.get('/api/merchants')
     await other.close()
     const { statusCode } = await ask('/api/merchants', { 'if-none-match': headers.etag as string })
     expect(statusCode).toBe(200)
@@ -520,7 +504,7 @@ describe('GET /api/merchants/:id/openapi.json', () => {
     await listings.list('gone')
     await listings.write('gone', { kind: 'delete' })
     await listings.list('hidden')
-    await listings.store.setFlags('hidden', { hiddenReason: 'Fraud.' }, 5)
+    await store.setFlags('hidden', { hiddenReason: 'Fraud.' }, 5)
     for (const [id, status, error, message] of [
       ['nobody', 404, 'merchant_not_found', /no merchant/],
       ['__proto__', 404, 'merchant_not_found', /no merchant/],
@@ -565,7 +549,7 @@ describe('GET /api/merchants/:id/llms.txt', () => {
       '- [Ask](https://api.example.com/v1/ask%28deep%29): POST; at most 1.234567 USD a call; failing at the last probe.',
     )
     expect(body).toContain(getAddress(payTo))
-    expect(body).toContain(`(${facilitator}/api/merchants/m/openapi.json)`)
+    expect(body).toContain(`(${baseUrl}/api/merchants/m/openapi.json)`)
     const known = { 'if-none-match': headers.etag as string }
     expect((await ask('/api/merchants/m/llms.txt', known)).statusCode).toBe(304)
   })
@@ -656,7 +640,7 @@ describe('GET /api/owners/{address}/merchants', () => {
 
   it('has open offers to the wallet, and nothing deleted', async () => {
     await listings.list('weather')
-    const until = Math.floor(Date.now() / 1000) + 60
+    const until = directory.clock.seconds + 60
     await listings.write('weather', { kind: 'offer', to: other, until })
     expect(await of(other)).toMatchObject([
       { id: 'weather', role: 'offered', offer: { to: other, until } },
@@ -668,11 +652,11 @@ describe('GET /api/owners/{address}/merchants', () => {
   })
 
   it('has unclaimed merchants that pay to it, but none of the service itself', async () => {
-    await enter(listings.store, 'arcus')
+    await enter(store, 'arcus')
     const { extras, ...endpoint } = anEndpoint()
     const merchant = { id: `payto-${payTo}`, name: payTo, network: 'eip155:5042', asset, payTo }
-    await listings.store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)
-    await enter(listings.store, 'entered')
+    await store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)
+    await enter(store, 'entered')
     expect(await of(payTo)).toMatchObject([
       { id: `payto-${payTo}`, role: 'payTo' },
       { id: 'entered', role: 'payTo' },

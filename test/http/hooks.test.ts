@@ -1,37 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createKeccak256 } from '@arcus/protocol/x402/keccak'
-import cookie from '@fastify/cookie'
-import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createLogger } from '../../src/app/logger.js'
 import { startGasWatch } from '../../src/app/metrics/gas-watch.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite.js'
-import type { Stores } from '../../src/app/stores/stores.js'
-import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
-import { hookRoutes } from '../../src/directory/events/hook-routes.js'
-import { createHookSender } from '../../src/directory/events/hook-sender.js'
-import { createHookSecrets } from '../../src/directory/events/hook-signature.js'
-import {
-  createSignatureCheck,
-  createWriteCheck,
-} from '../../src/directory/listings/signed-write.js'
-import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
-import { createGuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
-import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import type { EventType } from '../../src/directory/store/events.js'
-import type { Hook, HookCall } from '../../src/directory/store/hooks.js'
-import { createMemorySessions } from '../../src/directory/store/sessions.js'
-import { installErrorHandling } from '../../src/http/errors.js'
+import type { HookCall } from '../../src/directory/store/hooks.js'
 import {
   anAccount,
   aSignedWrite,
   asset,
-  chainId,
-  directoryUrl,
+  type DirectoryWish,
   network,
+  startDirectory,
   startSeconds,
+  type TestDirectory,
 } from '../support/a-directory.js'
 import {
   agreeing,
@@ -46,74 +31,52 @@ const ownerAddress = owner.address.toLowerCase() as Address
 const path = '/api/merchants/weather/hooks'
 const DAY_MS = 86_400_000
 
-let stores: Stores
-let app: FastifyInstance
-let sessions: Sessions
+let directory: TestDirectory
+let app: TestDirectory['app']
+let stores: TestDirectory['stores']
+let clock: TestDirectory['clock']
 let receiver: Receiver
-let clock: { ms: number }
-let rules: { allowPrivateHosts: boolean; ownOrigins: string[] }
-let senders: ReturnType<typeof createHookSender>[]
+let warnings: string[]
+let cookies: Map<typeof owner, { cookie: string; until: number }>
 let stopGasWatch = () => {}
+/** Closes the processes of a test. */
+const closing: (() => Promise<void>)[] = []
+
+/** A process over the database of the test, which delivers once it is started. */
+async function startProcess({ settings, ports, ...wish }: DirectoryWish = {}) {
+  const write = (line: string) => void warnings.push(JSON.parse(line).msg)
+  const started = await startDirectory({
+    ...{ stores, isIdle: true, ...wish },
+    settings: { baseUrl: 'https://arcus.example', ...settings },
+    ports: { log: createLogger({ level: 'warn', destination: { write } }), ...ports },
+  })
+  closing.push(started.close)
+  return started
+}
+
+/** Begins to deliver. */
+const startSender = () => directory.start()
 
 beforeEach(async () => {
+  warnings = []
+  cookies = new Map()
   stores = openSqliteStores(':memory:')
-  clock = { ms: startSeconds * 1_000 }
-  const now = () => clock.ms
-  sessions = createSessions(createMemorySessions(), now, 'http://localhost')
-  rules = { allowPrivateHosts: true, ownOrigins: ['https://arcus.example'] }
+  directory = await startProcess()
+  ;({ app, clock } = directory)
   receiver = await startReceiver()
-  senders = []
-  const { listings, hooks } = stores
-  const keccak256 = await createKeccak256()
-  const recovery = await loadSignerRecovery(keccak256)
-  const isContractSignature = async () => false
-  const check = createWriteCheck({
-    ...{ listings, audience: directoryUrl, chainId, keccak256, now },
-    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature }),
-  })
-  const quota = createWriteQuota({ listings, maxNewOwners: 0, isDiskLow: () => false, now })
-  const secrets = createHookSecrets('0xkey')
-  app = fastify()
-  installErrorHandling(app)
-  await app.register(cookie)
-  const signed = { check, quota, secrets, rules, now }
-  const test = (hook: Hook) => {
-    const [sender] = senders
-    if (sender === undefined) throw new Error('no sender was started')
-    return sender.test(hook)
-  }
-  await app.register(hookRoutes, { hooks, listings, sessions, test, ...signed })
   await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
 })
 afterEach(async () => {
   stopGasWatch()
-  await Promise.all(senders.map((sender) => sender.stop()))
+  await Promise.all(closing.splice(0).map((close) => close()))
   receiver.close()
-  await app.close()
   await stores.close()
+  expect(warnings.filter((it) => it.includes('webhook'))).toEqual([])
 })
 
 function merchantOf(id: string, by: Address, payTo: Address = by) {
   const flags = { isOfficial: false, isPartner: false, hiddenReason: null }
   return { ...flags, id, owner: by, name: id, description: '', network, asset, payTo }
-}
-
-/** A process that delivers, with the key of its settings. */
-async function startSender(key: string | undefined = '0xkey') {
-  const { hooks, events } = stores
-  const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
-  const sender = createHookSender({
-    ...{ hooks, events, secrets: createHookSecrets(key), fetch, operator: undefined },
-    ...{ worker: `worker ${senders.length}`, isShared: false, userAgent: 'Arcus-Webhook/1' },
-    ...{ now: () => clock.ms, random: () => 0, tickMs: 20, log: { warn: fail } },
-  })
-  senders.push(sender)
-  sender.start()
-  return sender
-}
-
-function fail(details: object, message: string): never {
-  throw new Error(message, { cause: details })
 }
 
 const aHook = (over: object = {}) => ({
@@ -127,16 +90,17 @@ async function write(
   body: object,
   by = owner,
   message: object = {},
+  to = app,
 ) {
   const over = { payTo: owner.address, ...message }
   const payload = await aSignedWrite(by, { action, body, message: over })
-  const answer = await put(action, payload)
+  const answer = await put(action, payload, to)
   return { ...answer, again: () => put(action, payload) }
 }
 
-async function put(action: 'hook.set' | 'hook.delete', payload: object) {
+async function put(action: 'hook.set' | 'hook.delete', payload: object, to = app) {
   const method = action === 'hook.set' ? 'PUT' : 'DELETE'
-  const answer = await app.inject({ method, url: path, payload })
+  const answer = await to.inject({ method, url: path, payload })
   return { status: answer.statusCode, body: answer.json() }
 }
 
@@ -159,18 +123,26 @@ function aCall(over: Partial<HookCall> = {}): HookCall {
   return { at: clock.ms, event: 'chal_1', type, status: 200, error: null, attempt: 1, ...over }
 }
 
-async function list(as: Address = ownerAddress) {
-  const { id } = await sessions.open(as, { caller: as, block: as })
-  const headers = { cookie: `arcus_session=${id}` }
-  const answer = await app.inject({ url: path, headers })
+/** Returns the headers of somebody who is signed in. */
+async function signedIn(as: typeof owner): Promise<{ cookie: string }> {
+  const known = cookies.get(as)
+  if (known !== undefined && clock.ms < known.until) return known
+  const session = { cookie: await directory.signIn(as), until: clock.ms + 3_000_000 }
+  cookies.set(as, session)
+  return session
+}
+
+async function list(as = owner) {
+  const { cookie } = await signedIn(as)
+  const answer = await app.inject({ url: path, headers: { cookie } })
   return { status: answer.statusCode, body: answer.json(), text: answer.body }
 }
 
 /** Sends a request of the owner who is signed in, or of somebody else. */
-async function post(part: 'check' | 'test', payload: object, as: Address = ownerAddress) {
-  const { id } = await sessions.open(as, { caller: as, block: as })
-  const headers = { cookie: `arcus_session=${id}` }
-  const answer = await app.inject({ method: 'POST', url: `${path}/${part}`, payload, headers })
+async function post(part: 'check' | 'test', payload: object, as = owner, to = app) {
+  const { cookie } = await signedIn(as)
+  const url = `${path}/${part}`
+  const answer = await to.inject({ method: 'POST', url, payload, headers: { cookie } })
   return { status: answer.statusCode, body: answer.json(), headers: answer.headers }
 }
 
@@ -204,13 +176,15 @@ describe('a webhook', () => {
     expect((await list()).body.hooks).toHaveLength(1)
     // Nobody but the owner is told of it, and the public history has no trace.
     expect((await app.inject(path)).statusCode).toBe(401)
-    expect((await list(`0x${'9'.repeat(40)}`)).status).toBe(403)
+    expect((await list(anAccount())).status).toBe(403)
     expect(await stores.listings.historyOf('weather', 0, 9)).toEqual([])
     expect((await stores.listings.findMerchant('weather'))?.revision).toBe(0)
   })
 
   it('is refused with its own code, and a message works once', async () => {
+    const strict = await startProcess({ settings: { probeAllowPrivateHosts: false } })
     const set = (body: object, by = owner) => write('hook.set', body, by)
+    const setStrictly = (body: object) => write('hook.set', body, owner, {}, strict.app)
     const codeOf = async (answer: Promise<{ body: { error?: string; message?: string } }>) => {
       const { body } = await answer
       return [body.error, body.message] as const
@@ -228,14 +202,12 @@ describe('a webhook', () => {
       [{ id: 'operator' }, 'id must be the id of a webhook'],
       [{ secret: 'mine' }, 'members that are not known'],
     ] as const) {
-      rules.allowPrivateHosts = false
-      const [code, message] = await codeOf(set(aHook({ ...aPublicUrl, ...over })))
+      const [code, message] = await codeOf(setStrictly(aHook({ ...aPublicUrl, ...over })))
       expect(code).toBe('invalid_listing')
       expect(message).toContain(part)
     }
-    const inside = await codeOf(set(aHook({ url: 'https://169.254.169.254/latest' })))
+    const inside = await codeOf(setStrictly(aHook({ url: 'https://169.254.169.254/latest' })))
     expect(inside[1]).toContain('not one of the public internet')
-    rules.allowPrivateHosts = true
 
     const unknown = aHook({ id: `hook_${'A'.repeat(16)}` })
     expect((await codeOf(set(unknown)))[0]).toBe('hook_not_found')
@@ -268,7 +240,7 @@ describe('the URL of a webhook', () => {
   it('is checked for its signed-in owner before anything is signed', async () => {
     const good = await post('check', { url: 'HTTPS://Shop.Example.com/arcus' })
     expect(good).toMatchObject({ status: 200, body: { url: 'https://shop.example.com/arcus' } })
-    rules.allowPrivateHosts = false
+    const strict = await startProcess({ settings: { probeAllowPrivateHosts: false } })
     for (const [url, part] of [
       ['not a url', 'url cannot be called: The URL cannot be read'],
       ['http://shop.example.com/', 'Only https'],
@@ -276,11 +248,11 @@ describe('the URL of a webhook', () => {
       ['https://arcus.example/settle', 'leads back to this service'],
       [`https://shop.example.com/${'x'.repeat(1_000)}`, 'url must be at most 1000'],
     ] as const) {
-      const { status, body } = await post('check', { url })
+      const { status, body } = await post('check', { url }, owner, strict.app)
       expect([status, body.error]).toEqual([400, 'invalid_listing'])
       expect(body.message).toContain(part)
     }
-    const stranger = anAccount().address.toLowerCase() as Address
+    const stranger = anAccount()
     expect((await post('check', { url: 'https://a.example.com/' }, stranger)).status).toBe(403)
     const payload = { url: 'https://a.example.com/' }
     expect((await app.inject({ method: 'POST', url: `${path}/check`, payload })).statusCode).toBe(
@@ -292,7 +264,7 @@ describe('the URL of a webhook', () => {
 describe('a test event', () => {
   it('is signed and sent once, to a receiver that agreed, and is in no feed', async () => {
     const { id, secret } = await make()
-    await startSender()
+    startSender()
     const { status, body } = await post('test', { id })
     expect(status).toBe(200)
     const delivery = receiver.deliveries.find(({ event }) => event.type === 'test')
@@ -317,7 +289,7 @@ describe('a test event', () => {
 
   it('that is refused changes nothing but the list of calls', async () => {
     const { id } = await make()
-    await startSender()
+    startSender()
     receiver.answer = () => 500
     const { body } = await post('test', { id })
     expect(body.call).toMatchObject({ status: 500, error: 'The receiver answered 500.' })
@@ -329,7 +301,7 @@ describe('a test event', () => {
   it('goes to nobody who has not agreed, or for whom deliveries have stopped', async () => {
     const { id } = await make({}, true)
     receiver.consent = () => ({ status: 401, body: '' })
-    await startSender()
+    startSender()
     const refused = async () => {
       const { status, body } = await post('test', { id })
       expect([status, body.error]).toEqual([409, 'hook_not_confirmed'])
@@ -354,8 +326,8 @@ describe('a test event', () => {
 
   it('is for the owner alone, and twenty times an hour at most', async () => {
     const { id } = await make()
-    await startSender()
-    const stranger = anAccount().address.toLowerCase() as Address
+    startSender()
+    const stranger = anAccount()
     expect((await post('test', { id }, stranger)).status).toBe(403)
     const unknown = await post('test', { id: `hook_${'A'.repeat(16)}` })
     expect([unknown.status, unknown.body.error]).toEqual([404, 'hook_not_found'])
@@ -373,7 +345,7 @@ describe('a test event', () => {
   it('is not sent while another one waits for its answer', async () => {
     const held = await startSlowReceiver()
     const { id } = await make({ url: `${held.url}/` })
-    await startSender()
+    startSender()
     const first = post('test', { id })
     await patiently(() => expect(held.waiting).toHaveLength(1))
     expect((await post('test', { id })).body.error).toBe('tested_recently')
@@ -388,7 +360,7 @@ describe('the calls of a receiver', () => {
     const { id } = await make({}, true)
     const answers = [500, 204]
     receiver.answer = () => answers.shift() ?? 204
-    await startSender()
+    startSender()
     await happen('1')
     await patiently(async () => expect((await list()).body.hooks[0].failures).toBe(1))
     clock.ms += 1_100
@@ -421,7 +393,7 @@ describe('a delivery', () => {
   it('is signed as Standard Webhooks says, in order, and of the named types alone', async () => {
     await happen('before')
     const { secret } = await make()
-    await startSender()
+    startSender()
     for (const key of ['1', '2', '3']) await happen(key)
     await happen('drift', 'price.drift')
     await happen('4', 'endpoint.failing')
@@ -436,7 +408,7 @@ describe('a delivery', () => {
         cursor: expect.any(Number),
       })
       expect(headers['content-type']).toBe('application/json')
-      expect(headers['user-agent']).toBe('Arcus-Webhook/1')
+      expect(headers['user-agent']).toBe('Arcus-Webhook/1 (+https://arcus.example)')
       // The verifier itself refuses what was altered.
       expect(refusalOf({ headers, text: `${text} ` }, secret, startSeconds)).toBeDefined()
       expect(refusalOf(delivery, secret, startSeconds + 301)).toBeDefined()
@@ -458,7 +430,7 @@ describe('a delivery', () => {
       pauses.push(clock.ms)
       return pauses.length === 2 ? 307 : 500
     }
-    await startSender()
+    startSender()
     for (const key of ['1', '2']) await happen(key)
     for (let failures = 1; failures <= 5; failures++) {
       await patiently(() => expect(pauses).toHaveLength(failures))
@@ -476,7 +448,12 @@ describe('a delivery', () => {
     const ids = receiver.deliveries.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids.slice(0, 6)).size).toBe(1)
     const gaps = pauses.slice(1).map((at, i) => at - (pauses[i] as number))
-    expect(gaps).toEqual([1_000, 2_000, 4_000, 8_000])
+    for (const [i, gap] of gaps.entries()) {
+      // Each pause is up to a tenth longer, which spreads them.
+      expect(gap).toBeGreaterThanOrEqual(1_000 * 2 ** i)
+      expect(gap).toBeLessThanOrEqual(1_100 * 2 ** i)
+    }
+    expect(gaps).toHaveLength(4)
     await patiently(async () =>
       expect((await list()).body.hooks[0]).toMatchObject({ state: 'active', lastError: null }),
     )
@@ -487,7 +464,7 @@ describe('a delivery', () => {
     await happen('1')
     await happen('2')
     receiver.answer = () => 503
-    await startSender()
+    startSender()
     await patiently(async () => expect((await list()).body.hooks[0].failures).toBe(1))
     clock.ms += 3 * DAY_MS - 1
     await patiently(async () => {
@@ -520,7 +497,7 @@ describe('a delivery', () => {
   it('is parked at once where the receiver is gone, or the key of the settings is another', async () => {
     await make()
     receiver.answer = () => 410
-    const sender = await startSender()
+    startSender()
     await happen('1')
     const parked = async (part: string) => {
       const [hook] = (await list()).body.hooks
@@ -528,10 +505,10 @@ describe('a delivery', () => {
     }
     await patiently(() => parked('410'))
     expect(receiver.deliveries).toHaveLength(1)
-    await sender.stop()
+    await directory.directory.stop()
     await write('hook.delete', { id: (await list()).body.hooks[0].id })
     await make()
-    await startSender('0xother')
+    await startProcess({ isIdle: false, ports: { webhookKey: '0x07' } })
     await happen('2')
     await patiently(() => parked('add it again'))
     expect(receiver.deliveries).toHaveLength(1)
@@ -545,10 +522,10 @@ describe('a delivery', () => {
       return 200
     }
     for (const key of ['1', '2', '3', '4', '5', '6']) await happen(key)
-    const sender = await startSender()
+    startSender()
     await patiently(async () => expect((await list()).body.hooks).toEqual([]))
     await removal
-    await sender.stop()
+    await directory.directory.stop()
     expect(receiver.deliveries.length).toBeLessThan(6)
   })
 
@@ -556,7 +533,7 @@ describe('a delivery', () => {
     const bad = await startReceiver(() => 500)
     for (let i = 0; i < 4; i++) await make({ url: bad.url })
     await make()
-    await startSender()
+    startSender()
     await happen('1')
     await patiently(() => expect(keys()).toEqual(['1:204']))
     await happen('2')
@@ -640,7 +617,7 @@ describe('twenty quick hooks beside eight slow ones', () => {
     for (let i = 8; i < 28; i++) {
       all.push(await setHookOf(anOwner(i), `hook_${i}`, `${receiver.url}/${i}`))
     }
-    await startSender()
+    startSender()
     const slowKeys = () => held.waiting.map(({ key }) => key)
 
     await happenTo(all, '1')
@@ -683,7 +660,7 @@ describe('many hooks of one owner', () => {
     }
     clock.ms++
     const own = await setHookOf(honest, 'hook_honest', receiver.url)
-    await startSender()
+    startSender()
     for (const key of ['1', '2', '3']) await happenTo([...listings, own], key)
     await patiently(() => expect(keys()).toEqual(['1:204', '2:204', '3:204']))
     expect(held.most.ofAll).toBe(2)
@@ -695,7 +672,7 @@ describe('many hooks of one owner', () => {
     for (let i = 0; i < 10; i++) await setHookOf(anOwner(1), `hook_g${i}`, `${held.url}/slow${i}`)
     clock.ms++
     const own = await setHookOf(anOwner(2), 'hook_honest', `${held.url}/honest`)
-    await startSender()
+    startSender()
     await happenTo([`of ${anOwner(1)}`, own], '1')
     await patiently(() => expect(held.waiting.map(({ path }) => path)).toContain('/honest'))
     expect(held.waiting.length).toBeLessThanOrEqual(3)
@@ -719,7 +696,7 @@ describe('many hooks of one owner', () => {
       'greedy',
     )
     await happenTo([own], 'honest')
-    await startSender()
+    startSender()
     await patiently(() => expect(receiver.deliveries).toHaveLength(1))
     // Of 48 hooks that were due before it, those of one round went first.
     expect(seen.length).toBeLessThan(30)
@@ -734,7 +711,7 @@ describe('many hooks of one owner', () => {
     }
     for (let i = 0; i < 5; i++) await setHookOf(anOwner(1), `hook_${i}`, `${receiver.url}/${i}`)
     for (let i = 0; i < 8; i++) await happenTo([`of ${anOwner(1)}`], `${i}`)
-    await startSender()
+    startSender()
     await patiently(() => expect(times).toHaveLength(40))
     // The first needs no wait; a machine that pauses moves two closer together, and not all of them.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(39 * 50 - 200)
@@ -747,16 +724,17 @@ describe('a challenge', () => {
   it('is sent when a hook is set, signed as everything is, and nothing else is sent before its answer', async () => {
     const { secret } = await make({}, true)
     receiver.consent = () => ({ status: 401, body: 'who are you?' })
-    await startSender()
+    startSender()
     for (const key of ['1', '2']) await happen(key)
     await patiently(() => expect(receiver.challenges).toHaveLength(1))
     await patiently(async () =>
       expect(await state()).toMatchObject({
         ...{ state: 'unconfirmed', failures: 1 },
         lastError: 'The receiver answered the challenge with 401.',
-        nextAt: new Date(clock.ms + 5_000).toISOString(),
       }),
     )
+    expect(Date.parse((await state()).nextAt) - clock.ms).toBeGreaterThanOrEqual(5_000)
+    expect(Date.parse((await state()).nextAt) - clock.ms).toBeLessThanOrEqual(5_500)
     const [asked] = receiver.challenges as [Delivery]
     expect(refusalOf(asked, secret, startSeconds)).toBeUndefined()
     expect(asked.event).toEqual({
@@ -766,7 +744,7 @@ describe('a challenge', () => {
       challenge: expect.stringMatching(/^[\w-]{32}$/),
     })
     receiver.consent = agreeing
-    clock.ms += 5_000
+    clock.ms += 5_500
     await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
     await patiently(async () =>
       expect(await state()).toMatchObject({ state: 'active', failures: 0, lastError: null }),
@@ -786,7 +764,7 @@ describe('a challenge', () => {
     await make({}, true)
     receiver.consent = consent
     await happen('1')
-    await startSender()
+    startSender()
     await patiently(async () =>
       expect(await state()).toMatchObject({
         ...{ state: 'unconfirmed', failures: 1, deliveredAt: null },
@@ -804,14 +782,14 @@ describe('a challenge', () => {
     await make({}, true)
     receiver.consent = (delivery) => ({ status: 202, body: bodyOf(delivery) })
     await happen('1')
-    await startSender()
+    startSender()
     await patiently(() => expect(keys()).toEqual(['1:204']))
   })
 
   it('is sent ten times, and then not until the owner sets the hook again', async () => {
     const { id } = await make({}, true)
     receiver.consent = () => ({ status: 500, body: '' })
-    await startSender()
+    startSender()
     for (let tries = 1; tries <= 10; tries++) {
       await patiently(async () => expect(await state()).toMatchObject({ failures: tries }))
       const { nextAt } = await state()
@@ -834,7 +812,7 @@ describe('a challenge', () => {
   it('ends at once where the receiver is gone', async () => {
     await make({}, true)
     receiver.consent = () => ({ status: 410, body: '' })
-    await startSender()
+    startSender()
     await patiently(async () =>
       expect(await state()).toMatchObject({ state: 'unconfirmed', failures: 1, nextAt: null }),
     )
@@ -849,7 +827,7 @@ describe('a challenge', () => {
       return agreeing(delivery)
     }
     await happen('1')
-    await startSender()
+    startSender()
     await patiently(() => expect(victim.challenges).toHaveLength(1))
     await patiently(async () =>
       expect(await state()).toMatchObject({ url: victim.url, failures: 1 }),
@@ -880,7 +858,7 @@ describe('a challenge', () => {
     }
     clock.ms++
     const own = await setHookOf(anOwner(99), 'hook_honest', receiver.url)
-    await startSender()
+    startSender()
     await happenTo([own], '1')
     await patiently(() => expect(keys()).toEqual(['1:204']))
     await patiently(() => expect(times.length).toBeGreaterThanOrEqual(3))
@@ -917,7 +895,7 @@ describe('a replay', () => {
     const refused = await set({ since: 0 })
     expect([refused.status, refused.body.error]).toEqual([429, 'replayed_recently'])
     expect(refused.body.message).toMatch(/once in ten minutes.*try again in 600 seconds/)
-    await startSender()
+    startSender()
     await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
     expect((await set({ id: first.id, since: 0 })).status).toBe(429)
     expect((await set({ id: first.id })).status).toBe(200)
@@ -932,21 +910,14 @@ describe('a replay', () => {
 describe('the webhook of the operator', () => {
   it('reports once a day that gas runs low, also if the database is away at the start', async () => {
     const secret = Buffer.alloc(32, 7)
-    const setOperator = stores.hooks.setOperator
+    const { events, hooks } = stores
+    const { setOperator } = hooks
     let tries = 0
-    stores.hooks.setOperator = (...args) =>
+    hooks.setOperator = (...args) =>
       ++tries === 1 ? Promise.reject(new Error('away')) : setOperator(...args)
-    const { hooks, events } = stores
-    const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
-    const warnings: string[] = []
-    const sender = createHookSender({
-      ...{ hooks, events, secrets: createHookSecrets('0xkey'), fetch, worker: 'one' },
-      operator: { url: receiver.url, secret, fetch },
-      ...{ isShared: false, userAgent: 'Arcus-Webhook/1', now: () => clock.ms, tickMs: 20 },
-      log: { warn: (_: object, message: string) => void warnings.push(message) },
-    })
-    senders.push(sender)
-    sender.start()
+    const operatorWebhook = { url: receiver.url, secret }
+    const operated = await startProcess({ isIdle: false, ports: { operatorWebhook } })
+    clock = operated.clock
     const balances = [10n ** 18n, 10n ** 18n]
     const relayers = [anAccount().address, anAccount().address]
     const watched = {
@@ -961,8 +932,8 @@ describe('the webhook of the operator', () => {
     const now = () => clock.ms
     let looks = 0
     const isKeeper = () => ++looks > 0
-    const log = { warn: fail }
-    stopGasWatch = startGasWatch({ networks, events, isKeeper, now, lookMs: 20, log })
+    const warn = (_: object, text: string) => expect.unreachable(text)
+    stopGasWatch = startGasWatch({ networks, events, isKeeper, now, lookMs: 20, log: { warn } })
     const lookTwice = () => {
       const before = looks
       return patiently(() => expect(looks).toBeGreaterThan(before + 2))
@@ -980,7 +951,7 @@ describe('the webhook of the operator', () => {
     ])
     const prefixed = `whsec_${secret.toString('base64')}`
     expect(refusalOf(delivery, prefixed, clock.ms / 1_000)).toBeUndefined()
-    expect(warnings).toEqual(['webhooks could not be read; trying again'])
+    expect(warnings.splice(0)).toContain('webhooks could not be read; trying again')
     clock.ms += DAY_MS
     await patiently(() => expect(receiver.deliveries).toHaveLength(2))
   })

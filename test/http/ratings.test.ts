@@ -1,24 +1,8 @@
-import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { type RatingJson, ratingTypedData } from '@arcus/protocol/listing/rating-message'
-import { createKeccak256 } from '@arcus/protocol/x402/keccak'
-import fastify, { type FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openSqliteStores } from '../../src/app/stores/sqlite.js'
-import type { Stores } from '../../src/app/stores/stores.js'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
-import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
-import {
-  createSignatureCheck,
-  createWriteCheck,
-  type IsContractSignature,
-} from '../../src/directory/listings/signed-write.js'
-import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
-import { createFeedbackMaker } from '../../src/directory/ratings/feedback.js'
-import { createRatings, type FindPayment } from '../../src/directory/ratings/ratings.js'
-import { ratingRoutes } from '../../src/directory/ratings/routes.js'
 import type { Pricing } from '../../src/directory/store/listings.js'
-import { installErrorHandling } from '../../src/http/errors.js'
 import {
   anAccount,
   aSignedWrite,
@@ -26,8 +10,11 @@ import {
   chainId,
   directoryUrl,
   network,
+  startDirectory,
   startSeconds,
+  type TestDirectory,
 } from '../support/a-directory.js'
+import type { PaymentWish } from '../support/directory/payments.js'
 import { aQuote, inEuros, save } from '../unit/discovery/a-catalog.js'
 
 const seller = anAccount()
@@ -37,103 +24,51 @@ const lower = ({ address }: { address: Address }) => address.toLowerCase() as Ad
 const url = 'https://api.example/weather'
 const tides = 'https://api.example/tides'
 
-let stores: Stores
-let app: FastifyInstance
-let clock: { seconds: number }
-let payments: Map<Hex, Exclude<Awaited<ReturnType<FindPayment>>, undefined>>
-let isContractSignature: IsContractSignature
-let keccak256: Awaited<ReturnType<typeof createKeccak256>>
-let recovery: Awaited<ReturnType<typeof loadSignerRecovery>>
-let world: { isDiskLow: boolean; blocked: Address[] }
-/** What each payer got from the addresses that were asked about. */
-let given: Map<Address, bigint>
-let ratings: ReturnType<typeof createRatings>
+let directory: TestDirectory
+let app: TestDirectory['app']
+let stores: TestDirectory['stores']
+let blocked: Address[]
 
-beforeAll(async () => {
-  keccak256 = await createKeccak256()
-  recovery = await loadSignerRecovery(keccak256)
-})
 beforeEach(async () => {
-  stores = openSqliteStores(':memory:')
-  clock = { seconds: startSeconds }
-  payments = new Map()
-  isContractSignature = async () => false
-  world = { isDiskLow: false, blocked: [] }
-  given = new Map()
-  const { listings, history, ratings: store } = stores
-  const now = () => clock.seconds * 1_000
-  const checkSignature = createSignatureCheck({
-    ...{ chainId, recovery },
-    isContractSignature: (claim) => isContractSignature(claim),
+  blocked = []
+  directory = await startDirectory({
+    ports: { isPayerBlocked: (payer) => blocked.includes(payer) },
   })
-  const common = { listings, audience: directoryUrl, now }
-  ratings = createRatings({
-    ...{ ...common, store, history, network, checkSignature },
-    check: createWriteCheck({ ...common, chainId, checkSignature, keccak256 }),
-    quota: createWriteQuota({ listings, maxNewOwners: 0, isDiskLow: () => false, now }),
-    findPayment: async (_network, payer, nonce, which) => {
-      const found = payments.get(nonce)
-      if (found === undefined || 'queries' in found) return found
-      const { status } = found
-      const isMeant = lower({ address: status.payer as Address }) === payer
-      return isMeant && status.asset.toLowerCase() === which.asset ? found : undefined
-    },
-    isRelayer: () => false,
-    refundWallets: new Map(),
-    readReceived: async ({ from, to }) =>
-      from.includes(lower(seller)) ? (given.get(to) ?? 0n) : 0n,
-    isPayerBlocked: (payer) => world.blocked.includes(payer),
-    isDiskLow: () => world.isDiskLow,
-  })
-  const feedback = createFeedbackMaker({
-    ...{ ratings, rpc: undefined, reputationRegistry: asset, identityRegistry: asset },
-    ...{ directoryUrl, keccak256, checksum: getAddress, now },
-  })
-  app = fastify()
-  installErrorHandling(app)
-  await app.register(ratingRoutes, { ratings, feedback, store, listings, checksum: getAddress })
-  await save(listings, { id: 'weather', owner: lower(seller), payTo: lower(seller) }, [
+  ;({ app, stores } = directory)
+  await save(stores.listings, { id: 'weather', owner: lower(seller), payTo: lower(seller) }, [
     { url },
     { url: tides },
   ])
 })
-afterEach(async () => {
-  await app.close()
-  await stores.close()
-})
+afterEach(() => directory.close())
 
-let nonces = 0
-
-/** Lets the journal know a payment, of the buyer to the seller for the weather unless said. */
-function pay(
-  over: Partial<PaymentStatus> = {},
-  resourceUrl = url,
-  toolName?: string,
-  scheme: 'exact' | 'upto' = 'exact',
-): Hex {
-  const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
-  const status = {
-    settlementId: `settlement-${nonces}`,
-    ...{
-      network,
-      asset,
-      nonce,
-      amount: '10000',
-      symbol: 'USDC',
-      state: 'confirmed',
-      transaction: nonce,
-    },
-    ...{ payer: buyer.address, payTo: seller.address, blockNumber: 7 },
-    createdAt: new Date(clock.seconds * 1_000).toISOString(),
-    ...over,
-  } as PaymentStatus
-  payments.set(nonce, { status, resourceUrl, toolName, scheme })
-  return nonce
+/** Makes a payment, of the buyer to the seller for the weather unless said. */
+async function pay(over: PaymentWish = {}, resourceUrl: string | undefined = url): Promise<Hex> {
+  const parties = { payer: lower(buyer), payTo: lower(seller) }
+  const [nonce] = await directory.pay({ ...parties, resourceUrl, ...over })
+  return nonce as Hex
 }
 
-async function sign(nonce: Hex, over: Partial<RatingJson> = {}, by = buyer, chain = chainId) {
+/** The seller sends money to somebody on the chain. */
+function give(to: Address, value: bigint): void {
+  directory.chain.transfers.push({ asset, from: lower(seller), to, value })
+}
+
+async function sign(
+  nonce: Hex | Promise<Hex>,
+  over: Partial<RatingJson> = {},
+  by = buyer,
+  chain = chainId,
+) {
   const message: RatingJson = {
-    ...{ audience: directoryUrl, network, asset, payer: buyer.address, nonce, resource: url },
+    ...{
+      audience: directoryUrl,
+      network,
+      asset,
+      payer: buyer.address,
+      resource: url,
+      nonce: await nonce,
+    },
     ...{ toolName: '', score: 87, tag: 'quick', link: '' },
     ...{ issuedAt: startSeconds, deadline: startSeconds + 600 },
     ...over,
@@ -171,13 +106,12 @@ async function answer(rating: string, text: string, by = seller, message: object
 
 describe('a rating', () => {
   it('of a payment is kept and published with what proves it', async () => {
-    const nonce = pay()
+    const nonce = await pay()
     const link = 'https://buyer.example/why?a=1'
     const request = await sign(nonce, { link })
     const { status, body } = await post(request)
     const view = {
       ...{
-        id: 'settlement-1',
         score: 87,
         tag: 'quick',
         link,
@@ -187,7 +121,7 @@ describe('a rating', () => {
       },
       ...{ payer: buyer.address, asset: getAddress(asset), ratedAt: startSeconds, answer: null },
     }
-    const id = body.id
+    const { id } = body
     expect([status, body]).toEqual([
       201,
       {
@@ -217,7 +151,7 @@ describe('a rating', () => {
   })
 
   it('is one a payment, whatever it says the second time', async () => {
-    const nonce = pay()
+    const nonce = await pay()
     const request = await sign(nonce)
     expect((await post(request)).status).toBe(201)
     expect((await post(request)).body.error).toBe('already_rated')
@@ -228,13 +162,13 @@ describe('a rating', () => {
   it('takes a confirmed payment of that payer in that token', async () => {
     expect(await refusal(`0x${'ab'.repeat(32)}`)).toEqual([404, 'payment_not_found'])
     expect(await refusal(pay(), { asset: seller.address })).toEqual([404, 'payment_not_found'])
-    const others = pay({ payer: stranger.address })
+    const others = pay({ payer: lower(stranger) })
     expect(await refusal(others)).toEqual([404, 'payment_not_found'])
-    for (const state of ['queued', 'submitted', 'failed'] as const) {
+    for (const state of ['pending', 'failed'] as const) {
       expect(await refusal(pay({ state }))).toEqual([409, 'payment_not_confirmed'])
     }
-    const twice = pay()
-    payments.set(twice, { queries: ['method=eip3009', 'method=permit2'] })
+    const twice = await pay()
+    await pay({ nonce: twice, scheme: 'upto' })
     expect(await refusal(twice)).toEqual([409, 'payment_unclear'])
     const { body } = await post(await sign(`0x${'ab'.repeat(32)}`))
     expect(body.message).toContain('channel')
@@ -248,16 +182,8 @@ describe('a rating', () => {
       403,
       'payment_elsewhere',
     ])
-    expect(await refusal(pay({ payTo: stranger.address }))).toEqual([403, 'payment_elsewhere'])
-    const nameless = pay()
-    const { status } = payments.get(nameless) as { status: PaymentStatus }
-    payments.set(nameless, {
-      status,
-      resourceUrl: undefined,
-      toolName: undefined,
-      scheme: 'exact',
-    })
-    expect(await refusal(nameless)).toEqual([409, 'payment_unclear'])
+    expect(await refusal(pay({ payTo: lower(stranger) }))).toEqual([403, 'payment_elsewhere'])
+    expect(await refusal(pay({ resourceUrl: undefined }))).toEqual([409, 'payment_unclear'])
     // The query belongs to the buyer.
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
   })
@@ -284,45 +210,43 @@ describe('a rating', () => {
       at,
     )
   /** Rates what was paid for at that second. */
-  const rateAt = (seconds: number, over: Partial<PaymentStatus>, scheme?: 'upto') => {
-    const createdAt = new Date(seconds * 1_000).toISOString()
-    return refusal(pay({ createdAt, ...over }, dear, undefined, scheme), { resource: dear })
-  }
+  const rateAt = (seconds: number, amount: bigint, scheme: 'exact' | 'upto' = 'exact') =>
+    refusal(pay({ at: seconds * 1_000, amount, scheme }, dear), { resource: dear })
   const elsewhere = [403, 'payment_elsewhere']
   const kept = [201, undefined]
 
   it('takes a payment of the price that was asked when it was paid', async () => {
     const inEurc = (amount: string) => aQuote({ asset: inEuros.asset, amount })
-    const euros = (amount: string) =>
-      refusal(pay({ asset: inEuros.asset, symbol: 'EURC', amount }, dear), {
+    const euros = (amount: bigint) =>
+      refusal(pay({ asset: inEuros.asset, amount }, dear), {
         ...{ resource: dear, asset: inEuros.asset },
       })
     await sell(50_000n, [aQuote({ amount: '50000' })], 10_000)
-    expect(await rateAt(20_000, { amount: '49999' })).toEqual(elsewhere)
-    expect(await euros('50000')).toEqual(elsewhere)
-    expect(await rateAt(20_000, { amount: '50000' })).toEqual(kept)
+    expect(await rateAt(20_000, 49999n)).toEqual(elsewhere)
+    expect(await euros(50000n)).toEqual(elsewhere)
+    expect(await rateAt(20_000, 50000n)).toEqual(kept)
     // A payment of the price before still counts, if it was made then; the 402 may take another token too.
     await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 100_000)
-    expect(await rateAt(20_001, { amount: '50000' })).toEqual(kept)
-    expect(await rateAt(100_500, { amount: '50000' })).toEqual(kept)
-    expect(await rateAt(101_000, { amount: '50000' })).toEqual(elsewhere)
-    expect(await rateAt(101_000, { amount: '89999' })).toEqual(elsewhere)
-    expect(await rateAt(101_000, { amount: '90000' })).toEqual(kept)
-    expect(await euros('79999')).toEqual(elsewhere)
-    expect(await euros('80000')).toEqual(kept)
+    expect(await rateAt(20_001, 50000n)).toEqual(kept)
+    expect(await rateAt(100_500, 50000n)).toEqual(kept)
+    expect(await rateAt(101_000, 50000n)).toEqual(elsewhere)
+    expect(await rateAt(101_000, 89999n)).toEqual(elsewhere)
+    expect(await rateAt(101_000, 90000n)).toEqual(kept)
+    expect(await euros(79999n)).toEqual(elsewhere)
+    expect(await euros(80000n)).toEqual(kept)
     // A price that was lowered later makes no earlier payment enough.
     await sell(100n, [aQuote({ amount: '100' })], 300_000)
-    expect(await rateAt(150_000, { amount: '100' })).toEqual(elsewhere)
+    expect(await rateAt(150_000, 100n)).toEqual(elsewhere)
   })
 
   it('takes a payment by a scheme that asked, and no less than the price where another asked for less', async () => {
     const batch = aQuote({ scheme: 'batch-settlement', amount: '1' })
     await sell(50_000n, [aQuote({ amount: '50000' }), batch], 10_000)
-    expect(await rateAt(20_000, { amount: '1' })).toEqual(elsewhere)
-    expect(await rateAt(20_000, { amount: '50000' }, 'upto')).toEqual(elsewhere)
-    expect(await rateAt(20_000, { amount: '50000' })).toEqual(kept)
+    expect(await rateAt(20_000, 1n)).toEqual(elsewhere)
+    expect(await rateAt(20_000, 50000n, 'upto')).toEqual(elsewhere)
+    expect(await rateAt(20_000, 50000n)).toEqual(kept)
     await sell(50_000n, [aQuote({ scheme: 'upto', amount: '50000' })], 30_000, 'metered')
-    expect(await rateAt(40_000, { amount: '50000' })).toEqual(elsewhere)
+    expect(await rateAt(40_000, 50000n)).toEqual(elsewhere)
   })
 
   it.each([
@@ -333,17 +257,17 @@ describe('a rating', () => {
   ])('takes a part of a ceiling of %d from %s on no, from %s on yes', async (ceiling, no, yes) => {
     const accepts = ['upto', 'exact'].map((scheme) => aQuote({ scheme, amount: String(ceiling) }))
     await sell(ceiling, accepts, 10_000, 'metered')
-    expect(await rateAt(20_000, { amount: no }, 'upto')).toEqual(elsewhere)
-    expect(await rateAt(20_000, { amount: yes }, 'upto')).toEqual(kept)
+    expect(await rateAt(20_000, BigInt(no), 'upto')).toEqual(elsewhere)
+    expect(await rateAt(20_000, BigInt(yes), 'upto')).toEqual(kept)
     // Who pays by exact pays the whole price.
-    expect(await rateAt(20_000, { amount: String(ceiling - 1n) })).toEqual(elsewhere)
-    expect(await rateAt(20_000, { amount: String(ceiling) })).toEqual(kept)
+    expect(await rateAt(20_000, ceiling - 1n)).toEqual(elsewhere)
+    expect(await rateAt(20_000, ceiling)).toEqual(kept)
   })
 
   it('weighs what was paid, at most the price that was asked', async () => {
     await sell(50_000n, [aQuote({ scheme: 'upto', amount: '50000' })], 10_000, 'metered')
     const rate = async (amount: string, score: number) => {
-      const nonce = pay({ amount }, dear, undefined, 'upto')
+      const nonce = pay({ amount: BigInt(amount), scheme: 'upto' }, dear)
       return (await post(await sign(nonce, { resource: dear, score }))).body.weight
     }
     expect(await rate('10000', 0)).toBe('10000')
@@ -355,15 +279,15 @@ describe('a rating', () => {
 
   it('weighs nothing where the money came from the recipient, and less where a part did', async () => {
     const rateBy = async (by: typeof buyer, score: number) => {
-      const nonce = pay({ payer: by.address })
+      const nonce = pay({ payer: lower(by) })
       return (await post(await sign(nonce, { score, payer: by.address }, by))).body.weight
     }
-    given.set(lower(buyer), 10_000n)
+    give(lower(buyer), 10_000n)
     expect(await rateBy(buyer, 100)).toBe('0')
     expect((await page()).body).toMatchObject({ rating: null, ratings: [{ weight: '0' }] })
     // The same gift is not taken off twice.
     expect(await rateBy(buyer, 100)).toBe('10000')
-    given.set(lower(stranger), 4_000n)
+    give(lower(stranger), 4_000n)
     expect(await rateBy(stranger, 0)).toBe('6000')
     expect((await page()).body.rating).toMatchObject({ average: 62.5, count: 2 })
   })
@@ -372,17 +296,20 @@ describe('a rating', () => {
     await post(await sign(pay(), { score: 0 }))
     await post(
       await sign(
-        pay({ payer: stranger.address }),
+        pay({ payer: lower(stranger) }),
         { score: 100, payer: stranger.address },
         stranger,
       ),
     )
-    given.set(lower(buyer), 9_000n)
-    for (let i = 0; i < 3; i++) await ratings.reweigh(lower(seller), lower(buyer))
-    expect((await page()).body.rating).toMatchObject({ average: 90.9, count: 2 })
-    given.set(lower(buyer), 10_000n)
-    await ratings.reweigh(lower(seller), lower(buyer))
-    expect((await page()).body.rating).toMatchObject({ average: 100, count: 1 })
+    const back = { payer: lower(seller), payTo: lower(buyer) }
+    const shown = (rating: object) =>
+      vi.waitFor(async () => expect((await page()).body.rating).toMatchObject(rating), 15_000)
+    give(lower(buyer), 9_000n)
+    for (let i = 0; i < 3; i++) await pay(back)
+    await shown({ average: 90.9, count: 2 })
+    give(lower(buyer), 1_000n)
+    await pay(back)
+    await shown({ average: 100, count: 1 })
   })
 
   it('of a tool takes a payment that names the tool, where its server has several', async () => {
@@ -390,11 +317,12 @@ describe('a rating', () => {
     const tool = (toolName: string) => ({ url: server, method: 'MCP' as const, toolName })
     const merchant = { id: 'tools', owner: lower(seller), payTo: lower(seller) }
     await save(stores.listings, merchant, [tool('sum'), tool('mean')])
-    const rate = (nonce: Hex, toolName: string) => refusal(nonce, { resource: server, toolName })
+    const rate = (nonce: Promise<Hex>, toolName: string) =>
+      refusal(nonce, { resource: server, toolName })
     expect(await rate(pay({}, server), 'sum')).toEqual([403, 'payment_elsewhere'])
-    expect(await rate(pay({}, server, 'mean'), 'sum')).toEqual([403, 'payment_elsewhere'])
-    expect(await rate(pay({}, server, 'sum'), '')).toEqual([403, 'payment_elsewhere'])
-    expect(await rate(pay({}, server, 'sum'), 'sum')).toEqual([201, undefined])
+    expect(await rate(pay({ toolName: 'mean' }, server), 'sum')).toEqual([403, 'payment_elsewhere'])
+    expect(await rate(pay({ toolName: 'sum' }, server), '')).toEqual([403, 'payment_elsewhere'])
+    expect(await rate(pay({ toolName: 'sum' }, server), 'sum')).toEqual([201, undefined])
     const [first] = await stores.listings.endpointsOf('tools')
     const { body } = await read(`/api/merchants/tools/endpoints/${first?.id}/ratings`)
     expect(body).toMatchObject({ rating: { count: 1 }, ratings: [{ score: 87 }] })
@@ -416,18 +344,18 @@ describe('a rating', () => {
   })
 
   it('of a payment to oneself is refused', async () => {
-    const own = pay({ payer: seller.address })
+    const own = pay({ payer: lower(seller) })
     expect(await refusal(own, { payer: seller.address }, seller)).toEqual([403, 'self_rating'])
     const confirmation = { owner: lower(stranger), payTo: lower(seller) }
     const ownedBy = { id: 'weather', owner: lower(stranger), payTo: lower(seller), confirmation }
     await save(stores.listings, ownedBy, [{ url }])
     // The owner is another key now, and the key that is paid is still the payer.
-    const byRecipient = pay({ payer: seller.address })
+    const byRecipient = pay({ payer: lower(seller) })
     expect(await refusal(byRecipient, { payer: seller.address }, seller)).toEqual([
       403,
       'self_rating',
     ])
-    const byOwner = pay({ payer: stranger.address })
+    const byOwner = pay({ payer: lower(stranger) })
     expect(await refusal(byOwner, { payer: stranger.address }, stranger)).toEqual([
       403,
       'self_rating',
@@ -451,19 +379,19 @@ describe('a rating', () => {
       400,
       'deadline_too_far',
     ])
-    const nonce = pay()
+    const nonce = await pay()
     const signed = await sign(nonce)
     for (const part of [{ score: 88 }, { tag: 'slow' }, { link: 'https://x.example/' }]) {
       const { body } = await post({ ...signed, message: { ...signed.message, ...part } })
       expect(body.error).toBe('invalid_signature')
     }
-    clock.seconds += 600
+    directory.clock.seconds += 600
     expect((await post(signed)).body.error).toBe('write_expired')
   })
 
   it('may be signed by a contract wallet, which is asked only for a payment that is known', async () => {
     const asked: Address[] = []
-    isContractSignature = async ({ address }) => {
+    directory.chain.isContractSignature = async ({ address }) => {
       asked.push(address)
       return true
     }
@@ -471,7 +399,7 @@ describe('a rating', () => {
     expect(asked).toEqual([])
     expect((await post(await sign(pay(), {}, stranger))).status).toBe(201)
     expect(asked).toEqual([lower(buyer)])
-    isContractSignature = async () => {
+    directory.chain.isContractSignature = async () => {
       throw new RpcUnavailableError('the node is away')
     }
     expect(await refusal(pay(), {}, stranger)).toEqual([503, 'chain_unavailable'])
@@ -508,9 +436,10 @@ describe('a rating', () => {
   })
 
   it('is refused of a payer whom the operator blocks, and on a disk that is nearly full', async () => {
-    world.blocked = [lower(buyer)]
+    blocked = [lower(buyer)]
     expect(await refusal(pay())).toEqual([403, 'rater_blocked'])
-    world = { isDiskLow: true, blocked: [] }
+    blocked = []
+    directory.disk.isLow = true
     expect(await refusal(pay())).toEqual([503, 'storage_low'])
   })
 

@@ -1,19 +1,12 @@
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { waits } from '../../src/console/pages/merchant/try/payment.js'
-import { type CallBudgetOptions, createCallBudget } from '../../src/directory/probe/call-limits.js'
-import type { GuardedFetch, GuardedRequest } from '../../src/directory/probe/guarded-fetch.js'
-import {
-  paidTimes,
-  tryAllowance,
-  tryRoutes,
-  tryTimes,
-} from '../../src/directory/probe/try-routes.js'
-import type { Endpoint, Merchant } from '../../src/directory/store/listings.js'
+import { paidTimes, tryTimes } from '../../src/directory/probe/try-routes.js'
+import { startDirectory } from '../support/a-directory.js'
+import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
 import { ask } from '../unit/directory/probe/a-402.js'
-import { aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'
-import { aLocalFetch, aTarget } from '../unit/directory/probe/a-target.js'
-import { anEdgesServer } from './edges-server.js'
+import { aTarget } from '../unit/directory/probe/a-target.js'
+import { type anEndpoint, type MerchantDraft, save } from '../unit/discovery/a-catalog.js'
 
 const open: (() => unknown)[] = []
 afterEach(async () => {
@@ -21,44 +14,29 @@ afterEach(async () => {
 })
 
 interface Setting {
-  endpoint?: Partial<Endpoint>
-  merchant?: Partial<Merchant>
-  budget?: Partial<CallBudgetOptions>
+  endpoint?: Partial<ReturnType<typeof anEndpoint>>
+  merchant?: Partial<MerchantDraft>
   allowPrivateHosts?: boolean
-  /** The URL of the endpoint with the id 8. */
+  /** The URL of a second endpoint. */
   second?: string
 }
 
-/** Serves the route over one listed endpoint with the id 7 of the merchant `weather`, or over two. */
-async function aServer({ endpoint, merchant, budget, allowPrivateHosts = true, second }: Setting) {
-  const listed = { endpoint: anEndpoint({ ...endpoint, id: 7 }), merchant: aMerchant(merchant) }
-  const others = second === undefined ? [] : [anEndpoint({ ...endpoint, id: 8, url: second })]
-  const asked: GuardedRequest[] = []
-  const fetch: GuardedFetch = (request) => {
-    asked.push(request)
-    return aLocalFetch({ allowPrivateHosts })(request)
-  }
-  const edges = await anEdgesServer({
-    routes: (app) => {
-      void app.register(tryRoutes, {
-        store: {
-          findMerchant: async (id) => (id === 'weather' ? listed.merchant : undefined),
-          entriesById: async ([id]) =>
-            [listed.endpoint, ...others]
-              .filter((it) => it.id === id)
-              .map((it) => ({ ...listed, endpoint: it, usage: null, rating: null })),
-        },
-        fetch,
-        budget: createCallBudget({ now: () => Date.now(), ...tryAllowance, ...budget }),
-      })
-    },
-  })
-  open.push(() => edges.app.close())
+/** Starts a directory with a listed endpoint of the merchant `weather`, or with two. */
+async function aServer({ endpoint, merchant, allowPrivateHosts = true, second }: Setting) {
+  const settings = { probeAllowPrivateHosts: allowPrivateHosts }
+  const directory = await startDirectory({ settings })
+  open.push(directory.close)
+  const { app, store } = directory
+  await save(store, { id: 'weather', ...merchant }, [
+    { ...endpoint },
+    ...(second === undefined ? [] : [{ ...endpoint, url: second }]),
+  ])
+  const ids = (await store.endpointsOf(merchant?.id ?? 'weather')).map(({ id }) => id)
   const send = (body: object, remoteAddress = '192.0.2.1') =>
-    edges.app.inject({ method: 'POST', url: '/api/try', payload: { ...body }, remoteAddress })
-  const call = (input: object = {}, more: object = {}) =>
-    send({ merchantId: 'weather', endpointId: 7, input, ...more })
-  return { app: edges.app, send, call, asked }
+    app.inject({ method: 'POST', url: '/api/try', payload: { ...body }, remoteAddress })
+  const call = (input: object = {}, more: object = {}, from?: string) =>
+    send({ merchantId: 'weather', endpointId: ids[0], input, ...more }, from)
+  return { app, store, send, call, ids, asked: directory.sellers.called }
 }
 
 interface Seen {
@@ -160,18 +138,20 @@ describe('POST /api/try', () => {
 
   it('calls no other address than a listed one', async () => {
     const host = await aHost((_, response) => ask(response))
-    const { send, call } = await aServer({ endpoint: { url: host.url } })
+    const { send, call, ids } = await aServer({ endpoint: { url: host.url } })
+    const endpointId = ids[0]
     const wrong = [
-      [{ merchantId: 'nobody', endpointId: 7, input: {} }, 404, 'merchant_not_found'],
-      [{ merchantId: 'weather', endpointId: 8, input: {} }, 404, 'endpoint_not_found'],
+      [{ merchantId: 'nobody', endpointId, input: {} }, 404, 'merchant_not_found'],
+      [{ merchantId: 'weather', endpointId: 99, input: {} }, 404, 'endpoint_not_found'],
       [{ url: host.url, input: {} }, 400, 'invalid_request'],
-      [{ merchantId: 'weather', endpointId: 7, input: {}, url: host.url }, 400, 'invalid_request'],
+      [{ merchantId: 'weather', endpointId, input: {}, url: host.url }, 400, 'invalid_request'],
     ] as const
     for (const [body, status, code] of wrong) {
       const answer = await send(body)
       expect([answer.statusCode, answer.json().error]).toEqual([status, code])
     }
     const foreign = await aServer({ endpoint: { url: host.url }, merchant: { id: 'other' } })
+    await save(foreign.store, { id: 'weather' }, [])
     expect((await foreign.call()).json().error).toBe('endpoint_not_found')
     expect(host.connections()).toBe(0)
     expect((await call()).statusCode).toBe(200)
@@ -205,7 +185,6 @@ describe('POST /api/try', () => {
 
   it.each([
     [{ merchant: { hiddenReason: 'Fraud' } }, 403, 'merchant_hidden'],
-    [{ merchant: { deletedAt: 5 } }, 410, 'merchant_deleted'],
     [{ endpoint: { method: 'DELETE' } }, 409, 'not_callable'],
     [{ endpoint: { method: 'PUT' } }, 409, 'not_callable'],
     [{ endpoint: { method: 'MCP', toolName: 'forecast' } }, 409, 'not_callable'],
@@ -215,6 +194,15 @@ describe('POST /api/try', () => {
     const { call } = await aServer({ merchant, endpoint: { url: host.url, ...endpoint } })
     const answer = await call()
     expect([answer.statusCode, answer.json().error]).toEqual([status, code])
+    expect(host.connections()).toBe(0)
+  })
+
+  it('calls nothing of a deleted merchant', async () => {
+    const host = await aHost((_, response) => ask(response))
+    const { call, store } = await aServer({ endpoint: { url: host.url }, merchant: { owner } })
+    await createListingWriter(store).write('weather', { kind: 'delete' })
+    const answer = await call()
+    expect([answer.statusCode, answer.json().error]).toEqual([410, 'merchant_deleted'])
     expect(host.connections()).toBe(0)
   })
 
@@ -289,47 +277,42 @@ describe('POST /api/try', () => {
       waiting.push(() => response.end())
       arrive()
     })
-    const budget = { maxConcurrentEach: 2, perCaller: { capacity: 4, refillMs: 60_000 } }
-    const { call } = await aServer({ endpoint: { url: host.url }, budget })
-    const both = new Promise<void>((resolve) => {
-      arrive = () => waiting.length === 2 && resolve()
+    const { call } = await aServer({ endpoint: { url: host.url } })
+    const all = new Promise<void>((resolve) => {
+      arrive = () => waiting.length === 3 && resolve()
     })
-    const running = [call(), call()]
-    await both
-    const third = await call()
-    expect([third.statusCode, third.headers['retry-after']]).toEqual([429, '5'])
+    const running = [call(), call(), call()]
+    await all
+    const fourth = await call()
+    expect([fourth.statusCode, fourth.headers['retry-after']]).toEqual([429, '5'])
     for (const end of waiting) end()
     for (const answer of await Promise.all(running)) expect(answer.statusCode).toBe(200)
     arrive = () => waiting.at(-1)?.()
-    expect((await call()).statusCode).toBe(200)
-    const fifth = await call()
-    expect([fifth.statusCode, Number(fifth.headers['retry-after'])]).toEqual([429, 60])
-    expect(host.seen).toHaveLength(3)
+    for (let n = 5; n <= 12; n++) expect((await call()).statusCode).toBe(200)
+    const late = await call()
+    expect([late.statusCode, Number(late.headers['retry-after'])]).toEqual([429, 5])
+    expect(host.seen).toHaveLength(11)
   })
 
   it('runs few calls of one merchant at once, from any visitor to any host', async () => {
-    let end = () => {}
+    const waiting: (() => void)[] = []
     let arrive = () => {}
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve
     })
     const slow = await aHost((_, response) => {
-      end = () => response.end()
-      arrive()
+      waiting.push(() => response.end())
+      if (waiting.length === 3) arrive()
     })
     const quick = await aHost((_, response) => response.end())
-    const { send } = await aServer({
-      endpoint: { url: slow.url },
-      second: quick.url,
-      budget: { maxConcurrentEach: 1 },
-    })
-    const first = send({ merchantId: 'weather', endpointId: 7, input: {} }, '192.0.2.1')
+    const { send, call, ids } = await aServer({ endpoint: { url: slow.url }, second: quick.url })
+    const first = [1, 2, 3].map((visitor) => call({}, {}, `192.0.2.${visitor}`))
     await arrived
-    const other = { merchantId: 'weather', endpointId: 8, input: {} }
-    expect((await send(other, '192.0.2.2')).statusCode).toBe(429)
-    end()
-    expect((await first).statusCode).toBe(200)
-    expect((await send(other, '192.0.2.2')).statusCode).toBe(200)
+    const other = { merchantId: 'weather', endpointId: ids[1], input: {} }
+    expect((await send(other, '192.0.2.4')).statusCode).toBe(429)
+    for (const end of waiting) end()
+    for (const answer of await Promise.all(first)) expect(answer.statusCode).toBe(200)
+    expect((await send(other, '192.0.2.4')).statusCode).toBe(200)
   })
 
   it('waits longer for a paid call, and the page longer than that', async () => {

@@ -1,14 +1,15 @@
 import type { RequestListener } from 'node:http'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
-  type CallBudgetOptions,
-  createCallBudget,
-  createHostPace,
-} from '../../src/directory/probe/call-limits.js'
-import { probeRoutes } from '../../src/directory/probe/probe-routes.js'
-import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
-import { createValidator, validateRoutes } from '../../src/directory/probe/validate-routes.js'
-import type { EndpointHealth } from '../../src/directory/store/listings.js'
+  aListing,
+  anAccount,
+  anEndpoint,
+  aSignedWrite,
+  send,
+  startDirectory,
+  type TestDirectory,
+} from '../support/a-directory.js'
+import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
 import {
   aGatewayRequirement,
   aRequirement,
@@ -17,37 +18,30 @@ import {
   bazaar,
   network,
   payTo,
-  tokens,
 } from '../unit/directory/probe/a-402.js'
-import { aListingStore, aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'
-import { aLocalFetch, aTarget, type Target } from '../unit/directory/probe/a-target.js'
-import { anEdgesServer, type Edges } from './edges-server.js'
+import { aTarget, type Target } from '../unit/directory/probe/a-target.js'
+import { save } from '../unit/discovery/a-catalog.js'
 
-const open: (Edges | Target)[] = []
+let directory: TestDirectory
+const open: Target[] = []
+
+beforeEach(async () => {
+  directory = await startDirectory({ settings: { baseUrl: 'http://localhost:4021' } })
+})
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((it) => ('app' in it ? it.app.close() : it.close())))
+  await directory.close()
+  await Promise.all(open.splice(0).map((it) => it.close()))
 })
 
-async function aServer(budget: Partial<CallBudgetOptions> = {}) {
-  const now = () => Date.now()
-  const rules = { allowPrivateHosts: true, ownOrigins: ['http://localhost:4021'] }
-  const edges = await anEdgesServer({
-    routes: (app) => {
-      void app.register(validateRoutes, {
-        validator: createValidator({ fetch: aLocalFetch(rules), rules, network, tokens, now }),
-        budget: createCallBudget({ now, ...budget }),
-        pace: createHostPace(now, 0),
-      })
-    },
+function validate(payload: unknown) {
+  // One host is called once a second.
+  directory.clock.seconds += 1
+  return directory.app.inject({
+    method: 'POST',
+    url: '/discovery/validate',
+    headers: { 'content-type': 'application/json' },
+    payload: JSON.stringify(payload),
   })
-  open.push(edges)
-  return (payload: unknown) =>
-    edges.app.inject({
-      method: 'POST',
-      url: '/discovery/validate',
-      headers: { 'content-type': 'application/json' },
-      payload: JSON.stringify(payload),
-    })
 }
 
 async function anEndpointThat(answer: RequestListener) {
@@ -62,7 +56,6 @@ describe('POST /discovery/validate', () => {
     const { url } = await anEndpointThat((_, response) =>
       ask(response, { resource, extensions: { bazaar } }),
     )
-    const validate = await aServer()
     const answer = await validate({ url: `${url}/weather?unit=c`, method: 'GET' })
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -71,7 +64,7 @@ describe('POST /discovery/validate', () => {
       message: 'The endpoint answered 402 as it should.',
       warnings: [],
       seen: expect.objectContaining({ status: 402, amount: '10000', payTo }),
-      checkedAt: expect.closeTo(Date.now() / 1000, -1),
+      checkedAt: directory.clock.seconds,
       listing: {
         url: `${url}/weather`,
         method: 'GET',
@@ -101,7 +94,6 @@ describe('POST /discovery/validate', () => {
       seen.push(`${request.method} ${request.url}`)
       ask(response)
     })
-    const validate = await aServer()
     const get = await validate({
       url: `${url}/w`,
       method: 'GET',
@@ -119,7 +111,6 @@ describe('POST /discovery/validate', () => {
     const alone = await anEndpointThat((_, response) =>
       ask(response, { accepts: both.slice(0, 1) }),
     )
-    const validate = await aServer()
     const live = (await validate({ url: mixed.url, method: 'GET' })).json()
     expect(live).toMatchObject({ verdict: 'live', listing: { price: '10000', payTo } })
     const other = (await validate({ url: alone.url, method: 'GET' })).json()
@@ -134,7 +125,6 @@ describe('POST /discovery/validate', () => {
     const accepts = [aRequirement({ payTo: other, amount: '7' })]
     const paid = await anEndpointThat((_, response) => ask(response, { accepts }))
     const free = await anEndpointThat((_, response) => response.end('{}'))
-    const validate = await aServer()
     expect((await validate({ url: paid.url, method: 'GET' })).json()).toMatchObject({
       verdict: 'live',
       warnings: ['schema_missing'],
@@ -152,7 +142,6 @@ describe('POST /discovery/validate', () => {
     async (payTo) => {
       const accepts = [aRequirement({ payTo })]
       const { url } = await anEndpointThat((_, response) => ask(response, { accepts }))
-      const validate = await aServer()
       expect((await validate({ url, method: 'GET' })).json()).toMatchObject({
         verdict: 'wrong_payto',
         message: `The 402 pays to ${payTo}, which is no address that can be paid on eip155:5042.`,
@@ -167,7 +156,6 @@ describe('POST /discovery/validate', () => {
     const { url } = await anEndpointThat((_, response) =>
       ask(response, { accepts: [aRequirement({ payTo: mistyped })] }),
     )
-    const validate = await aServer()
     expect((await validate({ url, method: 'GET' })).json()).toMatchObject({
       verdict: 'wrong_payto',
       message: expect.stringMatching(/looks mistyped: its EIP-55 checksum is wrong/),
@@ -177,14 +165,15 @@ describe('POST /discovery/validate', () => {
   })
 
   it('also answers for a URL that may not be called, uncounted, because no call is made', async () => {
-    const validate = await aServer({ perCaller: { capacity: 1, refillMs: 60_000 } })
-    for (const url of [
-      'http://169.254.169.254/latest',
-      'http://localhost:4021/',
-      'http://[::ffff:127.0.0.1]/',
-    ]) {
-      const answer = await validate({ url, method: 'GET' })
-      expect(answer.json()).toMatchObject({ verdict: 'blocked_target', listing: null })
+    for (let round = 0; round < 10; round++) {
+      for (const url of [
+        'http://169.254.169.254/latest',
+        'http://localhost:4021/',
+        'http://[::ffff:127.0.0.1]/',
+      ]) {
+        const answer = await validate({ url, method: 'GET' })
+        expect(answer.json()).toMatchObject({ verdict: 'blocked_target', listing: null })
+      }
     }
   })
 
@@ -218,7 +207,7 @@ describe('POST /discovery/validate', () => {
     ['object', []],
     ['object', 'text'],
   ])('refuses a request and names %s', async (named, payload) => {
-    const answer = await (await aServer())(payload)
+    const answer = await validate(payload)
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toEqual({
       error: 'invalid_request',
@@ -227,104 +216,95 @@ describe('POST /discovery/validate', () => {
   })
 
   it('makes a bounded number of calls for a caller, and then says when to try again', async () => {
-    const target = await anEndpointThat((_, response) => ask(response))
-    const validate = await aServer({ perCaller: { capacity: 2, refillMs: 60_000 } })
-    const ask1 = () => validate({ url: target.url, method: 'GET' })
-    expect([(await ask1()).statusCode, (await ask1()).statusCode]).toEqual([200, 200])
-    const refused = await ask1()
-    expect(refused.statusCode).toBe(429)
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
+    const targets = await Promise.all(
+      Array.from({ length: 21 }, () => anEndpointThat((_, response) => ask(response))),
+    )
+    const asked = (from: string, target = targets[0]) =>
+      directory.app.inject({
+        ...{ method: 'POST', url: '/discovery/validate', remoteAddress: from },
+        payload: { url: target?.url, method: 'GET' },
+      })
+    for (const target of targets.slice(0, 20)) {
+      expect((await asked('192.0.2.1', target)).statusCode).toBe(200)
+    }
+    const refused = await asked('192.0.2.1', targets[20])
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '6'])
     expect(refused.json()).toMatchObject({ error: 'rate_limited' })
-    expect(target.connections()).toBe(2)
+    expect(targets[20]?.connections()).toBe(0)
+    expect((await asked('198.51.100.1', targets[20])).statusCode).toBe(200)
   })
 })
 
 describe('POST /api/merchants/:id/probe', () => {
-  async function aDirectory(
-    probeNow: ProbeSchedule['probeNow'],
-    budget: Partial<CallBudgetOptions> = {},
-  ) {
-    const checkedAt = (at: number) => ({
-      verdict: 'live',
-      message: '',
-      warnings: [],
-      seen: {},
-      checkedAt: at,
-    })
-    const endpoints = Array.from({ length: 7 }, (_, i) =>
-      anEndpoint({ id: i + 1, probe: checkedAt(100 - i) }),
-    )
-    const listing = aListingStore(endpoints, aMerchant())
-    const store = {
-      endpointsOf: listing.endpointsOf,
-      findMerchant: async (id: string) =>
-        id === 'gone' ? aMerchant({ deletedAt: 1 }) : listing.findMerchant(id),
-    }
-    const edges = await anEdgesServer({
-      routes: (app) => {
-        void app.register(probeRoutes, {
-          store,
-          schedule: { probeNow },
-          budget: createCallBudget({ now: () => 0, ...budget }),
-        })
-      },
-    })
-    open.push(edges)
-    return (id: string, payload: object = {}) =>
-      edges.app.inject({ method: 'POST', url: `/api/merchants/${id}/probe`, payload })
-  }
+  const seller = anAccount()
+  const hosts = Array.from({ length: 7 }, (_, i) => `https://api-${i + 1}.example.com/weather`)
+  let ids: number[]
 
-  const health: EndpointHealth = {
-    accepts: [],
-    extras: {},
-    status: 'live',
-    probe: null,
-    failures: 0,
-    nextProbeAt: 9,
-  }
-  const probed: ProbeSchedule['probeNow'] = async () => ({ state: 'probed', health })
+  /** Lists an endpoint on each of seven hosts. */
+  beforeEach(async () => {
+    const body = aListing({ endpoints: hosts.map((url) => anEndpoint({ url })) })
+    expect((await send(directory, await aSignedWrite(seller, { body }))).statusCode).toBe(201)
+    ids = (await directory.store.endpointsOf('weather')).map(({ id }) => id)
+    directory.sellers.called.length = 0
+  })
+
+  const post = (payload: object = {}, id = 'weather') =>
+    directory.app.inject({ method: 'POST', url: `/api/merchants/${id}/probe`, payload })
+  const probed = (answer: Awaited<ReturnType<typeof post>>): number[] =>
+    answer.json().endpoints.map(({ id }: { id: number }) => id)
 
   it('probes one endpoint', async () => {
-    const post = await aDirectory(probed)
-    const answer = await post('weather', { endpointId: 3 })
+    directory.clock.seconds += 5
+    const answer = await post({ endpointId: ids[2] })
     expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toEqual({
-      endpoints: [
-        {
-          id: 3,
-          url: 'https://api-3.example.com/weather',
-          method: 'GET',
-          state: 'probed',
-          status: 'live',
-          probe: null,
-          failures: 0,
-          nextProbeAt: 9,
-        },
-      ],
-    })
+    expect(answer.json().endpoints).toMatchObject([
+      {
+        ...{ id: ids[2], url: hosts[2], method: 'GET', state: 'probed', status: 'live' },
+        ...{ failures: 0, nextProbeAt: expect.any(Number) },
+        probe: { verdict: 'live', checkedAt: directory.clock.seconds },
+      },
+    ])
+    expect(directory.sellers.called).toHaveLength(1)
   })
 
   it('probes five when none is named, those with the oldest probe first', async () => {
-    const answer = await (await aDirectory(probed))('weather')
-    const ids = answer.json().endpoints.map(({ id }: { id: number }) => id)
-    expect(ids).toEqual([7, 6, 5, 4, 3])
+    for (const id of ids.slice(0, 2)) {
+      directory.clock.seconds += 1
+      await post({ endpointId: id })
+    }
+    expect(probed(await post())).toEqual(ids.slice(2))
+    directory.clock.seconds += 1
+    expect(probed(await post()).slice(0, 2)).toEqual(ids.slice(0, 2))
   })
 
   it('shows the earlier result when the host is busy', async () => {
-    const answer = await (await aDirectory(async () => ({ state: 'busy' })))('weather', {
-      endpointId: 1,
+    const { checkedAt } = (await directory.store.endpointsOf('weather'))[0]?.probe ?? {}
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
     })
-    expect(answer.json()).toMatchObject({
-      endpoints: [{ state: 'busy', status: 'unverified', probe: { checkedAt: 100 } }],
+    directory.sellers.before = () => ended
+    const first = post({ endpointId: ids[0] })
+    await vi.waitUntil(() => directory.sellers.called.length === 1, 15_000)
+    const second = post({ endpointId: ids[0] })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    directory.clock.seconds += 5
+    expect((await second).json()).toMatchObject({
+      endpoints: [{ state: 'busy', status: 'live', probe: { checkedAt } }],
     })
+    end()
+    expect((await first).json()).toMatchObject({ endpoints: [{ state: 'probed' }] })
   })
 
   it('stops at the end of the budget, and refuses when nothing is left', async () => {
-    const post = await aDirectory(probed, { perCaller: { capacity: 2, refillMs: 6_000 } })
-    expect((await post('weather')).json().endpoints).toHaveLength(2)
-    const refused = await post('weather')
-    expect(refused.statusCode).toBe(429)
-    expect(refused.headers['retry-after']).toBe('6')
+    for (let n = 0; n < 18; n++) {
+      if (n % 7 === 0) directory.clock.seconds += 1
+      expect(probed(await post({ endpointId: ids[n % 7] }))).toHaveLength(1)
+    }
+    directory.clock.seconds += 1
+    expect(probed(await post())).toHaveLength(2)
+    const refused = await post()
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '4'])
   })
 
   it.each([
@@ -335,7 +315,9 @@ describe('POST /api/merchants/:id/probe', () => {
     ['weather', { endpointId: 0 }, 400],
     ['weather', [], 400],
   ])('answers %s %j with %i', async (id, payload, status) => {
-    const answer = await (await aDirectory(probed))(id, payload)
+    await save(directory.store, { id: 'gone', owner }, [{}])
+    await createListingWriter(directory.store).write('gone', { kind: 'delete' })
+    const answer = await post(payload, id)
     expect(answer.statusCode).toBe(status)
     expect(answer.json()).toMatchObject({ error: expect.any(String), message: expect.any(String) })
   })

@@ -85,7 +85,7 @@ const TURN_WAIT_MS = 5_000
 export type HostPace = ReturnType<typeof createHostPace>
 
 /** Creates the pace of calls to one host: one at a time, with a gap between them. `now` is in milliseconds. */
-export function createHostPace(now: () => number, gapMs = GAP_MS) {
+export function createHostPace(now: () => number) {
   /** Infinity while a call runs. */
   const freeAt = new Map<string, number>()
 
@@ -106,7 +106,7 @@ export function createHostPace(now: () => number, gapMs = GAP_MS) {
   }
 
   function leave(url: string): void {
-    freeAt.set(hostKey(url), now() + gapMs)
+    freeAt.set(hostKey(url), now() + GAP_MS)
     if (freeAt.size <= MAX_HOSTS) return
     for (const [host, at] of freeAt) if (at <= now()) freeAt.delete(host)
   }

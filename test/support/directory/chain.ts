@@ -5,6 +5,15 @@ import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 
 const wallet = parseAbi(['function isValidSignature(bytes32 hash, bytes signature)'])
 
+/** The newest block. */
+const HEAD = '0x64'
+
+interface LogQuery {
+  topics: [Hex, Hex[], Hex]
+  fromBlock: Hex
+  toBlock: Hex
+}
+
 interface Call {
   to: Address
   data: Hex
@@ -33,11 +42,12 @@ export function aChain() {
 
   const request: Rpc['request'] = async (method, [first]) => {
     if (method === 'eth_call') return call(first as Call)
-    if (method === 'eth_blockNumber') return '0x64'
+    if (method === 'eth_blockNumber') return HEAD
     if (method !== 'eth_getLogs') throw unknown()
-    const { topics: wanted } = first as { topics: [Hex, Hex[], Hex] }
+    const { topics: wanted, fromBlock, toBlock } = first as LogQuery
     const [, from, to] = wanted
-    return chain.transfers
+    const isIn = Number(fromBlock) <= Number(HEAD) && Number(HEAD) <= Number(toBlock)
+    return (isIn ? chain.transfers : [])
       .filter((it) => from.includes(addressTopic(it.from)) && to === addressTopic(it.to))
       .map(({ asset: address, value, ...it }, i) => ({
         ...{ address, data: `0x${value.toString(16)}`, transactionHash: `0x${i}` },

@@ -15,7 +15,7 @@ interface Terms {
 
 /**
  * The endpoints of everybody who lists. They ask for what the latest write said, unless a test gives an answer by the URL
- * without its query. Those on this machine are called over the network.
+ * without its query. Only hosts with `example` in their names are imitated; others are called.
  */
 export function startSellers() {
   const terms = new Map<string, Terms>()
@@ -36,9 +36,8 @@ export function startSellers() {
   return Object.assign(sellers, {
     around(guarded: GuardedFetch): GuardedFetch {
       return async (request) => {
-        if (['127.0.0.1', 'localhost'].includes(new URL(request.url).hostname))
-          return guarded(request)
         sellers.called.push(request)
+        if (!new URL(request.url).hostname.includes('example')) return guarded(request)
         await sellers.before()
         return answerTo(request)
       }

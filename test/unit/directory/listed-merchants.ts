@@ -3,6 +3,7 @@ import type {
   EndpointHealth,
   ListedEndpoint,
   ListingChange,
+  ListingStore,
   SignedWrite,
 } from '../../../src/directory/store/listings.js'
 import { createListingStore } from '../../../src/directory/store/sql/listings.js'
@@ -16,13 +17,28 @@ export const asset: Address = '0x3600000000000000000000000000000000000000'
 
 export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> }
 
-/** A listing store over memory or a file, and a way to write to it as an owner whose message passed every check. */
+/** A listing store over memory or a file, and a way to write to it. */
 export function openListings(path = ':memory:') {
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
   const store = createListingStore(createSql(database, commit))
-  let nonces = 0
+  return {
+    ...{ database, store },
+    ...createListingWriter(store),
+    async close() {
+      await commit.close()
+      database.close()
+    },
+  }
+}
 
+let nonces = 0
+
+/** A way to write as an owner whose message passed every check. */
+export function createListingWriter(
+  store: Pick<ListingStore, 'findMerchant' | 'applyWrite'>,
+  acceptedAt = 1_000,
+) {
   async function write(merchantId: string, change: ListingChange, by: Address = owner) {
     const merchant = await store.findMerchant(merchantId)
     const signed: SignedWrite = {
@@ -34,7 +50,7 @@ export function openListings(path = ':memory:') {
       message: '{}',
       body: '{}',
       signature: '0x',
-      acceptedAt: 1_000,
+      acceptedAt,
     }
     const result = await store.applyWrite(signed, change)
     if (result.state !== 'applied') throw new Error(`the write was ${result.state}`)
@@ -42,8 +58,6 @@ export function openListings(path = ':memory:') {
   }
 
   return {
-    database,
-    store,
     write,
     list: (id: string, endpoints: EndpointDraft[] = [anEndpoint()], name = `Merchant ${id}`) =>
       write(id, {
@@ -51,10 +65,6 @@ export function openListings(path = ':memory:') {
         merchant: { name, description: `About ${id}`, network: 'eip155:5042', asset, payTo },
         endpoints,
       }),
-    async close() {
-      await commit.close()
-      database.close()
-    },
   }
 }
 

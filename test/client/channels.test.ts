@@ -203,6 +203,10 @@ describe('a channel of a buyer', () => {
     // The deposit is spent, so that no other seller is paid today, but calls on the channel are.
     const refused = await refusalOf(buyer.pay(`${other.url}/paid`))
     expect(refused.details).toMatchObject({ limit: 'perDay', left: '5000', amount: '10000' })
+    expect(await buyer.quote(`${other.url}/paid`)).toMatchObject({
+      refusal: { code: 'over_limit' },
+    })
+    expect((await buyer.quote(`${seller.url}/paid`)).refusal).toBeUndefined()
     expect((await buyer.pay(`${seller.url}/paid`)).channel).toMatchObject({ calls: 2 })
     expect(
       (
@@ -590,6 +594,20 @@ describe('a hostile seller', () => {
       details: { limit: 'perSeller', left: '0' },
     })
     expect(claimable(thief)).toBe(DEPOSIT)
+  })
+
+  it('that says it gave everything back is not believed', async () => {
+    const thief = await aThief(async (payment, it) => {
+      const word = { success: true, transaction: `0x${'cd'.repeat(32)}`, network, amount: '190000' }
+      return { status: 200, settled: payment.payload.deposit ? await it.settle(payment) : word }
+    })
+    const { buyer, balance } = await aBuyer()
+    await buyer.pay(thief.url)
+    expect(await buyer.closeChannels()).toMatchObject([
+      { left: 190_000n, problem: 'The chain does not show yet that it came back.' },
+    ])
+    expect(await balance()).toBe(10_000_000n - DEPOSIT)
+    expect((await buyer.spent()).left.perDay).toBe(800_000n)
   })
 
   it('that lies about a deposit that never landed gets vouchers that are worth nothing', async () => {

@@ -152,11 +152,9 @@ export function createChannels(options: ChannelsOptions) {
       if (now - at > RESERVED_MS) await add({ type: 'released', id, reason: 'unsigned' })
       return undefined
     }
-    const isEnough = leftIn(channel) >= BigInt(terms.amount)
-    const isReady = state === 'settled' && isEnough && isFor(channel, terms)
     const isBusy = channel.holder !== undefined && now - channel.holder.at <= HOLD_MS
     if (isBusy) return undefined
-    if (!isReady) {
+    if (!isReady(channel, state, terms)) {
       const why =
         'is undecided, has less than the call costs, or other terms than the seller asks for now'
       const message = `The channel of this seller ${why}. No other one is opened while money is left in it.`
@@ -176,6 +174,12 @@ export function createChannels(options: ChannelsOptions) {
       price: BigInt(terms.amount),
       client: { scheme: CHANNEL, createPaymentPayload },
     }
+  }
+
+  /** Returns whether a channel pays for a call, so that the limits need not allow it any more. */
+  async function covers(wanted: Wanted, terms: Requirement): Promise<boolean> {
+    const { channel, state } = usableOf(await read(), wanted, BigInt(terms.amount)) ?? {}
+    return channel !== undefined && isReady(channel, state, terms)
   }
 
   /** Reserves a voucher of the channel. Returns `undefined` where another call was first. */
@@ -369,14 +373,20 @@ export function createChannels(options: ChannelsOptions) {
     for (const { id } of (await read()).filter(
       (it) => isOpen(it) && isOwn(it) && isOf(it, budget),
     )) {
-      const problem = await askBack(id).catch((error: Error) => error.message)
+      const reason = await askBack(id).then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
       const [status] = (await read()).flatMap((it) => (it.id === id ? statusOf(it) : []))
-      if (status !== undefined) closed.push({ ...status, ...(problem && { problem }) })
+      if (status === undefined) continue
+      const rest = status.left > 0n ? 'The chain does not show yet that it came back.' : undefined
+      const problem = reason ?? rest
+      closed.push({ ...status, ...(problem !== undefined && { problem }) })
     }
     return closed
   }
 
-  return { draw, book, look, close }
+  return { draw, covers, book, look, close }
 }
 
 type Held = Channel & { holder: ChannelCall }
@@ -385,6 +395,10 @@ type Held = Channel & { holder: ChannelCall }
 function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined {
   const { channel } = entry ?? {}
   return channel?.holder?.call === call ? (channel as Held) : undefined
+}
+
+function isReady(channel: Channel, state: LedgerEntry['state'] | undefined, terms: Requirement) {
+  return state === 'settled' && leftIn(channel) >= BigInt(terms.amount) && isFor(channel, terms)
 }
 
 /** Returns whether a seller asks for payments by this very channel. */

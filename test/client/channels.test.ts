@@ -4,6 +4,10 @@ import { createBuyer } from '@arcus/client'
 import type { BuyerOptions } from '@arcus/client/buyer'
 import { ArcusError } from '@arcus/client/calls'
 import { createMemoryLedger, type LedgerEvent } from '@arcus/client/ledger'
+import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
+import type { Item } from '@arcus/client/sellers'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import {
   type BatchSettlementChannelManager,
@@ -198,6 +202,10 @@ describe('a channel of a buyer', () => {
     // The deposit is spent, so that no other seller is paid today, but calls on the channel are.
     const refused = await refusalOf(buyer.pay(`${other.url}/paid`))
     expect(refused.details).toMatchObject({ limit: 'perDay', left: '5000', amount: '10000' })
+    expect(await buyer.quote(`${other.url}/paid`)).toMatchObject({
+      refusal: { code: 'over_limit' },
+    })
+    expect((await buyer.quote(`${seller.url}/paid`)).refusal).toBeUndefined()
     expect((await buyer.pay(`${seller.url}/paid`)).channel).toMatchObject({ calls: 2 })
     expect(
       (
@@ -310,7 +318,9 @@ describe('a channel of a buyer', () => {
     ])
     const corrected = await refusalOf(again().pay(`${seller.url}/paid`))
     expect(corrected.code).toBe('outcome_unknown')
-    expect(corrected.message).toContain('an earlier call whose answer was lost (10000 atomic units')
+    expect(corrected.message).toContain(
+      'counted 10000 atomic units of the channel before this call and not 0',
+    )
     expect(await buyer.pay(`${seller.url}/paid`)).toMatchObject({
       cost: PRICE,
       channel: { left: 180_000n },
@@ -322,6 +332,36 @@ describe('a channel of a buyer', () => {
     expect(await buyer.closeChannels()).toMatchObject([{ left: 0n }])
     expect((await buyer.spent()).left.perDay).toBe(960_000n)
   })
+})
+
+it('an agent sees what a call on a channel cost, and what is left in it', async () => {
+  const seller = await anOfficialSeller(['batch-settlement'])
+  const { buyer } = await aBuyer()
+  const resource = `${seller.url}/paid`
+  const metadata = { title: 'Quotes', merchant: { id: 'penny' }, input: { method: 'GET' } }
+  const accepts = [{ network, asset, payTo: seller.receiver }]
+  const item = { resource, type: 'http', accepts, metadata } as unknown as Item
+  const find = { findAt: async () => item } as unknown as McpOptions['arcus']
+  const server = createMcpServer({ arcus: find, buyer, show: (amount) => `${amount}` })
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  const agent = new Client({ name: 'agent', version: '1' })
+  await Promise.all([server.connect(theirs), agent.connect(ours)])
+  const use = async (name: string, args: Record<string, unknown>) => {
+    const { content } = await agent.callTool({ name, arguments: args })
+    const [{ text }] = content as [{ text: string }]
+    return JSON.parse(text.slice(text.indexOf('{')))
+  }
+  const { host } = new URL(seller.url)
+  await use('call', { url: resource })
+  const held = { host, deposit: '200000', left: '180000', calls: 2 }
+  expect(await use('call', { url: resource })).toMatchObject({
+    cost: '10000',
+    left: { perDay: '800000' },
+    channel: held,
+    status: 200,
+  })
+  expect(await use('spent', {})).toMatchObject({ left: { perDay: '800000' }, channels: [held] })
+  await agent.close()
 })
 
 async function inChannelsOf(buyer: Awaited<ReturnType<typeof aBuyer>>['buyer']) {
@@ -443,6 +483,23 @@ describe('a hostile seller', () => {
     expect((await buyer.spent()).left.perDay).toBe(800_000n)
   })
 
+  it('makes a buyer fill no second channel by prices above what is left in the first', async () => {
+    const thief = await aThief(async (payment, it) => {
+      const settled = payment.payload.deposit
+        ? await it.settle(payment)
+        : { success: true, transaction: '', network }
+      it.terms = { ...it.terms, amount: '50000' }
+      return { status: 200, settled }
+    })
+    const { buyer } = await aBuyer({}, { channels: { deposit: '$0.05' } })
+    await buyer.pay(thief.url)
+    expect((await refusalOf(buyer.pay(thief.url))).code).toBe('channel_unusable')
+    thief.terms = { ...thief.terms, amount: '40000' }
+    expect(await buyer.pay(thief.url)).toMatchObject({ cost: 40_000n, channel: { left: 0n } })
+    expect(await buyer.pay(thief.url)).toMatchObject({ channel: { calls: 1, left: 0n } })
+    expect((await buyer.spent()).left.perDay).toBe(900_000n)
+  })
+
   it('is not believed about more than vouchers that were signed before', async () => {
     const lies = ['10001', '20000', '190000', '99999999999999', '-1', '1e3', 5, null]
     const thief = await aThief(async (payment, it) => {
@@ -536,6 +593,20 @@ describe('a hostile seller', () => {
       details: { limit: 'perSeller', left: '0' },
     })
     expect(claimable(thief)).toBe(DEPOSIT)
+  })
+
+  it('that says it gave everything back is not believed', async () => {
+    const thief = await aThief(async (payment, it) => {
+      const word = { success: true, transaction: `0x${'cd'.repeat(32)}`, network, amount: '190000' }
+      return { status: 200, settled: payment.payload.deposit ? await it.settle(payment) : word }
+    })
+    const { buyer, balance } = await aBuyer()
+    await buyer.pay(thief.url)
+    expect(await buyer.closeChannels()).toMatchObject([
+      { left: 190_000n, problem: 'The chain does not show yet that it came back.' },
+    ])
+    expect(await balance()).toBe(10_000_000n - DEPOSIT)
+    expect((await buyer.spent()).left.perDay).toBe(800_000n)
   })
 
   it('that lies about a deposit that never landed gets vouchers that are worth nothing', async () => {

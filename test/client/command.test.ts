@@ -2,12 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { x402 } from '@arcus/merchant'
+import { createChannels } from '@arcus/merchant/channels'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
+import { anAccount } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { bundleClientCommand, runScript } from '../support/client-command.js'
 
@@ -85,6 +87,44 @@ describe('arcus-client', () => {
       details: { limit: 'perCall', left: '9000', until: null },
     })
     expect(await balance()).toBe(before)
+  })
+
+  it('opens a channel, shows it, and gets back what is left', async () => {
+    const seller = fastify()
+    const payTo = anAccount().address
+    const storage = mkdtempSync(join(folder, 'channels-'))
+    const facilitator = world.url
+    const channels = createChannels({ facilitator, payTo, signer: anAccount(), storage })
+    await seller.register(x402, { facilitator, payTo, channels })
+    seller.get('/quote', { config: { x402: '$0.01' } }, () => 'goods')
+    const url = `${await seller.listen({ port: 0, host: '127.0.0.1' })}/quote`
+    const env = {
+      ...withKey,
+      ARCUS_RPC_URL: world.chainUrl,
+      ARCUS_LEDGER: join(folder, 'own.jsonl'),
+    }
+    const before = await balance()
+    const pay = ['pay', url, '--max', '0.01', '--channel', '0.15']
+    expect((await run(pay, env)).stderr).toContain('200, 0.01 USDC\n')
+    const { stdout, stderr } = await run(pay, env)
+    expect(stdout).toBe('goods')
+    expect(stderr).toContain('channel    0.13 USDC of 0.15 USDC left, 2 calls, ')
+    expect(stderr).toContain('left today 0.85 USDC')
+    expect(before - (await balance())).toBe(150_000n)
+    expect((await run(['ledger'], env)).stdout).toContain('0.13 USDC of 0.15 USDC left, 2 calls')
+    const { channels: open } = JSON.parse((await run(['channels', '--json'], env)).stdout)
+    expect(open).toMatchObject([{ left: '130000', charged: '20000', calls: 2 }])
+
+    const closed = await run(['channels', 'close'], env)
+    expect([closed.code, closed.stdout]).toEqual([
+      0,
+      expect.stringContaining('0 USDC of 0.15 USDC left'),
+    ])
+    expect(before - (await balance())).toBe(20_000n)
+    expect((await run(['ledger'], env)).stdout).toContain('left today 0.98 USDC')
+    expect((await run(['channels'], env)).stderr).toBe('No channel is open.\n')
+    await seller.close()
+    await channels.close()
   })
 
   it('pays within the limit, keeps the ledger, and never says the key', async () => {

@@ -21,6 +21,7 @@ import {
 import { listingFromOpenApi } from './open-api.js'
 import { readAsset } from './pay.js'
 import type { Item } from './sellers.js'
+import { CHANNEL } from './terms.js'
 
 const help = `arcus-client pay URL --max 0.05     calls a paid API and pays for it once
 arcus-client find "weather today"  searches the catalog
@@ -116,6 +117,7 @@ function showQuote(given: Given, { terms, item, delivery, refusal }: Quote): num
     print('price      nothing is asked for')
   } else {
     print(`price      ${showAmount(BigInt(terms.amount), terms)} by ${terms.scheme}`)
+    if (terms.scheme === CHANNEL) print(`channel    ${given.channel}, unless one is open already`)
     print(`pays       ${terms.payTo} on ${terms.network}`)
     print(
       `seller     ${merchant ? `${clean(merchant.name)} (${merchant.id})` : 'not in the catalog'}`,

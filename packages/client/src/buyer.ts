@@ -35,7 +35,7 @@ import {
   readAsset,
 } from './pay.js'
 import { type Item, type SellerCall, urlOf } from './sellers.js'
-import type { Requirement } from './terms.js'
+import { CHANNEL, type Requirement } from './terms.js'
 
 export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rpcUrl'> {
   signer: PaymentSigner
@@ -149,13 +149,20 @@ export function createBuyer(options: BuyerOptions): Buyer {
     },
   })
 
-  /** Asks the facilitator about payments whose outcome is unknown, the chain about channels, and books the answers. */
-  async function review(entries: readonly LedgerEntry[], urgent?: string): Promise<void> {
+  /**
+   * Asks the facilitator about payments whose outcome is unknown, the chain about deposits of channels, and books the
+   * answers. With `isFull` the chain is asked about all open channels.
+   */
+  async function review(
+    entries: readonly LedgerEntry[],
+    { urgent, isFull = false }: { urgent?: string; isFull?: boolean } = {},
+  ): Promise<void> {
     const now = Date.now()
-    const isUndecided = ({ state, validBefore = 0 }: LedgerEntry) =>
-      (state === 'signed' || state === 'unknown') && now < (validBefore + WEEK_SECONDS) * 1_000
+    const isUndecided = ({ state, validBefore = 0, channel }: LedgerEntry) =>
+      (state === 'signed' || state === 'unknown') &&
+      (channel !== undefined || now < (validBefore + WEEK_SECONDS) * 1_000)
     const isDue = (entry: LedgerEntry) =>
-      (entry.channel === undefined ? isUndecided(entry) : isOpen(entry)) &&
+      (isUndecided(entry) || (isFull && isOpen(entry))) &&
       (entry.id === urgent || now - (lookedUp.get(entry.id) ?? 0) > LOOKUP_PAUSE_MS)
     const due = entries.filter(isDue).slice(-MAX_LOOKUPS)
     await Promise.all(
@@ -277,8 +284,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
       }
       steps.reply = async (reply) => {
         if (drawn === undefined) return
+        const { price } = drawn
         drawing = await channels.book(drawn, reply).catch(async (error) => {
-          if (!(error instanceof ArcusError)) return undefined
+          if (!(error instanceof ArcusError)) return { cost: price, isDecided: false }
           await reply.response.body?.cancel()
           throw error
         })
@@ -321,7 +329,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
     const isSuccess = settlement?.success === true
     const isWhole = settlement?.amount === undefined || settlement.amount === `${amount}`
     if (!isSuccess) await add({ type: 'unknown', id })
-    if (!isSuccess || !isWhole) await review(await read(), id)
+    if (!isSuccess || !isWhole) await review(await read(), { urgent: id })
     // Where the facilitator has said it already, this comes too late and has no effect.
     const { transaction = '' } = settlement ?? {}
     if (isSuccess) await add({ type: 'settled', id, amount: `${amount}`, transaction })
@@ -332,8 +340,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
     let quoted: Quote = {}
     const steps = {
       async choose(terms: Requirement): Promise<never> {
-        const { reservation, item } = await wantedOf(target, given, terms)
-        const refusal = judge(await read(), budget, { ...reservation, item, cap }, Date.now())
+        const wanted = await wantedOf(target, given, terms)
+        const { reservation, item } = wanted
+        const isCovered = terms.scheme === CHANNEL && (await channels.covers(wanted, terms))
+        const before = isCovered ? [] : await read()
+        const refusal = judge(before, budget, { ...reservation, item, cap }, Date.now())
         const amount = BigInt(terms.amount)
         const delivery = deliveryOf(item)
         quoted = {
@@ -356,7 +367,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   async function spent(): Promise<Spending> {
-    await review(await read())
+    await review(await read(), { isFull: true })
     const entries = await read()
     const cost = entries.filter((entry) => entry.spent > 0n).reverse()
     const open = entries.filter((entry) => isOpen(entry) && isOf(entry, budget)).reverse()

@@ -11,6 +11,7 @@ import { type Budget, isOf, isSameSeller, judge, refusalError } from './budget.j
 import { ArcusError } from './calls.js'
 import {
   type Channel,
+  type ChannelCall,
   type ChannelTerms,
   HOLD_MS,
   isOpen,
@@ -24,9 +25,10 @@ import {
   type Item,
   type PaymentPayload,
   type Reply,
+  type Seller,
   type SellerRoute,
 } from './sellers.js'
-import { CHANNEL, isAmount, type Requirement } from './terms.js'
+import { CHANNEL, isAmount, type PaymentRequired, type Requirement } from './terms.js'
 import { createToolSeller } from './tools.js'
 
 type Hex = `0x${string}`
@@ -41,13 +43,8 @@ export interface Wanted {
 }
 
 /** A channel as its buyer sees it. Amounts are atomic units. */
-export interface ChannelStatus {
+export interface ChannelStatus extends Pick<LedgerEntry, 'host' | 'payTo' | 'state'> {
   channelId: Hex
-  host: string
-  payTo: string
-  /** Unix milliseconds. */
-  openedAt: number
-  state: LedgerEntry['state']
   deposit: bigint
   charged: bigint
   calls: number
@@ -129,13 +126,16 @@ export function createChannels(options: ChannelsOptions) {
     }
   }
 
-  /** Returns the last channel of a seller in which there is enough for a call, whether it can be drawn on or not. */
+  /**
+   * Returns the last channel of a seller that is not used up, whether it can be drawn on or not. One that is half full is
+   * not used up by a call that costs more: prices must not make a buyer fill one channel after another.
+   */
   function usableOf(entries: readonly LedgerEntry[], { reservation }: Wanted, price: bigint) {
     return entries.findLast(
       (entry) =>
         entry.channel !== undefined &&
         entry.state !== 'released' &&
-        entry.channel.balance - entry.channel.charged >= price &&
+        (leftIn(entry.channel) >= price || leftIn(entry.channel) * 2n > BigInt(entry.amount)) &&
         isOwn(entry) &&
         isOf(entry, budget) &&
         isSameSeller(entry, reservation),
@@ -152,29 +152,43 @@ export function createChannels(options: ChannelsOptions) {
       if (now - at > RESERVED_MS) await add({ type: 'released', id, reason: 'unsigned' })
       return undefined
     }
-    const isReady = state === 'settled' && isFor(channel, terms)
     const isBusy = channel.holder !== undefined && now - channel.holder.at <= HOLD_MS
     if (isBusy) return undefined
-    if (!isReady) {
-      const why = 'is undecided, or has other terms than the seller asks for now'
+    if (!isReady(channel, state, terms)) {
+      const why =
+        'is undecided, has less than the call costs, or other terms than the seller asks for now'
       const message = `The channel of this seller ${why}. No other one is opened while money is left in it.`
       return new ArcusError('channel_unusable', message, 409, { channelId: channel.channelId })
     }
     const call = crypto.randomUUID()
-    const holder = await hold(id, call, terms.amount)
-    if (holder === undefined) return undefined
-    const client = schemeOf(async () => {
-      const voucher = await signVoucher(account, channel.channelId, holder.total, network)
-      return { type: 'voucher', channelConfig: channel.config, voucher }
-    })
-    return { id, call, price: BigInt(terms.amount), client }
+    const held = await hold(id, call, terms.amount)
+    if (held === undefined) return undefined
+    const { channelId, config, holder } = held
+    const createPaymentPayload = async (x402Version: number) => {
+      const voucher = await signVoucher(account, channelId, holder.total, network)
+      return { x402Version, payload: { type: 'voucher', channelConfig: config, voucher } }
+    }
+    return {
+      id,
+      call,
+      price: BigInt(terms.amount),
+      client: { scheme: CHANNEL, createPaymentPayload },
+    }
+  }
+
+  /** Returns whether a channel pays for a call, so that the limits need not allow it any more. */
+  async function covers(wanted: Wanted, terms: Requirement): Promise<boolean> {
+    const { channel, state } = usableOf(await read(), wanted, BigInt(terms.amount)) ?? {}
+    return channel !== undefined && isReady(channel, state, terms)
   }
 
   /** Reserves a voucher of the channel. Returns `undefined` where another call was first. */
-  async function hold(id: string, call: string, amount: string) {
+  async function hold(id: string, call: string, amount: string): Promise<Held | undefined> {
     const entries = await add({ type: 'drawn', id, call, amount })
-    const holder = entries.find((entry) => entry.id === id)?.channel?.holder
-    return holder?.call === call ? holder : undefined
+    return heldBy(
+      entries.find((entry) => entry.id === id),
+      call,
+    )
   }
 
   /** Reserves a deposit. Returns `undefined` where another call was first to open a channel of this seller. */
@@ -209,18 +223,9 @@ export function createChannels(options: ChannelsOptions) {
       await add({ type: 'released', id, reason: 'unsigned' })
       return undefined
     }
-    const client: SchemeNetworkClient = {
-      scheme: CHANNEL,
-      createPaymentPayload: (version, requirements) =>
-        createBatchSettlementEIP3009DepositPayload(
-          account,
-          version,
-          requirements,
-          config,
-          `${left}`,
-          price,
-        ),
-    }
+    const fill: SchemeNetworkClient['createPaymentPayload'] = (version, asked) =>
+      createBatchSettlementEIP3009DepositPayload(account, version, asked, config, `${left}`, price)
+    const client = { scheme: CHANNEL, createPaymentPayload: fill }
     return { id, call: id, price: BigInt(price), client }
   }
 
@@ -256,29 +261,29 @@ export function createChannels(options: ChannelsOptions) {
       const settled = { type: 'settled', id, amount: entry.amount, transaction } as const
       await add(isSuccess ? settled : { type: 'unknown', id })
     }
-    const holder = entry?.channel?.holder
-    if (entry?.channel === undefined || holder?.call !== call)
-      return { cost: price, isDecided: false }
-    const { charged } = entry.channel
+    const held = heldBy(entry, call)
+    if (held === undefined) return { cost: price, isDecided: false }
+    const { charged, holder } = held
     const said = memberOf(memberOf(settlement?.extra, 'channelState'), 'chargedCumulativeAmount')
     const isPlausible =
       isAmount(said) && BigInt(said) >= charged && BigInt(said) <= BigInt(holder.total)
-    const corrected = isSuccess
-      ? undefined
-      : correctionIn(reply, entry.channel, BigInt(holder.before))
-    const total = isSuccess ? (isPlausible ? said : holder.total) : corrected
+    const paid = isPlausible ? said : holder.total
+    const corrected = isSuccess ? undefined : correctionIn(reply, held)
+    const total = isSuccess ? paid : corrected
     await add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
-    if (isSuccess) return { cost: BigInt(total ?? 0) - charged, isDecided: true }
-    await look(await find(id))
+    if (isSuccess) return { cost: BigInt(paid) - charged, isDecided: true }
+    // A node that does not answer decides nothing.
+    await look(await find(id)).catch(() => {})
     if (corrected === undefined) return { cost: price, isDecided: false }
-    const message = `The seller has counted an earlier call whose answer was lost (${corrected} atomic units of the channel, not ${charged}), and refused this one. Call again to buy it.`
+    const message = `The seller has counted ${corrected} atomic units of the channel before this call and not ${charged}, because an answer was lost, and refused this one. Call again to buy it.`
     throw new ArcusError('outcome_unknown', message, 409)
   }
 
   /** Reads the chain, and books what it says of a channel: nobody else makes less of what counts as spent. */
   async function look(entry: LedgerEntry | undefined): Promise<void> {
-    const { id = '', channel, payment, validBefore = 0, state } = entry ?? {}
-    if (node === undefined || channel === undefined || payment === undefined) return
+    if (node === undefined || entry === undefined || !isOf(entry, budget)) return
+    const { id, channel, payment, validBefore = 0, state } = entry
+    if (channel === undefined || payment === undefined) return
     const { channelId, config, balance, claimed } = channel
     const chainId = await node.getChainId()
     if (`eip155:${chainId}` !== network) throw new Error(`The node of rpcUrl is not on ${network}.`)
@@ -306,118 +311,121 @@ export function createChannels(options: ChannelsOptions) {
     await add({ type: 'read', id, ...read })
   }
 
-  /** Asks the seller for what is left. The seller signs and the facilitator pays it out. */
-  async function askBack(id: string, channel: Channel): Promise<void> {
-    const { url, method, toolName, channelId, config } = channel
+  /** Asks the seller for what is left, who signs that, and the facilitator pays it out. The chain says what came. */
+  async function askBack(id: string): Promise<void> {
+    await look(await find(id))
+    const { state, channel } = (await find(id)) ?? {}
+    if (state !== 'settled' || channel === undefined || leftIn(channel) <= 0n) return
+    const { url, method, toolName } = channel
     const create = toolName === undefined ? createHttpSeller : createToolSeller
-    const call = {
-      ...(method !== undefined && { method }),
-      ...(toolName !== undefined && { toolName }),
-    }
-    const seller = create(fetch, url, call)
+    const seller = create(fetch, url, { ...(toolName ? { toolName } : method && { method }) })
     try {
-      const first = await seller.ask()
-      await first.response.body?.cancel()
-      const accepted = first.required?.accepts.find((it) => isFor(channel, it))
-      if (first.required === undefined || accepted === undefined) {
+      const { required, response } = await seller.ask()
+      await response.body?.cancel()
+      const accepted = required?.accepts.find((it) => isFor(channel, it))
+      if (required === undefined || accepted === undefined) {
         throw new ArcusError('not_closed', 'The seller no longer offers the terms of the channel.')
       }
-      const { resource, extensions } = first.required
-      const envelope = { x402Version: 2, accepted, resource, ...(extensions && { extensions }) }
-      for (let isLast = false; ; isLast = true) {
-        const own = crypto.randomUUID()
-        const holder = await hold(id, own, '0')
-        if (holder === undefined) {
-          throw new ArcusError('channel_busy', 'A call is under way on the channel.', 409)
-        }
-        const voucher = await signVoucher(account, channelId, holder.total, network)
-        const payload = { type: 'refund', channelConfig: config, voucher }
-        const reply = await seller
-          .ask({ ...envelope, payload } as PaymentPayload)
-          .catch(() => undefined)
-        await reply?.response.body?.cancel()
-        const current = (await find(id))?.channel
-        const total = correctionIn(reply, current, BigInt(holder.before))
-        await add({ type: 'charged', id, call: own, ...(total !== undefined && { total }) })
-        if (reply?.settlement?.success === true) return
-        if (total === undefined || isLast) {
-          const why = reply?.settlement?.errorReason ?? reply?.required?.error ?? 'no reason'
-          throw new ArcusError('not_closed', `The seller did not give it back: ${why}.`)
-        }
-      }
+      const asked = { ...required, accepts: [accepted] }
+      // A count that was wrong because an answer was lost is put right once.
+      const reason = (await refund(id, seller, asked)) && (await refund(id, seller, asked))
+      if (reason) throw new ArcusError('not_closed', `The seller gave nothing back: ${reason}.`)
     } finally {
       seller.close()
+      await look(await find(id))
     }
+  }
+
+  /** Asks once. Returns the reason why nothing came back, where nothing did. */
+  async function refund(
+    id: string,
+    seller: Seller,
+    { resource, extensions, accepts: [accepted] }: PaymentRequired,
+  ): Promise<string | undefined> {
+    const call = crypto.randomUUID()
+    const held = await hold(id, call, '0')
+    if (held === undefined) return 'a call is under way on the channel'
+    const { channelId, config, holder } = held
+    const voucher = await signVoucher(account, channelId, holder.total, network)
+    const payload = { type: 'refund', channelConfig: config, voucher }
+    const envelope = {
+      x402Version: 2,
+      accepted,
+      payload,
+      resource,
+      ...(extensions && { extensions }),
+    }
+    const reply = await seller.ask(envelope as PaymentPayload).catch(() => undefined)
+    await reply?.response.body?.cancel()
+    const { settlement, required } = reply ?? {}
+    const total = correctionIn(reply, held)
+    await add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
+    if (settlement?.success === true) return undefined
+    return settlement?.errorReason ?? required?.error ?? 'no reason'
   }
 
   /** Ends all channels of this payer. Resolves to them as the chain shows them afterwards. */
   async function close(): Promise<ChannelStatus[]> {
     if (node === undefined) {
-      throw new ArcusError(
-        'no_limit',
-        'Channels are closed with rpcUrl, a node that says what came back.',
+      throw new ArcusError('no_limit', 'Closing wants rpcUrl, a node that says what came back.')
+    }
+    const closed: ChannelStatus[] = []
+    for (const { id } of (await read()).filter(
+      (it) => isOpen(it) && isOwn(it) && isOf(it, budget),
+    )) {
+      const reason = await askBack(id).then(
+        () => undefined,
+        (error: Error) => error.message,
       )
+      const [status] = (await read()).flatMap((it) => (it.id === id ? statusOf(it) : []))
+      if (status === undefined) continue
+      const rest = status.left > 0n ? 'The chain does not show yet that it came back.' : undefined
+      const problem = reason ?? rest
+      closed.push({ ...status, ...(problem !== undefined && { problem }) })
     }
-    const problems = new Map<string, string>()
-    const open = (await read()).filter((it) => isOpen(it) && isOwn(it) && isOf(it, budget))
-    for (const { id } of open) {
-      try {
-        await look(await find(id))
-        const { channel, state } = (await find(id)) ?? {}
-        if (state !== 'settled' || channel === undefined) continue
-        if (channel.balance > channel.charged) await askBack(id, channel)
-        await look(await find(id))
-      } catch (error) {
-        problems.set(id, (error as Error).message)
-      }
-    }
-    const ids = new Set(open.map(({ id }) => id))
-    return (await read())
-      .filter(({ id }) => ids.has(id))
-      .flatMap((entry) => {
-        const problem = problems.get(entry.id)
-        return statusOf(entry).map((it) => ({ ...it, ...(problem !== undefined && { problem }) }))
-      })
+    return closed
   }
 
-  return { draw, book, look, close }
+  return { draw, covers, book, look, close }
 }
 
-function schemeOf(sign: () => Promise<Record<string, unknown>>): SchemeNetworkClient {
-  return {
-    scheme: CHANNEL,
-    createPaymentPayload: async (x402Version) => ({ x402Version, payload: await sign() }),
-  }
+type Held = Channel & { holder: ChannelCall }
+
+/** Returns the channel of an entry while a call draws on it. */
+function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined {
+  const { channel } = entry ?? {}
+  return channel?.holder?.call === call ? (channel as Held) : undefined
+}
+
+function isReady(channel: Channel, state: LedgerEntry['state'] | undefined, terms: Requirement) {
+  return state === 'settled' && leftIn(channel) >= BigInt(terms.amount) && isFor(channel, terms)
 }
 
 /** Returns whether a seller asks for payments by this very channel. */
-function isFor({ config }: Channel, { scheme, payTo, asset, extra }: Requirement): boolean {
-  const isSame = (a: string, b: unknown) =>
-    typeof b === 'string' && a.toLowerCase() === b.toLowerCase()
-  return (
-    scheme === CHANNEL &&
-    isSame(config.receiver, payTo) &&
-    isSame(config.token, asset) &&
-    isSame(config.receiverAuthorizer, extra?.receiverAuthorizer) &&
-    config.withdrawDelay === extra?.withdrawDelay
-  )
+function isFor({ config }: Channel, offer: Requirement | null): boolean {
+  const { receiver, token, receiverAuthorizer, withdrawDelay } = config
+  const namesOf = (...names: unknown[]) => names.join().toLowerCase()
+  const own = namesOf(CHANNEL, receiver, token, receiverAuthorizer, withdrawDelay)
+  if (offer === null) return false
+  const { scheme, payTo, asset, extra } = offer
+  return own === namesOf(scheme, payTo, asset, extra?.receiverAuthorizer, extra?.withdrawDelay)
 }
 
 /**
- * Reads how much the seller says to have charged before a call. More than earlier vouchers allow is never believed: the
- * ledger knows every voucher that has left.
+ * Reads how much the seller says to have charged before a call that it refuses. More than earlier vouchers allow is never
+ * believed: the ledger knows every voucher that has left.
  */
-function correctionIn(
-  reply: Reply | undefined,
-  channel: Channel | undefined,
-  most: bigint,
-): string | undefined {
+function correctionIn(reply: Reply | undefined, held: Held): string | undefined {
   const accepts = reply?.response.ok === false ? (reply.required?.accepts ?? []) : []
-  const states = accepts.map(({ extra }) => memberOf(extra, 'channelState'))
-  const own = states.find((it) => memberOf(it, 'channelId') === channel?.channelId)
+  const states = accepts.map((it) => memberOf(memberOf(it, 'extra'), 'channelState'))
+  const own = states.find((it) => memberOf(it, 'channelId') === held.channelId)
   const total = memberOf(own, 'chargedCumulativeAmount')
-  if (channel === undefined || !isAmount(total)) return undefined
-  return BigInt(total) <= most && BigInt(total) !== channel.charged ? total : undefined
+  if (!isAmount(total) || BigInt(total) > BigInt(held.holder.before)) return undefined
+  return BigInt(total) === held.charged ? undefined : total
+}
+
+function leftIn({ balance, charged }: Channel): bigint {
+  return balance - charged
 }
 
 function checksummed(address: unknown): Hex {
@@ -425,28 +433,10 @@ function checksummed(address: unknown): Hex {
 }
 
 /** Returns a channel as its buyer sees it, in a list; nothing for a call that opened none. */
-export function statusOf({
-  at,
-  host,
-  payTo,
-  state,
-  channel,
-  amount,
-}: LedgerEntry): ChannelStatus[] {
+export function statusOf(entry: LedgerEntry): ChannelStatus[] {
+  const { host, payTo, state, channel } = entry
   if (channel === undefined) return []
-  const { channelId, charged, calls, balance } = channel
-  const left = balance - charged
-  return [
-    {
-      channelId,
-      host,
-      payTo,
-      openedAt: at,
-      state,
-      deposit: BigInt(amount),
-      charged,
-      calls,
-      left,
-    },
-  ]
+  const { channelId, charged, calls } = channel
+  const left = channel.balance - charged
+  return [{ host, payTo, state, channelId, deposit: BigInt(entry.amount), charged, calls, left }]
 }

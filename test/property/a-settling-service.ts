@@ -6,14 +6,13 @@ import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
-import { createDeliveryStore } from '../../src/facilitator/journal/deliveries.js'
 import {
   isDecided,
   type Job,
   type Outcome,
   type SettlementJournal,
 } from '../../src/facilitator/journal/settlement-journal.js'
-import { createSettlementJournal } from '../../src/facilitator/journal/sqlite/settlement-journal.js'
+import { createFacilitatorStores } from '../../src/facilitator/journal/sqlite/stores.js'
 import { createTrackedJobs, type JobKind } from '../../src/facilitator/relayer/jobs.js'
 import type { Relayer } from '../../src/facilitator/relayer/relayer.js'
 import { EXACT } from '../../src/facilitator/schemes/exact-job.js'
@@ -64,8 +63,8 @@ const commit: GroupCommit = {
   hold: () => () => {},
   close: async () => {},
 }
-const journal = createSettlementJournal(database, commit)
-const deliveryStore = createDeliveryStore(createSql(database, commit))
+const stores = createFacilitatorStores(database, commit, createSql(database, commit))
+const { journal, deliveries: deliveryStore } = stores
 
 /** A point where a caller waits; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>

@@ -13,9 +13,9 @@ import type {
   SettlementJournal,
 } from '../../../src/facilitator/journal/settlement-journal.js'
 import {
+  createFacilitatorStores,
   createJobSharing,
-  createSettlementJournal,
-} from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
+} from '../../../src/facilitator/journal/sqlite/stores.js'
 import { createGasModel, type GasLimits } from '../../../src/facilitator/relayer/gas.js'
 import type { JobKind, JobProfile } from '../../../src/facilitator/relayer/jobs.js'
 import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
@@ -33,7 +33,7 @@ import {
 } from '../../../src/facilitator/schemes/exact-job.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
-import { createSqlReader } from '../../../src/sql/sqlite/sql.js'
+import { createSql, createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
 import { simulatedRpc } from './rpc.js'
 
@@ -172,7 +172,7 @@ export type World = ReturnType<typeof aWorld>
 function aStore(database: Database) {
   const write = async <Result>(write: () => Result) => database.transaction(write).immediate()
   const commit = { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
-  const journal = createSettlementJournal(database, commit)
+  const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
     journal: Object.fromEntries(

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'vite'
-import { verbs } from '../src/cli/verbs.js'
+import { verbs } from '../src/cli/commands.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = `${root}src/`

@@ -353,10 +353,13 @@ CREATE TABLE published_merchants (
   merchant_id TEXT COLLATE "C" PRIMARY KEY REFERENCES merchants (id),
   sequence BIGINT NOT NULL,
   is_last BIGINT NOT NULL,
+  -- The version of the code that made it.
+  shape BIGINT NOT NULL,
   json TEXT
 );
 
 CREATE INDEX published_merchants_order ON published_merchants (is_last, merchant_id) WHERE json IS NOT NULL;
+CREATE INDEX published_merchants_shape ON published_merchants (shape, merchant_id);
 
 -- Probes of each endpoint by hour (its first Unix second) and result, for 90 days.
 CREATE TABLE probe_hours (

@@ -246,10 +246,13 @@ CREATE TABLE published_merchants (
   merchant_id TEXT PRIMARY KEY REFERENCES merchants (id),
   sequence INTEGER NOT NULL,
   is_last INTEGER NOT NULL,
+  -- The version of the code that made it.
+  shape INTEGER NOT NULL,
   json TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX published_merchants_order ON published_merchants (is_last, merchant_id) WHERE json IS NOT NULL;
+CREATE INDEX published_merchants_shape ON published_merchants (shape, merchant_id);
 
 -- Probes of each endpoint by hour (its first Unix second) and result, for 90 days.
 CREATE TABLE probe_hours (

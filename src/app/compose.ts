@@ -203,7 +203,7 @@ async function openDatabase({ database }: Config, log: Logger, teardown: Teardow
   // The lock comes before anything is read or migrated. Replicas on PostgreSQL share the work by leases.
   if (database.kind === 'sqlite') teardown.add('lock', lockForService(database.path))
   const stores = await openStores(database, (err) =>
-    log.warn({ err }, 'a connection to the database broke'),
+    log.warn({ err }, 'a connection to the database broke; another one is opened'),
   )
   teardown.add('database', stores.close)
   const upkeep = stores.startUpkeep((err) =>

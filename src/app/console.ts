@@ -5,10 +5,11 @@ import type { ConsoleSettings } from '@arcus/protocol/answers/service'
 import { networks } from '@arcus/protocol/x402/networks'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fixedPages } from '../directory/listings/public-pages.js'
 import { sendPacked, toPackedBody } from '../http/cached-reply.js'
+import { type PageHead, writeHead } from '../http/html.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs, type Operation } from '../http/operation.js'
-import { type PageHead, writeHead } from '../http/page-head.js'
 import { version } from '../http/version.js'
 import type { Config } from './config/config.js'
 
@@ -26,14 +27,7 @@ const builtConsole = fileURLToPath(new URL('../../dist/console/', import.meta.ur
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */
-const PLAIN_PAGES = [
-  '/payments',
-  '/status',
-  '/how-it-works',
-  '/quickstart',
-  '/console',
-  '/console/*',
-]
+const PLAIN_PAGES = [...fixedPages.filter((path) => path !== '/'), '/console', '/console/*']
 const TAGLINE =
   'Charge a cent per API call. Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.'
 const ASSETS = 'assets'

@@ -4,7 +4,7 @@ import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Address, bytesToHex, parseAbi, zeroHash } from 'viem'
 import { multicall3Address } from './abi.js'
 import { answered, asked, createChainClient, rpcErrorOf } from './client.js'
-import type { Rpc } from './rpc.js'
+import type { Rpc, RpcOptions } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
 /** A stablecoin as it was found on its chain at start: the values that Arcus pins, and its abilities. */
@@ -151,6 +151,17 @@ export async function readPlainTransferGas(
 export function readBalance(rpc: Rpc, { address }: Token, owner: Address): Promise<bigint> {
   const call = { address, abi: tokenAbi, functionName: 'balanceOf', args: [owner] } as const
   return asked(createChainClient(rpc).readContract(call), 'the balance')
+}
+
+/** Reads whether a token blocks an account; `undefined` if it does not say. Throws `RpcUnavailableError`. */
+export function readIsBlocklisted(
+  rpc: Rpc,
+  address: Address,
+  account: Address,
+  options?: RpcOptions,
+): Promise<boolean | undefined> {
+  const call = { address, abi: tokenAbi, functionName: 'isBlacklisted', args: [account] } as const
+  return answered(createChainClient(rpc, options).readContract(call), 'the token')
 }
 
 /** Reads whether Multicall3 is at its canonical address; without it payments are sent one by one. */

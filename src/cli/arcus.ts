@@ -2,7 +2,7 @@
 import { ConfigError } from '../app/config/env.js'
 import { CopyError, MigrationError, StoreUnavailableError } from '../sql/errors.js'
 import { CommandError, loadEnvFile, print, printError, UsageError } from './command-line.js'
-import { verbs } from './verbs.js'
+import { verbs } from './commands.js'
 
 const words = process.argv.slice(2)
 const code = await run(words)

@@ -13,7 +13,7 @@ const Status = lazyPage(() => import('./pages/status/status.js'), 'StatusPage')
 const HowItWorks = lazyPage(() => import('./pages/docs/docs.js'), 'HowItWorks')
 const Quickstart = lazyPage(() => import('./pages/docs/docs.js'), 'Quickstart')
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
-const Console = lazyPage(() => import('./pages/console/console.js'), 'ConsolePages')
+const Console = lazyPage(() => import('./pages/owner/owner-console.js'), 'ConsolePages')
 
 export function App() {
   const [path] = useLocation()

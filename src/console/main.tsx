@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
-import { Clock } from './components/clock.js'
+import { Clock } from './components/moment.js'
 
 const RETRIES = 2
 

@@ -10,31 +10,28 @@ import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { SignerRecovery } from '../chain/signer-recovery.js'
-import { readBalance, type Token } from '../chain/token.js'
+import { readBalance, readIsBlocklisted, type Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
+import { createPolling } from '../sql/polling.js'
 import { createAttributor } from './activity/attribution.js'
-import { createExploreFigures } from './activity/explore-figures.js'
-import { exploreRoutes } from './activity/explore-routes.js'
+import { createExploreFigures, exploreRoutes } from './activity/explore-routes.js'
 import { createActivityRecorder } from './activity/recorder.js'
 import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
 import { createPublicTotals } from './activity/summary.js'
 import { createUsageRefresh } from './activity/usage-refresh.js'
-import type { Buyer } from './checks/buyer.js'
-import { type CheckSigner, type Checks, createChecks } from './checks/checks.js'
-import { checkRoutes } from './checks/routes.js'
 import { createDiscovery } from './discovery/discovery.js'
 import { toItem } from './discovery/item.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createEvents, type EventsWorld } from './events/events.js'
 import { exportRoutes } from './exports/routes.js'
-import { createIdentityReader } from './identity/checks.js'
+import { createIdentityReader } from './identity/identity-checks.js'
 import { createIdentityWatch } from './identity/identity-watch.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './identity/registry.js'
 import { merchantListRoutes } from './listings/merchant-list-routes.js'
 import { createMerchantView } from './listings/merchant-view.js'
-import { pageRoutes } from './listings/pages.js'
+import { pageRoutes } from './listings/public-pages.js'
 import { writeRoutes } from './listings/routes.js'
 import { createSaveProbes } from './listings/save-probes.js'
 import { createSignatureCheck, createWriteCheck } from './listings/signed-write.js'
@@ -43,6 +40,9 @@ import { createSaveAllowances, createWriteQuota } from './listings/write-limits.
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
+import type { Buyer } from './paid-checks/buyer.js'
+import { type CheckSigner, type Checks, createChecks } from './paid-checks/checks.js'
+import { checkRoutes } from './paid-checks/routes.js'
 import { createBuyerFetch } from './probe/buyer-fetch.js'
 import { createCallBudget, createHostPace } from './probe/call-limits.js'
 import { historyRoutes } from './probe/endpoint-history.js'
@@ -56,10 +56,10 @@ import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { createFeedbackMaker } from './ratings/feedback.js'
 import { createRatings, type FindPayment } from './ratings/ratings.js'
 import { ratingRoutes } from './ratings/routes.js'
-import { type AutoCatalog, createAutoCatalog } from './seen/auto-catalog.js'
-import { createInfoCheck } from './seen/info-check.js'
-import { createProbeEffects } from './seen/probe-effects.js'
-import { statusRoutes } from './seen/status-routes.js'
+import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
+import { createInfoCheck } from './seen-in-payments/info-check.js'
+import { createProbeEffects } from './seen-in-payments/probe-effects.js'
+import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
 import { markedName } from './store/listing-warnings.js'
@@ -112,6 +112,8 @@ export interface DirectoryPorts
   checkSigner: CheckSigner | undefined
   /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
+  /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: FastifyBaseLogger
@@ -146,7 +148,7 @@ export interface Directory {
 
 /** Builds every value of discovery and directory. */
 export function createDirectory(settings: DirectorySettings, ports: DirectoryPorts): Directory {
-  const { rpc, tokens, stores, checksum, isKeeper, now } = ports
+  const { rpc, tokens, stores, checksum, now } = ports
   const { network, chainId } = tokens[0]
   const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
   const log = ports.log.child({ module: 'directory' })
@@ -187,12 +189,10 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     attributor: createAttributor(listings),
     retentionDays,
   })
-  const usage = createUsageRefresh({ activity, store: stores.usage, isKeeper, now, log })
+  const usage = createUsageRefresh({ ...world, activity, store: stores.usage })
+  const publishing = createPublishing(world)
   const readTotals = createPublicTotals({ store: activity, now })
-  const settlements = createSettlementFeed({
-    store: stores.settlements,
-    ...{ listings, tokens, checksum, log },
-  })
+  const settlements = createSettlementFeed({ ...world, store: stores.settlements, listings })
   const readFigures = createExploreFigures({ activity, readTotals, now })
   const sessions = createSessions(stores.sessions, now, audience)
   const events = createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded })
@@ -252,8 +252,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     await events.routes(app)
     const rating = { ratings, feedback, checksum, store: stores.ratings, listings }
     await app.register(ratingRoutes, rating)
-    const isOn = checks !== undefined
-    await app.register(checkRoutes, { store: stores.checks, listings, check, quota, isOn, now })
+    const requests = { store: stores.checks, listings, check, quota, now }
+    await app.register(checkRoutes, { ...requests, obstacleOf: checks?.obstacleOf })
   }
 
   return {
@@ -268,6 +268,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       schedule.start()
       events.start()
       usage.start()
+      publishing.start()
       recorder.start()
       checks?.start()
       // Payments do not wait for it; it never rejects.
@@ -279,12 +280,14 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       await checks?.stop()
       await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), seen.stop(), discovery.stop(), recorder.stop()])
-      await usage.stop()
+      await Promise.all([usage.stop(), publishing.stop()])
     },
     ports: {
       onAnswer(answer) {
         // Listings are about one network, so payments on another are nobody's revenue.
-        if (answer.payment.network === network) recorder.record(answer)
+        if (answer.payment.network !== network) return
+        checks?.noteAnswer(answer)
+        recorder.record(answer)
       },
       offerResource: seen.offer,
       async merchantOf(payTo) {
@@ -336,12 +339,36 @@ function createPaidChecks({
     openFetch: createBuyerFetch(rules, world.ownCalls),
     asset: dollars.address,
     findUse: createAuthorizationUses(rpc),
-    readBalance: (wallet) => readBalance(rpc, dollars, wallet),
+    async canPay(wallet, amount) {
+      if (world.isPayerBlocked(wallet)) return false
+      const [balance, isBlocklisted] = await Promise.all([
+        readBalance(rpc, dollars, wallet),
+        readIsBlocklisted(rpc, dollars.address, wallet),
+      ])
+      return balance >= amount && isBlocklisted !== true
+    },
     async readHead() {
       const head = await readBlock(rpc, 'latest')
       if (head === undefined) throw new RpcUnavailableError('no node has a block')
       return head
     },
+  })
+}
+
+/** Merchants that are published again in one transaction, which other writes wait for. */
+const PUBLISHED_AT_ONCE = 20
+/** A replica of another version may publish in its own way until it ends. */
+const PUBLISH_AGAIN_MS = 10_000
+
+/** Builds the work that publishes again what another version of the service published. */
+function createPublishing({ stores, isKeeper, isDiskLow, now, log }: DirectoryWorld) {
+  const publish = () => stores.listings.publishAnew(PUBLISHED_AT_ONCE, Math.floor(now() / 1000))
+  return createPolling({
+    async poll(signal) {
+      while (isKeeper() && !isDiskLow() && !signal.aborted && (await publish()) > 0);
+    },
+    everyMs: PUBLISH_AGAIN_MS,
+    onError: (err) => log.warn({ err }, 'merchants could not be published again'),
   })
 }
 

@@ -12,8 +12,12 @@ import type { DeploymentWatch } from '../chain/contract-watch.js'
 import type { ListingStore } from '../directory/store/listings.js'
 import { mountEndpoints, type ReadFees } from './endpoints.js'
 import { listHosted, type ProbeHosted, unlistHosted } from './listing.js'
-import { createChannelStorage, dropReservations, openRefundRecords } from './records.js'
-import type { HostedRecords } from './store.js'
+import {
+  createChannelStorage,
+  dropReservations,
+  type HostedRecords,
+  openRefundRecords,
+} from './records.js'
 
 /** The hosted endpoints, built and not yet started. */
 export interface Hosted {

@@ -21,8 +21,6 @@ interface EventStreamsOptions<Member extends string> {
   crowdedBy?: readonly Member[]
   /** Completes `may … at once`. */
   verb: string
-  /** For tests; 15 s otherwise. */
-  heartbeatMs?: number | undefined
 }
 
 /** An open stream, or the one that shall be opened, and where it comes from. */
@@ -82,7 +80,7 @@ export function createEventStreams<Member extends string>(
         response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
     }
     const stop = follow(send)
-    const heartbeat = setInterval(() => send('beat', {}), options.heartbeatMs ?? HEARTBEAT_MS)
+    const heartbeat = setInterval(() => send('beat', {}), HEARTBEAT_MS)
     response.once('close', () => {
       clearInterval(heartbeat)
       stop()

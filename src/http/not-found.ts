@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { PageHead } from './page-head.js'
+import type { PageHead } from './html.js'
 
 interface KnownPath {
   pattern: RegExp

@@ -2,7 +2,7 @@ import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, type BatchBody } from '../support/a-channel.js'
+import { aChannel, aClaimOf, anAccount, type BatchBody } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World
@@ -63,6 +63,30 @@ describe('the last of a payer’s money, below the minimum', () => {
     // Now it is empty: a second one moves nothing, and costs nothing.
     const again = await channel.refund('500', '1', '99999')
     expect(await settle(again)).toMatchObject({ success: false, transaction: '' })
+  })
+})
+
+describe('a refund that empties its channel, below the minimum', () => {
+  beforeAll(async () => {
+    world = await startWorld({ env: { MIN_AMOUNT: '2000' } })
+  })
+  afterAll(() => world.stop())
+
+  it('brings no rows of other channels along: they would cost gas each time', async () => {
+    const authorizer = anAccount()
+    const channels = [aChannel({ authorizer }), aChannel({ authorizer })] as const
+    for (const { payer, deposit } of channels) {
+      await mintUsdc(world.chainUrl, payer.address, 100_000n)
+      expect(await settle(await deposit('100000'))).toMatchObject({ success: true })
+    }
+    const back = await channels[0].refund('500', '0', '99500')
+    const { claims, claimAuthorizerSignature } = (await aClaimOf(channels, '99500')).paymentPayload
+      .payload
+    Object.assign(back.paymentPayload.payload, { claims, claimAuthorizerSignature })
+    expect(await settle(back)).toMatchObject(refused('amountBelowMinimum'))
+    const own = [{ max: '99500', total: '99500' }]
+    const alone = await channels[0].refund('500', '0', '99500', own)
+    expect(await settle(alone)).toMatchObject({ success: true, amount: '500' })
   })
 })
 

@@ -275,6 +275,7 @@ describe('a hostile seller', () => {
     )
     const late = await errorOf(arcus.pay(second.url, { signer, maxAmount }))
     expect(late).toMatchObject({ code: 'redirected', details: { payer: devnetPayer.address } })
+    expect(late.message).toMatch('leads to another address')
     first.close()
     second.close()
   })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { verbs } from '../../src/cli/verbs.js'
+import { verbs } from '../../src/cli/commands.js'
 import { readSources, root } from './source-files.js'
 
 const rooms = [...new Set(readSources().map(({ room }) => room))]

@@ -1,87 +1,57 @@
-import cookie from '@fastify/cookie'
-import fastify, { type FastifyInstance } from 'fastify'
-import { getAddress } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { createListingClient } from '@arcus/client/listing-client'
+import { type Address, getAddress, type Hex } from 'viem'
 import { createSiweMessage } from 'viem/siwe'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
-import { activityRoutes } from '../../src/directory/activity/routes.js'
-import { createPublicTotals } from '../../src/directory/activity/summary.js'
-import { sessionRoutes } from '../../src/directory/session/session-routes.js'
-import { createSessions, createSignIn } from '../../src/directory/session/sign-in.js'
-import type { ActivityStore } from '../../src/directory/store/activity.js'
-import type { Endpoint, Merchant } from '../../src/directory/store/listings.js'
-import { createMemorySessions } from '../../src/directory/store/sessions.js'
-import { createActivityStore } from '../../src/directory/store/sql/activity.js'
-import { installErrorHandling } from '../../src/http/errors.js'
-import { openDatabase } from '../../src/sql/sqlite/database.js'
-import { createGroupCommit } from '../../src/sql/sqlite/group-commit.js'
-import { createSql } from '../../src/sql/sqlite/sql.js'
-import { activityAsset, anActivity } from '../support/an-activity.js'
+import {
+  anAccount,
+  asset,
+  directoryUrl,
+  startDirectory,
+  type TestDirectory,
+  tokens,
+} from '../support/a-directory.js'
+import { type PaymentWish, payer } from '../support/directory/payments.js'
+import { save } from '../unit/discovery/a-catalog.js'
 
-const owner = privateKeyToAccount(generatePrivateKey())
-/** A token in another money. */
-const euro = `0x${'e7'.repeat(20)}` as const
-const stranger = privateKeyToAccount(generatePrivateKey())
+const owner = anAccount()
+const stranger = anAccount()
+const lower = ({ address }: { address: Address }) => address.toLowerCase() as Address
+const euro = tokens[1]?.address as Address
+const at = (time: string) => Date.parse(`2026-11-${time}Z`)
+const noon = at('20T12:00:00')
+const DAY = 86_400_000
+const urls = ['weather', 'tides', 'skies', 'winds'].map((it) => `https://api.example.com/${it}`)
 
-let app: FastifyInstance
-let store: ActivityStore
-let clock: number
-let merchant: Merchant
-let directoryUrl = 'https://directory.example'
-let isContractSignature: () => Promise<boolean>
+let directory: TestDirectory
+let app: TestDirectory['app']
 
-async function start(): Promise<void> {
-  clock = Date.parse('2026-11-20T13:00:00Z')
-  const now = () => clock
-  const database = openDatabase(':memory:')
-  store = createActivityStore(createSql(database, createGroupCommit(database)))
-  merchant = {
-    id: 'weather',
-    owner: owner.address.toLowerCase(),
-    payTo: owner.address.toLowerCase(),
-    confirmation: null,
-    isOfficial: false,
-    deletedAt: null,
-    hiddenReason: null,
-  } as Merchant
-  const sessions = createSessions(createMemorySessions(), now, directoryUrl)
-  const place = { domain: new URL(directoryUrl).host, uri: directoryUrl }
-  isContractSignature = async () => false
-  const signIn = createSignIn({
-    sessions,
-    ...place,
-    chainIds: [5042],
-    isContractSignature: () => isContractSignature(),
-    now,
-  })
-  app = fastify()
-  installErrorHandling(app)
-  await app.register(cookie)
-  const checksum = getAddress
-  await app.register(sessionRoutes, { sessions, signIn, ...place, chainId: 5042, checksum })
-  const findMerchant = async (id: string) => (id === 'weather' ? merchant : undefined)
-  await app.register(activityRoutes, {
-    tokens: [
-      { address: activityAsset, symbol: 'USDC', currency: 'USD' },
-      { address: euro, symbol: 'EURC', currency: 'EUR' },
-    ],
-    store,
-    readTotals: createPublicTotals({ store, now }),
-    listings: {
-      findMerchant,
-      endpointsOf: async () => [{ id: 7, title: 'Skies', method: 'GET' } as Endpoint],
-    },
-    sessions,
-    checksum,
-    retentionDays: 90,
-    now,
-  })
+async function start(publicUrl = directoryUrl): Promise<void> {
+  const settings = { directoryUrl: publicUrl }
+  directory = await startDirectory({ settings, startSeconds: at('20T13:00:00') / 1_000 })
+  app = directory.app
 }
 
-beforeEach(start)
+const list = (over: Parameters<typeof save>[1] = {}) =>
+  save(
+    directory.store,
+    { id: 'weather', owner: lower(owner), payTo: lower(owner), ...over },
+    urls.map((url) => ({ url, title: 'Skies' })),
+  )
 
-afterEach(() => app.close())
+/** Pays the owner at noon. */
+const pay = (...wishes: PaymentWish[]) =>
+  directory.pay(...wishes.map((wish) => ({ payTo: lower(owner), at: noon, ...wish })))
+
+const clientOf = (signer: typeof owner) =>
+  createListingClient({ directoryUrl, signer, fetch: directory.fetch })
+
+beforeEach(async () => {
+  await start()
+  await list()
+})
+
+afterEach(() => directory.close())
 
 async function messageFor(
   account: typeof owner,
@@ -95,19 +65,14 @@ async function messageFor(
     uri,
     chainId,
     version: '1',
-    issuedAt: new Date(clock),
+    issuedAt: new Date(directory.clock.ms),
     ...over,
   })
 }
 
 const post = (payload: object) => app.inject({ method: 'POST', url: '/api/session', payload })
 
-async function signIn(account: typeof owner): Promise<string> {
-  const message = await messageFor(account)
-  const answer = await post({ message, signature: await account.signMessage({ message }) })
-  expect(answer.statusCode).toBe(200)
-  return String(answer.headers['set-cookie']).split(';')[0] as string
-}
+const signIn = (account: typeof owner) => directory.signIn(account)
 
 const get = (url: string, cookie?: string) =>
   app.inject({ url, ...(cookie === undefined ? {} : { headers: { cookie } }) })
@@ -134,10 +99,8 @@ describe('signing in', () => {
   })
 
   it('gives a cookie that browsers keep where the directory has no https', async () => {
-    await app.close()
-    directoryUrl = 'http://127.0.0.1:4021'
-    await start()
-    directoryUrl = 'https://directory.example'
+    await directory.close()
+    await start('http://127.0.0.1:4021')
     const cookie = await signIn(owner)
     expect(cookie).toMatch(/^arcus_session=/)
     expect((await get('/api/session', cookie)).statusCode).toBe(200)
@@ -152,16 +115,29 @@ describe('signing in', () => {
   })
 
   it.each([
-    ['another site', { domain: 'evil.example' }],
-    ['another chain', { chainId: 1 }],
-    ['a nonce of its own', { nonce: 'a'.repeat(32) }],
-    ['an end that is past', { expirationTime: new Date(Date.parse('2026-11-20T12:59:59Z')) }],
-    ['an issue to come', { issuedAt: new Date(Date.parse('2026-11-20T13:05:00Z')) }],
-  ])('refuses %s', async (_, over) => {
+    ['another site', { domain: 'evil.example' }, /must be for directory\.example/],
+    ['another URI', { uri: 'https://evil.example' }, /must name the URI/],
+    ['another chain', { chainId: 1 }, /must name chain 5042/],
+    ['a nonce of its own', { nonce: 'a'.repeat(32) }, /nonce was not issued here/],
+    ['an end that is now', { expirationTime: new Date(at('20T13:00:00')) }, /has expired/],
+    ['an issue to come', { issuedAt: new Date(at('20T13:01:01')) }, /in the future/],
+    ['a beginning to come', { notBefore: new Date(at('20T13:01:01')) }, /not valid yet/],
+  ])('refuses %s', async (_, over, reason) => {
     const message = await messageFor(owner, over)
     const answer = await post({ message, signature: await owner.signMessage({ message }) })
     expect(answer.statusCode).toBe(401)
-    expect(answer.json().error).toBe('not_signed_in')
+    const sentence = expect.stringMatching(reason)
+    expect(answer.json()).toMatchObject({ error: 'not_signed_in', message: sentence })
+  })
+
+  it.each([
+    [299_999, 200],
+    [300_000, 401],
+  ])('answers a message that is %i ms old with %i', async (age, status) => {
+    const message = await messageFor(owner)
+    directory.clock.ms += age
+    const answer = await post({ message, signature: await owner.signMessage({ message }) })
+    expect(answer.statusCode).toBe(status)
   })
 
   it('goes on while one caller asks for more nonces than there are', async () => {
@@ -173,10 +149,12 @@ describe('signing in', () => {
     expect(answer.statusCode).toBe(200)
   })
 
-  it('refuses the signature of somebody else', async () => {
+  it('refuses the signature of somebody else, which uses the nonce up', async () => {
     const message = await messageFor(owner)
-    const answer = await post({ message, signature: await stranger.signMessage({ message }) })
-    expect(answer.statusCode).toBe(401)
+    for (const signer of [stranger, owner]) {
+      const answer = await post({ message, signature: await signer.signMessage({ message }) })
+      expect(answer.statusCode).toBe(401)
+    }
   })
 
   it('asks a contract wallet, and says so when the chain cannot be asked', async () => {
@@ -184,9 +162,9 @@ describe('signing in', () => {
       const message = await messageFor(owner)
       return post({ message, signature: await stranger.signMessage({ message }) })
     }
-    isContractSignature = async () => true
+    directory.chain.isContractSignature = async () => true
     expect((await attempt()).json()).toMatchObject({ address: owner.address })
-    isContractSignature = async () => {
+    directory.chain.isContractSignature = async () => {
       throw new RpcUnavailableError('no node')
     }
     const answer = await attempt()
@@ -199,7 +177,9 @@ describe('signing in', () => {
   it('ends after an hour, or on request', async () => {
     const cookie = await signIn(owner)
     expect((await get('/api/session', cookie)).json().address).toBe(owner.address)
-    clock += 3_600_000
+    directory.clock.ms += 3_599_999
+    expect((await get('/api/session', cookie)).statusCode).toBe(200)
+    directory.clock.ms += 1
     expect((await get('/api/session', cookie)).statusCode).toBe(401)
     const again = await signIn(owner)
     await app.inject({ method: 'DELETE', url: '/api/session', headers: { cookie: again } })
@@ -248,8 +228,9 @@ describe('activity', () => {
 
   it('is shown to an owner with another payTo once its key confirmed them', async () => {
     const cookie = await signIn(owner)
-    const elsewhere = '0x6666666666666666666666666666666666666666'
-    merchant.payTo = elsewhere
+    const treasury = anAccount()
+    const elsewhere = treasury.address
+    await list({ payTo: lower(treasury) })
     const refused = await get('/api/merchants/weather/activity/table', cookie)
     expect(refused.statusCode).toBe(403)
     expect(refused.json()).toEqual({
@@ -269,22 +250,24 @@ describe('activity', () => {
       note: expect.stringMatching(/do not count for weather yet/),
       all: { settled: 0 },
     })
-    const confirmed = { owner: merchant.owner as typeof elsewhere, payTo: merchant.payTo }
-    merchant.confirmation = { ...confirmed, owner: elsewhere }
-    expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(403)
-    merchant.confirmation = confirmed
+    await clientOf(treasury).confirmPayTo('weather', owner.address)
     expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(200)
     expect(await stats()).toMatchObject({ payToProof: 'confirmation', note: null })
+    // It was confirmed for another owner.
+    await list({ owner: lower(stranger), payTo: lower(treasury) })
+    const other = await signIn(stranger)
+    expect((await get('/api/merchants/weather/activity', other)).statusCode).toBe(403)
   })
 
   it('of a deleted, hidden or unknown merchant is answered with a code of its own', async () => {
     const cookie = await signIn(owner)
     const of = async (path: string) => (await get(`/api/merchants/${path}`, cookie)).json().error
     expect(await of('nobody/activity')).toBe('merchant_not_found')
-    merchant.hiddenReason = 'fraud'
+    await directory.store.setFlags('weather', { hiddenReason: 'fraud' }, 2_000)
     expect(await of('weather/stats')).toBe('merchant_hidden')
     expect(await of('weather/activity')).toBeUndefined()
-    merchant.deletedAt = 1
+    await directory.store.setFlags('weather', { hiddenReason: null }, 3_000)
+    await clientOf(owner).delete('weather')
     for (const path of [
       'activity',
       'activity/breakdown',
@@ -297,14 +280,14 @@ describe('activity', () => {
   })
 
   it('sums up a range: counts, success, revenue, payers, failures', async () => {
-    await store.append([
-      anActivity(),
-      anActivity({ isSelf: true, amount: 5n }),
-      anActivity({ state: 'failed', reason: 'insufficient_funds' }),
-      anActivity({ kind: 'verify', state: 'valid' }),
-      anActivity({ kind: 'verify', state: 'invalid', reason: 'expired' }),
-      anActivity({ at: clock - 3 * 86_400_000, amount: 1_000_000n }),
-    ])
+    await pay(
+      {},
+      { payer: lower(owner), amount: 5n },
+      { state: 'failed', reason: 'insufficient_funds' },
+      { kind: 'verify' },
+      { kind: 'verify', state: 'invalid', reason: 'expired' },
+      { at: noon - 3 * DAY, amount: 1_000_000n },
+    )
     const cookie = await signIn(owner)
     const read = async (range: string) =>
       (await get(`/api/merchants/weather/activity?range=${range}`, cookie)).json()
@@ -334,15 +317,14 @@ describe('activity', () => {
   })
 
   it('is net of refunds, and keeps refusals apart from failures', async () => {
-    const parties = { payer: anActivity().payTo, payTo: anActivity().payer }
-    const back = (amount: bigint, payments: 0 | 1) =>
-      anActivity({ ...parties, state: 'refunded', amount, refund: { amount, payments } })
-    await store.append([
-      anActivity({ amount: 30_000n }),
-      back(20_000n, 0),
-      anActivity({ state: 'refused', reason: 'invalid_exact_evm_signature', settlementId: null }),
-      anActivity({ state: 'failed', reason: 'asset_paused' }),
-    ])
+    const back = (refunds: Hex | undefined, amount: bigint) =>
+      pay({ payer: lower(owner), payTo: payer, amount, refunds })
+    const [sale] = await pay(
+      { amount: 30_000n },
+      { state: 'failed', reason: 'invalid_exact_evm_signature', settlementId: null },
+      { state: 'failed', reason: 'asset_paused' },
+    )
+    await back(sale, 20_000n)
     const cookie = await signIn(owner)
     const { summary, series } = (await get('/api/merchants/weather/activity', cookie)).json()
     expect(summary).toMatchObject({
@@ -354,11 +336,9 @@ describe('activity', () => {
     })
     expect(series).toMatchObject([{ settled: 1, failed: 1, amount: '10000' }])
     // What was sold before a range may be given back in it: its figures end at nothing.
-    await store.append([
-      anActivity({ amount: 500n, at: clock - 3 * 86_400_000, merchantId: 'weather' }),
-      back(10_000n, 1),
-      back(500n, 1),
-    ])
+    const [earlier] = await pay({ amount: 500n, at: noon - 3 * DAY })
+    await back(sale, 10_000n)
+    await back(earlier, 500n)
     const day = (await get('/api/merchants/weather/stats')).json()['24h']
     expect(day).toMatchObject({ settled: 0, revenue: { amount: '0' }, payers: { unique: 0 } })
     const table = await get('/api/merchants/weather/activity/table?state=refunded', cookie)
@@ -366,13 +346,12 @@ describe('activity', () => {
   })
 
   it('reads from one day to another, in sums, table and CSV', async () => {
-    const at = (time: string) => Date.parse(`2026-11-${time}Z`)
-    await store.append([
-      anActivity({ at: at('09T23:59:59'), amount: 1n }),
-      anActivity({ at: at('10T00:00:00'), amount: 20n }),
-      anActivity({ at: at('11T23:59:59'), amount: 300n }),
-      anActivity({ at: at('12T00:00:00'), amount: 4_000n }),
-    ])
+    await pay(
+      { at: at('09T23:59:59'), amount: 1n },
+      { at: at('10T00:00:00'), amount: 20n },
+      { at: at('11T23:59:59'), amount: 300n },
+      { at: at('12T00:00:00'), amount: 4_000n },
+    )
     const cookie = await signIn(owner)
     const read = (path: string, from: string, to: string) =>
       get(`/api/merchants/weather/${path}?range=custom&from=${from}&to=${to}`, cookie)
@@ -391,26 +370,28 @@ describe('activity', () => {
 
   it('reads by endpoint and by payer, those with most revenue first', async () => {
     const other = `0x${'5'.repeat(40)}` as const
-    await store.append([
-      anActivity({ endpointId: 1, amount: 100n }),
-      anActivity({ endpointId: 2, amount: 700n, payer: other }),
-      anActivity({ endpointId: 2, state: 'failed', reason: 'x' }),
-      anActivity({ endpointId: null, amount: 200n }),
-      anActivity({ endpointId: 3, isSelf: true, amount: 9_000n }),
-      anActivity({ endpointId: 4, kind: 'verify', state: 'valid' }),
-    ])
+    const [one, two, three, four] = urls as [string, string, string, string]
+    await pay(
+      { resourceUrl: one, amount: 100n },
+      { resourceUrl: two, amount: 700n, payer: other },
+      { resourceUrl: two, state: 'failed', reason: 'x' },
+      { resourceUrl: 'https://elsewhere.example/', amount: 200n },
+      { resourceUrl: three, payer: lower(owner), amount: 9_000n },
+      { resourceUrl: four, kind: 'verify' },
+    )
+    const ids = (await directory.store.endpointsOf('weather')).map(({ id }) => id)
     const path = '/api/merchants/weather/activity/breakdown'
     expect((await get(path)).statusCode).toBe(401)
     expect((await get(path, await signIn(stranger))).statusCode).toBe(403)
     const cookie = await signIn(owner)
     const { endpoints, topPayers } = (await get(path, cookie)).json()
     expect(endpoints).toMatchObject([
-      { endpointId: 2, settled: 1, failed: 1, successRate: 0.5, payers: 1 },
+      { endpointId: ids[1], settled: 1, failed: 1, successRate: 0.5, payers: 1 },
       { endpointId: null, settled: 1, revenue: { amount: '200' } },
-      { endpointId: 1, settled: 1, successRate: 1, revenue: { amount: '100' } },
-      { endpointId: 4, settled: 0, verifies: 1, successRate: null, lastPaid: null },
+      { endpointId: ids[0], settled: 1, successRate: 1, revenue: { amount: '100' } },
+      { endpointId: ids[3], settled: 0, verifies: 1, successRate: null, lastPaid: null },
     ])
-    const paidAt = Math.floor(anActivity().at / 1_000)
+    const paidAt = noon / 1_000
     expect(endpoints.slice(0, 3)).toMatchObject([
       { lastPaid: paidAt, verifies: 0 },
       { lastPaid: null },
@@ -418,37 +399,38 @@ describe('activity', () => {
     ])
     expect(topPayers).toEqual([
       { payer: getAddress(other), count: 1, amount: '700', usd: '0.0007', share: 0.7 },
-      { payer: getAddress(anActivity().payer), count: 2, amount: '300', usd: '0.0003', share: 0.3 },
+      { payer: getAddress(payer), count: 2, amount: '300', usd: '0.0003', share: 0.3 },
     ])
-    const one = (await get(`${path}?endpoint=2&range=7d`, cookie)).json()
-    expect(one).toMatchObject({
+    const alone = (await get(`${path}?endpoint=${ids[1]}&range=7d`, cookie)).json()
+    expect(alone).toMatchObject({
       range: '7d',
-      endpoints: [{ endpointId: 2 }],
+      endpoints: [{ endpointId: ids[1] }],
       topPayers: [{ share: 1 }],
     })
   })
 
   it('names the payment of each row by network, payer and nonce, failed ones too', async () => {
     const nonce = `0x${'7'.repeat(64)}` as const
-    await store.append([
-      anActivity({ nonce }),
-      anActivity({ nonce, state: 'failed', reason: 'x', transaction: null, settlementId: null }),
-      anActivity({ nonce, kind: 'verify', state: 'valid', transaction: null }),
-      anActivity(),
-    ])
+    await pay(
+      // A call that is paid through a channel has no nonce.
+      { nonce: null },
+      { nonce, kind: 'verify' },
+      { nonce, state: 'failed', reason: 'x', settlementId: null },
+      { nonce },
+    )
     const path = '/api/merchants/weather/activity/table'
     const { items } = (await get(path, await signIn(owner))).json()
-    const place = { network: 'eip155:5042', payer: getAddress(anActivity().payer) }
+    const place = { network: 'eip155:5042', payer: getAddress(payer) }
     expect(items).toMatchObject([
-      { ...place, nonce: null },
-      { ...place, nonce, kind: 'verify' },
-      { ...place, nonce, state: 'failed' },
       { ...place, nonce, state: 'settled' },
+      { ...place, nonce, state: 'failed' },
+      { ...place, nonce, kind: 'verify' },
+      { ...place, nonce: null },
     ])
   })
 
   it('pages through the table without gaps', async () => {
-    await store.append(Array.from({ length: 5 }, (_, i) => anActivity({ amount: BigInt(i) })))
+    await pay(...Array.from({ length: 5 }, (_, i) => ({ amount: BigInt(i) })))
     const cookie = await signIn(owner)
     const seen: string[] = []
     let next: number | null = null
@@ -464,26 +446,23 @@ describe('activity', () => {
   })
 
   it('says in which token each payment was, and gives no dollars for euros', async () => {
-    await store.append([anActivity(), anActivity({ asset: euro, isOtherMoney: true })])
+    await pay({}, { asset: euro })
     const cookie = await signIn(owner)
     const { items } = (await get('/api/merchants/weather/activity/table', cookie)).json()
     const dollars = { usd: '0.01', symbol: 'USDC', currency: 'USD' }
     expect(items).toMatchObject([
       { usd: null, symbol: 'EURC', currency: 'EUR', asset: getAddress(euro), amount: '10000' },
-      { ...dollars, asset: getAddress(activityAsset) },
+      { ...dollars, asset: getAddress(asset) },
     ])
     const csv = (await get('/api/merchants/weather/activity.csv', cookie)).body
     expect(csv).toContain(`,10000,,${getAddress(euro)},`)
-    expect(csv).toContain(`,10000,0.01,${getAddress(activityAsset)},`)
+    expect(csv).toContain(`,10000,0.01,${getAddress(asset)},`)
     const { summary } = (await get('/api/merchants/weather/activity?range=all', cookie)).json()
     expect(summary).toMatchObject({ settle: { settled: 2 }, revenue: { amount: '10000' } })
   })
 
   it('is exported whole, with nothing that a spreadsheet would run', async () => {
-    await store.append([
-      anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }),
-      anActivity({ toolName: '=1+1', endpointId: 7 }),
-    ])
+    await pay({ reason: '=HYPERLINK("x")', state: 'failed' }, { toolName: '=1+1' })
     const text = (await get('/api/merchants/weather/activity.csv', await signIn(owner))).body
     const lines = text.trim().split('\r\n')
     expect(lines).toHaveLength(3)
@@ -519,11 +498,8 @@ describe('activity', () => {
 
 describe('totals', () => {
   it('are public, and leave self-payments out of every figure', async () => {
-    await store.append([
-      anActivity(),
-      anActivity({ isSelf: true, amount: 99n, latencyMs: 9_000 }),
-      anActivity({ isSelf: true, state: 'failed', reason: 'x', latencyMs: 9_000 }),
-    ])
+    const self = { payer: lower(owner), latencyMs: 9_000 }
+    await pay({}, { ...self, amount: 99n }, { ...self, state: 'failed', reason: 'x' })
     const figures = {
       settled: 1,
       successRate: 1,

@@ -1,15 +1,13 @@
-import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ListingStore } from '../../src/directory/store/listings.js'
+import { startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { save } from '../unit/discovery/a-catalog.js'
-import { aDiscoveryServer } from './a-discovery-server.js'
 
-let app: FastifyInstance
-let store: ListingStore
-let get: Awaited<ReturnType<typeof aDiscoveryServer>>['get']
+let app: TestDirectory['app']
+let store: TestDirectory['store']
+let get: TestDirectory['get']
 
 beforeEach(async () => {
-  ;({ app, store, get } = await aDiscoveryServer())
+  ;({ app, store, get } = await startDirectory())
 })
 
 afterEach(async () => {

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
-import { payTo, save, whenRead } from '../unit/discovery/a-catalog.js'
-import { aDiscoveryServer } from './a-discovery-server.js'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { startDirectory } from '../support/a-directory.js'
+import { payTo, save } from '../unit/discovery/a-catalog.js'
 
 const paths = [
   '/discovery/resources',
@@ -13,29 +13,43 @@ const paths = [
   '/api/endpoints?query=sky',
 ]
 
-/** A server that begins to read a catalog of one endpoint and goes on when the test says so. */
-async function aServerThatReads(loadingPatienceMs: number) {
+// A question waits until this clock is three seconds later.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** A directory that begins to read a catalog of one endpoint and goes on when the test says so. */
+async function aServerThatReads() {
   let goOn = () => {}
   const readsAfter = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  const server = await aDiscoveryServer({ isLoading: true, loadingPatienceMs, readsAfter })
-  await save(server.store, { id: 'weather' }, [{ title: 'Sky' }])
-  server.catalog.start()
-  return { ...server, goOn }
+  const directory = await startDirectory({
+    isIdle: true,
+    listings: ({ scanForIndex }) => ({
+      async scanForIndex(...page) {
+        await readsAfter
+        return scanForIndex(...page)
+      },
+    }),
+  })
+  await save(directory.store, { id: 'weather' }, [{ title: 'Sky' }])
+  directory.start()
+  return { ...directory, goOn }
 }
 
 it('all of discovery is 503 with Retry-After while the catalog is read, and 200 as soon as it is', async () => {
-  const { app, get, catalog, goOn } = await aServerThatReads(0)
-  for (const path of paths) {
-    const response = await get(path)
+  const { app, get, directory, goOn } = await aServerThatReads()
+  const asked = paths.map(async (path) => ({ path, response: await get(path) }))
+  await new Promise(setImmediate)
+  vi.setSystemTime(Date.now() + 3_000)
+  for (const { path, response } of await Promise.all(asked)) {
     expect(response.statusCode, path).toBe(503)
     expect(response.headers['retry-after']).toBe('5')
     expect(response.headers['cache-control']).toBeUndefined()
     expect(response.json().error).toBe('unavailable')
   }
   goOn()
-  await whenRead(catalog)
+  await vi.waitUntil(() => directory.figures.index().endpoints > 0, 15_000)
   for (const path of paths) {
     const response = await get(path)
     expect(response.statusCode, path).toBe(200)
@@ -45,7 +59,7 @@ it('all of discovery is 503 with Retry-After while the catalog is read, and 200 
 })
 
 it('a parameter that is out of bounds is a 400 before the catalog is read', async () => {
-  const { app, get, goOn } = await aServerThatReads(0)
+  const { app, get, goOn } = await aServerThatReads()
   for (const path of [
     '/discovery/resources?limit=0',
     '/discovery/search',
@@ -58,7 +72,7 @@ it('a parameter that is out of bounds is a 400 before the catalog is read', asyn
 })
 
 it('a question waits a moment for the catalog, and has every change in its answer', async () => {
-  const { app, get, store, goOn } = await aServerThatReads(60_000)
+  const { app, get, store, goOn } = await aServerThatReads()
   const asked = get('/discovery/resources')
   await save(store, { id: 'weather' }, [{ title: 'Sun' }])
   goOn()
@@ -70,7 +84,7 @@ it('a question waits a moment for the catalog, and has every change in its answe
 })
 
 it('a hundred questions wait for the catalog, and others get a 503 at once', async () => {
-  const { app, get, goOn } = await aServerThatReads(60_000)
+  const { app, get, goOn } = await aServerThatReads()
   const asked = Array.from({ length: 103 }, (_, i) => get(`/discovery/resources?q=sky+${i}`))
   expect(await Promise.any(asked)).toMatchObject({ statusCode: 503 })
   goOn()

@@ -1,7 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { aQuote, save } from '../unit/discovery/a-catalog.js'
-import { aDiscoveryServer } from './a-discovery-server.js'
 
 /*
  * A filter narrows the answer, or the answer says that it does not. What each value asks for is checked on every item, so a
@@ -17,10 +16,10 @@ interface Item {
 const poor = '0x0000000000000000000000000000000000000001'
 const bazaar = { bazaar: { info: {} } }
 
-let app: FastifyInstance
+let app: TestDirectory['app']
 
 beforeAll(async () => {
-  const server = await aDiscoveryServer()
+  const server = await startDirectory()
   app = server.app
   await save(server.store, {}, [
     { title: 'Plain', accepts: [aQuote()] },

@@ -1,37 +1,22 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { historyRoutes } from '../../src/directory/probe/endpoint-history.js'
-import { createEndpointHistory } from '../../src/directory/store/endpoint-history.js'
 import type { EndpointStatus } from '../../src/directory/store/listings.js'
-import { installErrorHandling } from '../../src/http/errors.js'
-import { createServer } from '../../src/http/server.js'
-import { aCatalog, save } from '../unit/discovery/a-catalog.js'
+import { startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { save } from '../unit/discovery/a-catalog.js'
 
 const day = 86_400
 const now = Date.UTC(2026, 10, 20, 12) / 1000
 const eurc = '0xbef5f6d51cb62b58e6a8f77868681825c6fe21c1'
 
-const { sql, store } = await aCatalog()
-const app = createServer({
-  logger: pino({ level: 'silent' }),
-  bodyLimitBytes: 10_000,
-  settleWaitSeconds: 1,
-  trustProxy: false,
-})
+let app: TestDirectory['app']
+let stores: TestDirectory['stores']
+let store: TestDirectory['store']
 let id: number
 let url: string
 let merchants = 0
 let merchant: string
 
 beforeAll(async () => {
-  installErrorHandling(app)
-  await app.register(async (scope) => {
-    await historyRoutes(scope, {
-      store,
-      history: createEndpointHistory(sql),
-      now: () => now * 1000,
-    })
-  })
+  ;({ app, stores, store } = await startDirectory({ startSeconds: now }))
 })
 afterAll(() => app.close())
 beforeEach(async () => {
@@ -99,7 +84,7 @@ describe('the health of an endpoint', () => {
   it('forgets what is older than 90 days', async () => {
     await probe(now - 89 * day)
     await probe(now + 2 * day)
-    const rows = await createEndpointHistory(sql).probeHours(id, 0)
+    const rows = await stores.history.probeHours(id, 0)
     expect(rows.map(({ hour }) => hour)).toEqual([now + 2 * day])
   })
 
@@ -109,7 +94,7 @@ describe('the health of an endpoint', () => {
     expect(body.latency).toEqual({ p50Ms: null, p95Ms: null })
     await probe(now)
     await save(store, { id: merchant }, [{}])
-    expect(await createEndpointHistory(sql).probeHours(id, 0)).toEqual([])
+    expect(await stores.history.probeHours(id, 0)).toEqual([])
   })
 
   it('belongs to its own merchant, and is not shown of a hidden one', async () => {

@@ -1,55 +1,31 @@
-import { exploreAnswer } from '@arcus/protocol/answers/explore'
-import fastify, { type FastifyInstance } from 'fastify'
+import { exploreAnswer } from '@arcus/protocol/answers/activity'
+import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openSqliteStores } from '../../src/app/stores/sqlite.js'
-import type { Stores } from '../../src/app/stores/stores.js'
-import { createExploreFigures } from '../../src/directory/activity/explore-figures.js'
-import { exploreRoutes } from '../../src/directory/activity/explore-routes.js'
-import { createSettlementFeed } from '../../src/directory/activity/settlement-feed.js'
-import { createPublicTotals } from '../../src/directory/activity/summary.js'
-import type { NewActivity } from '../../src/directory/store/activity.js'
-import { installErrorHandling } from '../../src/http/errors.js'
-import { activityAsset, activityPayTo, anActivity } from '../support/an-activity.js'
+import { asset, startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { payTo } from '../support/directory/payments.js'
 import { save } from '../unit/discovery/a-catalog.js'
 
 const DAY = 86_400
-const noon = anActivity().at
+const noon = Date.parse('2026-11-20T12:00:00Z')
 const buyer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
 const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}` as const
-const own = { owner: activityPayTo }
+const own = { owner: payTo }
+const url = 'https://api.example.com/shop'
 
-let stores: Stores
-let app: FastifyInstance
+let directory: TestDirectory
+let app: TestDirectory['app']
+let store: TestDirectory['store']
+let pay: TestDirectory['pay']
 let base: string
 
 beforeEach(async () => {
-  stores = openSqliteStores(':memory:')
-  const { activity, listings, settlements } = stores
-  const tokens = [{ address: activityAsset, symbol: 'USDC', currency: 'USD' }]
-  const log = { warn() {} }
-  const feed = createSettlementFeed({
-    ...{ store: settlements, listings, tokens, log },
-    checksum: (it) => it,
-  })
-  const read = createExploreFigures({
-    activity,
-    readTotals: createPublicTotals({ store: activity, now: () => noon + 1_000 }),
-    now: () => noon + 1_000,
-  })
-  app = fastify({ trustProxy: true })
-  installErrorHandling(app)
-  await app.register(exploreRoutes, { read, feed, heartbeatMs: 100 })
-  app.addHook('onClose', () => feed.stop())
+  directory = await startDirectory({ startSeconds: noon / 1_000 })
+  ;({ app, store, pay } = directory)
   base = await app.listen({ host: '127.0.0.1', port: 0 })
 })
-afterEach(async () => {
-  await app.close()
-  await stores.close()
-})
+afterEach(() => app.close())
 
 const explore = async () => exploreAnswer.parse(await (await fetch(`${base}/api/explore`)).json())
-const pay = (...rows: Partial<NewActivity>[]) =>
-  stores.activity.append(rows.map((row) => anActivity(row)))
 
 /** Follows the stream; `text` is what came so far. */
 async function follow(from = '192.0.2.1') {
@@ -69,14 +45,16 @@ async function follow(from = '192.0.2.1') {
 }
 
 it('shows payments by day, net of refunds and of payments to oneself', async () => {
-  await save(stores.listings, { id: 'shops', ...own }, [{}])
-  await pay(
-    { merchantId: 'shops', at: noon - 2 * DAY * 1_000 },
-    { merchantId: 'shops', payer: buyer(2) },
-    { merchantId: 'shops', isSelf: true },
-    { merchantId: 'shops', kind: 'verify', state: 'valid', settlementId: null },
-    { merchantId: 'shops', state: 'failed', settlementId: null },
+  await save(store, { id: 'shops', ...own }, [{ url }])
+  const nonces = await pay(
+    { at: noon - 2 * DAY * 1_000 },
+    { payer: buyer(2) },
+    { payer: payTo },
+    { kind: 'verify' },
+    { state: 'failed', settlementId: null },
+    { payer: buyer(3) },
   )
+  await pay({ payer: payTo, payTo: buyer(3), refunds: nonces.at(-1) })
   const { days, month } = await explore()
   expect(month).toMatchObject({ settled: 2, payers: { unique: 2 } })
   expect(days).toHaveLength(30)
@@ -84,17 +62,20 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
   expect(days.at(-1)).toEqual({ at: noon / 1_000 - DAY / 2, settled: 1, usd: '0.01' })
 })
 
-it('names nobody whose address is not proven', async () => {
-  await save(stores.listings, { id: 'shops', ...own }, [{}])
-  await save(stores.listings, { id: 'strange', owner: buyer(9) }, [{}])
-  await pay({ merchantId: 'shops' }, { merchantId: 'strange', payer: buyer(1) })
+it('names nobody whose address is not proven any more', async () => {
+  const strange = { id: 'strange', payTo: buyer(8) }
+  await save(store, { id: 'shops', ...own }, [{}])
+  await save(store, { ...strange, owner: buyer(8) }, [{}])
+  await pay({}, { payTo: buyer(8) })
+  await save(store, { ...strange, owner: buyer(9) }, [{}])
   const { settlements } = await explore()
   expect(settlements.map(({ merchant }) => merchant?.id ?? null)).toEqual([null, 'shops'])
 })
 
 it('shows nothing of a payment but what the chain and the directory show', async () => {
-  await pay({ merchantId: null, resource: 'https://secret.example/path', payer: buyer(7) })
-  await pay({ isSelf: true }, { kind: 'verify', state: 'valid' }, { state: 'failed' })
+  const transaction = hash(7)
+  await pay({ resourceUrl: 'https://secret.example/path', payer: buyer(7), transaction })
+  await pay({ payer: payTo }, { kind: 'verify' }, { state: 'failed' })
   const { settlements } = await explore()
   expect(settlements).toEqual([
     {
@@ -102,20 +83,24 @@ it('shows nothing of a payment but what the chain and the directory show', async
       at: new Date(noon).toISOString(),
       network: 'eip155:5042',
       amount: '10000',
-      asset: activityAsset,
+      asset: getAddress(asset),
       symbol: 'USDC',
       currency: 'USD',
-      transaction: anActivity().transaction,
+      transaction,
       merchant: null,
     },
   ])
 })
 
 it('sends payments as they settle to everybody who listens, and beats', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const [here, there] = await Promise.all([follow(), follow('198.51.100.1')])
+  vi.advanceTimersByTime(14_999)
+  expect(here.text).not.toContain('event: beat')
+  vi.advanceTimersByTime(1)
   await vi.waitFor(() => expect(here.text).toContain('event: beat'), { timeout: 15_000 })
+  vi.useRealTimers()
   await pay({ transaction: hash(1) }, { transaction: hash(2) })
-  for (const { text: before } of [here, there]) expect(before).not.toContain(hash(1))
   await vi.waitFor(
     () => {
       for (const { text } of [here, there]) {

@@ -11,8 +11,8 @@ import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import type { Stores } from '../../src/app/stores/stores.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
 import { hookRoutes } from '../../src/directory/events/hook-routes.js'
-import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
 import { createHookSender } from '../../src/directory/events/hook-sender.js'
+import { createHookSecrets } from '../../src/directory/events/hook-signature.js'
 import {
   createSignatureCheck,
   createWriteCheck,

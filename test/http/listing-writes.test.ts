@@ -7,8 +7,8 @@ import {
   listingWriteTypes,
   toListingWrite,
 } from '@arcus/protocol/listing/listing-write'
-import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { getAddress, type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import {
   aListing,
@@ -23,7 +23,9 @@ import {
   startDirectory,
   startSeconds,
   type TestDirectory,
+  tokens,
 } from '../support/a-directory.js'
+import { answering, away } from '../support/directory/sellers.js'
 
 const owner = anAccount()
 const other = anAccount()
@@ -33,6 +35,16 @@ beforeEach(async () => {
   directory = await startDirectory()
 })
 afterEach(() => directory.close())
+
+/** Holds the answers of all endpoints, until the returned function is called. */
+function holdSellers(): () => void {
+  let open = () => {}
+  const isOpen = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  directory.sellers.before = () => isOpen
+  return open
+}
 
 async function create(id = 'weather') {
   const request = await aSignedWrite(owner, { message: { merchantId: id } })
@@ -69,9 +81,10 @@ describe('a saved listing', () => {
           output: { type: 'json' },
           state: {
             status: 'live',
-            accepts: [{ live: true, amount: '10000' }],
+            accepts: [{ scheme: 'exact', maxTimeoutSeconds: 60, amount: '10000' }],
             extras: { mimeType: 'application/json' },
-            nextProbeAt: startSeconds + 6 * 3_600,
+            // Six hours, by a fifth more or less.
+            nextProbeAt: expect.closeTo(startSeconds + 6 * 3_600, -4),
           },
         },
       ],
@@ -307,13 +320,10 @@ describe('a write is refused', () => {
 
 describe('two writes of one revision that come together', () => {
   it('are one accepted and one refused, and one is in the history', async () => {
-    let open = () => {}
-    directory.probes.gate = new Promise((resolve) => {
-      open = resolve
-    })
+    const open = holdSellers()
     const requests = [await aSignedWrite(owner), await aSignedWrite(owner)]
     const sent = requests.map((request) => send(directory, request))
-    while (directory.probes.called.length < 2) await new Promise((next) => setTimeout(next, 5))
+    await vi.waitUntil(() => directory.sellers.called.length === 2, 15_000)
     open()
     const codes = (await Promise.all(sent)).map((response) => response.json().error)
     expect(codes.sort()).toEqual(['stale_revision', undefined])
@@ -321,12 +331,9 @@ describe('two writes of one revision that come together', () => {
   })
 
   it('hold even when the deadline passes during the probes', async () => {
-    let open = () => {}
-    directory.probes.gate = new Promise((resolve) => {
-      open = resolve
-    })
+    const open = holdSellers()
     const sent = send(directory, await aSignedWrite(owner))
-    while (directory.probes.called.length < 1) await new Promise((next) => setTimeout(next, 5))
+    await vi.waitUntil(() => directory.sellers.called.length === 1, 15_000)
     directory.clock.seconds += 601
     open()
     expect((await sent).statusCode).toBe(201)
@@ -334,31 +341,9 @@ describe('two writes of one revision that come together', () => {
 })
 
 describe('the probes of a save', () => {
-  const down = {
-    record: {
-      verdict: 'unreachable',
-      message: 'It did not answer in time.',
-      warnings: [],
-      seen: { failure: 'timeout' },
-      checkedAt: startSeconds,
-    },
-    accepts: [],
-    extras: {},
-  }
-  const wrong = {
-    record: {
-      ...down.record,
-      verdict: 'not_402',
-      message: 'It answered 200.',
-      seen: { status: 200 },
-    },
-    accepts: [],
-    isDefinite: true,
-  }
-
   it('come only after owner, revision and signature', async () => {
     await create()
-    directory.probes.called.length = 0
+    directory.sellers.called.length = 0
     const stranger = await aSignedWrite(other, {
       action: 'listing.update',
       message: { revision: 2 },
@@ -370,12 +355,12 @@ describe('the probes of a save', () => {
     })
     expect(await refusal(forged)).toEqual([401, 'invalid_signature'])
     await send(directory, await aSignedWrite(owner, { action: 'listing.update' }))
-    expect(directory.probes.called).toEqual([])
+    expect(directory.sellers.called).toEqual([])
   })
 
   it('refuse the save for definite wrong answers, and name each with the facts seen', async () => {
     const urls = ['https://a.example/x', 'https://b.example/x', 'https://c.example/x']
-    for (const url of urls.slice(1)) directory.probes.results.set(url, wrong)
+    for (const url of urls.slice(1)) directory.sellers.answers.set(url, answering(200))
     const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
     const response = await send(directory, await aSignedWrite(owner, { body }))
     expect(response.statusCode).toBe(422)
@@ -393,21 +378,21 @@ describe('the probes of a save', () => {
 
   it('stop after ten definite wrong answers', async () => {
     const urls = Array.from({ length: 60 }, (_, index) => `https://a.example/${index}`)
-    for (const url of urls) directory.probes.results.set(url, wrong)
+    for (const url of urls) directory.sellers.answers.set(url, answering(200))
     const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
     expect((await send(directory, await aSignedWrite(owner, { body }))).statusCode).toBe(422)
-    expect(directory.probes.called.length).toBeLessThan(15)
+    expect(directory.sellers.called.length).toBeLessThan(15)
   })
 
   it('save an endpoint without an answer as unverified, with reason, time of the next probe, and the listed terms', async () => {
-    directory.probes.results.set(anEndpoint().url, down)
+    directory.sellers.answers.set(anEndpoint().url, away)
     const response = await send(directory, await aSignedWrite(owner))
     expect(response.statusCode).toBe(201)
     const [{ state }] = response.json().endpoints
     expect(state).toMatchObject({
       status: 'unverified',
       failures: 1,
-      probe: { verdict: 'unreachable', message: 'It did not answer in time.' },
+      probe: { verdict: 'unreachable', message: expect.stringContaining('does not resolve') },
       accepts: [{ scheme: 'exact', network: 'eip155:5042', amount: '10000' }],
     })
     expect(state.nextProbeAt).toBeGreaterThan(startSeconds)
@@ -418,7 +403,7 @@ describe('the probes of a save', () => {
   })
 
   it('neither heal a failing endpoint nor make one fail by saving often', async () => {
-    directory.probes.results.set(anEndpoint().url, down)
+    directory.sellers.answers.set(anEndpoint().url, away)
     await send(directory, await aSignedWrite(owner))
     for (const revision of [2, 3, 4]) {
       const request = await aSignedWrite(owner, { action: 'listing.update', message: { revision } })
@@ -437,34 +422,117 @@ describe('the probes of a save', () => {
     })
   })
 
+  const full = (wish = {}, count = 100) =>
+    aListing({
+      endpoints: Array.from({ length: count }, (_, i) =>
+        anEndpoint({ url: `https://api.example.com/${i}`, ...wish }),
+      ),
+    })
+  interface Saved {
+    url: string
+    state: { status: string; failures: number; probe: { verdict: string }; accepts: object[] }
+  }
+  const save = async (body: ReturnType<typeof aListing>, revision = 1): Promise<Saved[]> => {
+    const action = revision === 1 ? 'listing.create' : 'listing.update'
+    const message = { revision, payTo: body.payTo }
+    const answer = await send(directory, await aSignedWrite(owner, { action, body, message }))
+    expect(answer.statusCode).toBeLessThan(300)
+    return answer.json().endpoints
+  }
+
+  it('run in the order of the listing, four at a time', async () => {
+    const open = holdSellers()
+    const body = full({}, 20)
+    const saving = save(body)
+    await vi.waitUntil(() => directory.sellers.called.length >= 4, 15_000)
+    await new Promise(setImmediate)
+    expect(directory.sellers.called).toHaveLength(4)
+    open()
+    const saved = await saving
+    expect(saved.map(({ url }) => url)).toEqual(body.endpoints.map(({ url }) => url))
+    expect(saved.every(({ state }) => state.status === 'live')).toBe(true)
+    expect(directory.sellers.called).toHaveLength(20)
+  })
+
+  it('end after twenty seconds; the rest is unverified and probed in a minute', async () => {
+    directory.sellers.before = () => {
+      directory.clock.seconds += 5
+    }
+    const saved = await save(full({}, 20))
+    const called = directory.sellers.called.length
+    expect(called).toBeLessThan(10)
+    for (const { state } of saved.slice(called)) {
+      expect(state).toMatchObject({
+        ...{ status: 'unverified', failures: 0, probe: { verdict: 'not_checked' } },
+        nextProbeAt: directory.clock.seconds + 60,
+        accepts: [{ amount: '10000', payTo: aListing().payTo }],
+      })
+    }
+  })
+
+  it('keep the quote of a 402 while the endpoint is out of reach, and no terms that only a listing named', async () => {
+    const quoteAt = async (price: string, revision: number, wish = {}) => {
+      const [endpoint] = await save(
+        aListing({ endpoints: [anEndpoint({ price })], ...wish }),
+        revision,
+      )
+      return endpoint?.state.accepts
+    }
+    const { answers } = directory.sellers
+    const { url } = anEndpoint()
+    answers.set(url, away)
+    expect(await quoteAt('9000000', 1)).toMatchObject([{ amount: '9000000' }])
+    expect(await quoteAt('10000', 2)).toMatchObject([{ amount: '10000' }])
+    answers.delete(url)
+    expect(await quoteAt('9000000', 3)).toMatchObject([{ amount: '9000000' }])
+    answers.set(url, away)
+    expect(await quoteAt('10000', 4)).toMatchObject([{ amount: '9000000' }])
+    expect(await quoteAt('10000', 5, { payTo: other.address })).toMatchObject([
+      { amount: '10000', payTo: other.address },
+    ])
+    answers.delete(url)
+    expect(await quoteAt('9000000', 6)).toMatchObject([{ amount: '9000000' }])
+    answers.set(url, away)
+    const euros = { endpoints: [anEndpoint({ currency: 'EUR' })] }
+    expect(await quoteAt('10000', 7, euros)).toMatchObject([
+      { asset: getAddress(tokens[1]?.address ?? ''), amount: '10000', extra: { name: 'EURC' } },
+    ])
+  })
+
+  it('are bounded for each host over all saves, and a missing probe refuses nothing', async () => {
+    for (let revision = 1; revision <= 3; revision++) await save(full(), revision)
+    expect(directory.sellers.called).toHaveLength(300)
+    const [beyond] = await save(full({ title: 'New' }, 1), 4)
+    expect(beyond?.state.probe.verdict).toBe('not_checked')
+    expect(directory.sellers.called).toHaveLength(300)
+    directory.clock.seconds += 1
+    const [later] = await save(full({ title: 'Newer' }, 1), 5)
+    expect([later?.state.status, directory.sellers.called.length]).toEqual(['live', 301])
+  })
+
   it('are bounded per owner, with the time to try again', async () => {
-    await directory.close()
-    directory = await startDirectory({ capacity: 2, refillMs: 2_000 })
-    await create('first')
-    await create('second')
-    const request = await aSignedWrite(owner, { message: { merchantId: 'third' } })
-    const response = await send(directory, request, 'third')
+    const body = full()
+    const save = async (by: typeof owner, id: string) =>
+      send(directory, await aSignedWrite(by, { body, message: { merchantId: id } }), id)
+    for (let n = 1; n <= 6; n++) expect((await save(owner, `shop-${n}`)).statusCode).toBe(201)
+    const response = await save(owner, 'shop-7')
     expect([response.statusCode, response.json().error]).toEqual([429, 'too_many_saves'])
-    expect(response.headers['retry-after']).toBe('2')
-    const another = await aSignedWrite(other, { message: { merchantId: 'third' } })
-    expect((await send(directory, another, 'third')).statusCode).toBe(201)
+    expect(response.headers['retry-after']).toBe('20')
+    expect((await save(other, 'shop-7')).statusCode).toBe(201)
   })
 
   it('are bounded for fresh keys of one block of addresses, also where their schemas are refused', async () => {
-    await directory.close()
-    directory = await startDirectory({ capacity: 2, refillMs: 2_000 })
-    const inputSchema = { type: 'object', $ref: '#' }
-    const body = aListing({ endpoints: [anEndpoint({ inputSchema })] })
-    const save = async (remoteAddress: string, listing?: ReturnType<typeof aListing>) => {
-      const payload = await aSignedWrite(anAccount(), listing ? { body: listing } : {})
+    const body = full({ inputSchema: { type: 'object', $ref: '#' } })
+    const save = async (remoteAddress: string, listing = aListing()) => {
+      const payload = await aSignedWrite(anAccount(), { body: listing })
       const url = '/api/merchants/weather'
       const answer = await directory.app.inject({ method: 'PUT', url, payload, remoteAddress })
       return answer.json().error ?? answer.statusCode
     }
     const answers = []
-    for (let n = 1; n <= 8; n++) answers.push(await save(`203.0.113.${n}`, body))
+    for (let n = 1; n <= 14; n++) answers.push(await save(`203.0.113.${n}`, body))
     expect(answers).toEqual([
-      ...Array(6).fill('invalid_listing'),
+      ...Array(12).fill('invalid_listing'),
       ...Array(2).fill('too_many_saves'),
     ])
     expect(await save('198.51.100.1')).toBe(201)
@@ -538,12 +606,11 @@ describe('the quota of writes', () => {
   })
 
   it('is not used by refused writes', async () => {
-    const wrong = { isDefinite: true, record: { verdict: 'not_402', message: 'No.' } }
-    directory.probes.results.set(anEndpoint().url, wrong as never)
+    directory.sellers.answers.set(anEndpoint().url, answering(200))
     for (let i = 0; i < 40; i++) {
       expect((await from(await fresh(`bad-${i}`), `bad-${i}`, '192.0.2.1')).statusCode).toBe(422)
     }
-    directory.probes.results.clear()
+    directory.sellers.answers.clear()
     expect((await from(await fresh('good'), 'good', '192.0.2.1')).statusCode).toBe(201)
   })
 
@@ -825,7 +892,7 @@ describe('a contract wallet', () => {
 
   it('owns a listing when its code accepts the signature, and is asked each time', async () => {
     const asked: unknown[] = []
-    directory.contract.isContractSignature = async (claim) => asked.push(claim) > 0
+    directory.chain.isContractSignature = async (claim) => asked.push(claim) > 0
     const request = await asWallet()
     expect((await send(directory, request)).json().owner).toBe(wallet)
     expect(asked).toEqual([
@@ -835,7 +902,7 @@ describe('a contract wallet', () => {
         hash: hashTypedData(listingTypedData(chainId, toListingWrite(request.message))),
       },
     ])
-    directory.contract.isContractSignature = async () => false
+    directory.chain.isContractSignature = async () => false
     const next = await aSignedWrite(other, {
       action: 'listing.update',
       message: { owner: wallet, revision: 2 },
@@ -844,14 +911,14 @@ describe('a contract wallet', () => {
   })
 
   it('is not asked when the key of the address signed', async () => {
-    directory.contract.isContractSignature = async () => {
+    directory.chain.isContractSignature = async () => {
       throw new Error('asked')
     }
     await create()
   })
 
   it('gets a 503 while the chain cannot be asked', async () => {
-    directory.contract.isContractSignature = async () => {
+    directory.chain.isContractSignature = async () => {
       throw new RpcUnavailableError('no node')
     }
     expect(await refusal(await asWallet())).toEqual([503, 'chain_unavailable'])

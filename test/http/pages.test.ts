@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { createListingClient } from '@arcus/client/listing-client'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openConsole } from '../../src/app/console.js'
-import type { PublicTotalsReader } from '../../src/directory/activity/summary.js'
-import { pageRoutes } from '../../src/directory/listings/pages.js'
 import {
   aListing,
   anAccount,
@@ -27,30 +25,25 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let directory: TestDirectory
 /** Stand in for the merchants of the store where a test gives them. */
 let many: string[] | undefined
-let paidCalls = 2_100
 /** Called before each read of a listing. */
 let beforeRead = () => {}
 let reads = 0
 
 beforeEach(async () => {
-  directory = await startDirectory()
-  const { app, store } = directory
-  const pages = openConsole({ folder, baseUrl: directoryUrl, directoryUrl })
-  await app.register(pageRoutes, {
-    store: {
-      ...store,
+  const { answerPage } = openConsole({ folder, baseUrl: directoryUrl, directoryUrl })
+  directory = await startDirectory({
+    answerPage,
+    settings: { directoryUrl: `${directoryUrl}/` },
+    listings: ({ findMerchant, publishedCount, publishedIds }) => ({
       findMerchant(id) {
         beforeRead()
         reads++
-        return store.findMerchant(id)
+        return findMerchant(id)
       },
-      publishedCount: async () => many?.length ?? store.publishedCount(),
+      publishedCount: async () => many?.length ?? publishedCount(),
       publishedIds: async (offset, limit) =>
-        many?.slice(offset, offset + limit) ?? store.publishedIds(offset, limit),
-    },
-    readTotals: (async () => ({ all: { settled: paidCalls } })) as unknown as PublicTotalsReader,
-    answerPage: pages.answerPage,
-    directoryUrl: `${directoryUrl}/`,
+        many?.slice(offset, offset + limit) ?? publishedIds(offset, limit),
+    }),
   })
   await list('weather', {
     name: 'Weather house',
@@ -59,37 +52,16 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
-  paidCalls = 2_100
   many = undefined
   beforeRead = () => {}
   await directory.close()
 })
 
-const client = () =>
-  createListingClient({
-    directoryUrl,
-    signer: owner,
-    fetch: async (url, init) => {
-      const { method, body } = init ?? {}
-      const answer = await directory.app.inject({
-        method: (method ?? 'GET') as 'GET',
-        url: String(url).slice(directoryUrl.length),
-        ...(body == null
-          ? {}
-          : { payload: String(body), headers: { 'content-type': 'application/json' } }),
-      })
-      const type = String(answer.headers['content-type'])
-      return new Response(answer.body, {
-        status: answer.statusCode,
-        headers: { 'content-type': type },
-      })
-    },
-  })
+const client = () => createListingClient({ directoryUrl, signer: owner, fetch: directory.fetch })
 const list = (id: string, wish: Parameters<typeof aListing>[0]) =>
   client().save(id, aListing({ payTo: owner.address, ...wish }))
 
-const get = (url: string, headers: Record<string, string> = {}) =>
-  directory.app.inject({ url, headers })
+const get: TestDirectory['get'] = (...asked) => directory.get(...asked)
 
 /** Returns the JSON-LD of a page, as a parser of HTML finds it. */
 function dataOf(html: string) {
@@ -234,13 +206,15 @@ describe('the badge', () => {
     const { body, headers } = await get('/badge/weather.svg')
     expect(headers['content-type']).toBe('image/svg+xml; charset=utf-8')
     expect(headers['cache-control']).toBe('public, max-age=60')
-    expect(body).toContain('<title>Weather house: live · 2,100 paid calls</title>')
+    expect(body).toContain('<title>Weather house: live</title>')
     const known = { 'if-none-match': String(headers.etag) }
     expect((await get('/badge/weather.svg', known)).statusCode).toBe(304)
-    paidCalls = 1
+    const pay = (times: number) =>
+      directory.pay(...Array(times).fill({ payTo: owner.address.toLowerCase() }))
+    await pay(1)
     expect((await get('/badge/weather.svg', known)).body).toContain('live · 1 paid call<')
-    paidCalls = 0
-    expect((await get('/badge/weather.svg')).body).toContain('<title>Weather house: live</title>')
+    await pay(1_233)
+    expect((await get('/badge/weather.svg')).body).toContain('live · 1,234 paid calls<')
   })
 
   it('takes no markup from a name, and none makes it wide', async () => {

@@ -1,44 +1,25 @@
-import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createUsageRefresh } from '../../src/directory/activity/usage-refresh.js'
-import type { NewActivity } from '../../src/directory/store/activity.js'
-import type { ListingStore } from '../../src/directory/store/listings.js'
-import { createActivityStore } from '../../src/directory/store/sql/activity.js'
-import { createUsageStore } from '../../src/directory/store/usage.js'
-import { anActivity } from '../support/an-activity.js'
-import { payTo, save } from '../unit/discovery/a-catalog.js'
-import { aDiscoveryServer } from './a-discovery-server.js'
+import { startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { type PaymentWish, payTo } from '../support/directory/payments.js'
+import { save } from '../unit/discovery/a-catalog.js'
 
-let app: FastifyInstance
-let store: ListingStore
-let get: Awaited<ReturnType<typeof aDiscoveryServer>>['get']
-let pay: (
-  merchantId: string,
-  payers: readonly number[],
-  over?: Partial<NewActivity>,
-) => Promise<void>
-let refresh: () => Promise<number>
-let clock: number
+let directory: TestDirectory
+let app: TestDirectory['app']
+let store: TestDirectory['store']
+let get: TestDirectory['get']
 
 beforeEach(async () => {
-  const server = await aDiscoveryServer()
-  ;({ app, store, get } = server)
-  const activity = createActivityStore(server.sql)
-  clock = anActivity().at + 1_000
-  refresh = async () => {
-    clock += 10_000
-    const usage = createUsageStore(server.sql)
-    const log = { warn() {} }
-    const isKeeper = () => true
-    return createUsageRefresh({ activity, store: usage, isKeeper, now: () => clock, log }).refresh()
-  }
-  pay = async (merchantId, payers, over) => {
-    const [endpoint] = await store.endpointsOf(merchantId)
-    const row = { merchantId, endpointId: endpoint?.id ?? 0, ...over }
-    await activity.append(payers.map((payer) => anActivity({ ...row, payer: wallet(payer) })))
-  }
+  directory = await startDirectory()
+  ;({ app, store, get } = directory)
 })
 afterEach(() => app.close())
+
+/** Makes payments for the first endpoint of a merchant. */
+async function pay(merchantId: string, payers: readonly number[], over: PaymentWish = {}) {
+  const [endpoint] = await store.endpointsOf(merchantId)
+  const paid = { resourceUrl: endpoint?.url, ...over }
+  await directory.pay(...payers.map((payer) => ({ payer: wallet(payer), ...paid })))
+}
 
 const wallet = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
 const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
@@ -70,19 +51,20 @@ describe('payments as evidence', () => {
     await save(store, own('paid'), [{ title: 'Paid' }])
     await save(store, own('unpaid'), [{ title: 'Unpaid' }])
     await pay('paid', [1, 2, 1])
-    await refresh()
     const usage = {
       calls: { '24h': 3, '7d': 3, '30d': 3 },
       payers: { '24h': 2, '7d': 2, '30d': 2 },
       topPayerShare: 0.6667,
-      lastPaid: anActivity().at / 1000,
+      lastPaid: directory.clock.seconds,
     }
+    await vi.waitFor(async () => {
+      const cards = (await get('/api/endpoints')).json().items
+      expect(cards[0].usage).toMatchObject(usage)
+      expect(cards[1].usage).toBeNull()
+    }, 15_000)
     const { items } = (await get('/discovery/resources')).json()
     expect(items[0].metadata.usage).toMatchObject(usage)
     expect(items[1].metadata).not.toHaveProperty('usage')
-    const cards = (await get('/api/endpoints')).json().items
-    expect(cards[0].usage).toMatchObject(usage)
-    expect(cards[1].usage).toBeNull()
     // Signed by a key that is not the one that is paid.
     const stranger = wallet(77)
     const merchant = await store.findMerchant('paid')
@@ -119,18 +101,16 @@ describe('payments as evidence', () => {
       ['Weather of the washer', 'Weather of honest people', 'Busy'],
     )
     // Payments of the owner count for nothing; a second wallet of theirs, however busy, is one payer.
-    await pay('washer', Array(300).fill(1), { isSelf: true })
+    await pay('washer', Array(300).fill(1), { payer: payTo })
     await pay('washer', Array(300).fill(1))
     await pay('honest', range(100, 12))
     await pay('busy', range(200, 100))
-    await refresh()
     await shown(
       () => search('weather'),
       ['Weather of honest people', 'Weather of the washer', 'Busy'],
     )
     // Three more wallets for show do not outweigh that one of them makes nearly all the calls.
     await pay('washer', [2, 3, 4])
-    await refresh()
     await shown(
       () => sorted('payers'),
       ['Busy', 'Weather of honest people', 'Weather of the washer'],
@@ -149,7 +129,6 @@ describe('payments as evidence', () => {
   it('continue a ranked page after the place of the page before', async () => {
     for (const id of ['a', 'b', 'c']) await save(store, own(id), [{ title: `Sky ${id}` }])
     await pay('c', range(1, 5))
-    await refresh()
     await shown(() => search('sky'), ['Sky c', 'Sky a', 'Sky b'])
     const titles: string[] = []
     for (let cursor = ''; cursor !== 'null'; ) {
@@ -166,9 +145,8 @@ describe('payments as evidence', () => {
     await save(store, own('a'), [priced('Sea a', 30n)])
     await save(store, own('b'), [priced('Sea b', 10n)])
     await save(store, own('c'), [priced('Sky c', 20n)])
-    await pay('a', [1], { at: anActivity().at - 5_000 })
+    await pay('a', [1], { at: directory.clock.ms - 5_000 })
     await pay('c', [1])
-    await refresh()
     await shown(() => sorted('lastPaid'), ['Sky c', 'Sea a', 'Sea b'])
     const { items } = (await get('/discovery/resources?sort=lastPaid')).json()
     expect(titlesOf(items)).toEqual(['Sky c', 'Sea a', 'Sea b'])

@@ -2,12 +2,15 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Price } from '@arcus/merchant'
-import type { RefundTransfer } from '@arcus/merchant/refunds'
-import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
+import {
+  createRefunds,
+  type Refunds,
+  type RefundsOptions,
+  type RefundTransfer,
+} from '@arcus/merchant/refunds'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentPayload, SettleResponse } from '@x402/core/types'
-import { SettleError } from '@x402/core/types'
+import { type PaymentPayload, SettleError, type SettleResponse } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import {

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   createRefunds,
   type NewRefund,
+  type PlannedRefund,
   proofOf,
   type Refund,
   type Refunds,
@@ -55,6 +56,8 @@ async function openRefunds(
     answers?: ('lands' | 'used' | 'fails')[]
     isSettled?: boolean | undefined
     found?: string
+    /** Runs while the outcome of a payment is asked. */
+    whileAsked?: () => Promise<void>
   } = {},
 ) {
   const sent: { to: unknown; value: unknown; nonce: unknown }[] = []
@@ -73,7 +76,10 @@ async function openRefunds(
     signer,
     path: path(),
     retrySeconds: 3_600,
-    wasSettled: async () => world.isSettled,
+    async wasSettled() {
+      await world.whileAsked?.()
+      return world.isSettled
+    },
     findTransfer: async () => world.found,
   })
   opened.push(refunds)
@@ -127,8 +133,9 @@ describe('a refund', () => {
       const isPermit2 = url.searchParams.get('method') === 'permit2'
       return Response.json({ state: isPermit2 ? 'failed' : 'confirmed' })
     })
+    const arcus = 'https://arcus.example'
     const refunds = await createRefunds({
-      ...{ facilitator: 'https://arcus.example', signer, path: path(), retrySeconds: 3_600 },
+      ...{ facilitator: arcus, signer, path: path(), retrySeconds: 3_600 },
     })
     opened.push(refunds)
     const paymentValidBefore = nowSeconds() - 3_600
@@ -166,6 +173,7 @@ describe('a refund', () => {
 })
 
 describe('a refund whose call did not live to see the payment settle', () => {
+  const paymentNonce = `0x${'5b'.repeat(32)}` as const
   const past = () => wanted({ paymentValidBefore: nowSeconds() - 601 })
 
   it.each([
@@ -181,11 +189,26 @@ describe('a refund whose call did not live to see the payment settle', () => {
     expect(sent).toHaveLength(count)
   })
 
-  it('waits while the payment may still settle', async () => {
+  it('waits while the payment may still settle, by clocks that differ by ten minutes', async () => {
     const { refunds } = await openRefunds({ isSettled: false })
-    ;(await refunds.plan(wanted())).leave()
+    const payments = [{}, { paymentNonce, paymentValidBefore: nowSeconds() - 580 }]
+    for (const changes of payments) (await refunds.plan(wanted(changes))).leave()
     await refunds.run()
-    expect(refunds.pending()).toMatchObject([{ state: 'planned' }])
+    expect(refunds.pending()).toMatchObject([{ state: 'planned' }, { state: 'planned' }])
+  })
+
+  it('gives way to the call that presents the payment again, and counts', async () => {
+    const world: Parameters<typeof openRefunds>[0] = { isSettled: true }
+    const { refunds, sent } = await openRefunds(world)
+    ;(await refunds.plan(past())).leave()
+    let again: PlannedRefund | undefined
+    world.whileAsked = async () => {
+      again ??= await refunds.plan({ ...past(), amount: '9000' })
+    }
+    await refunds.run()
+    expect(await again?.confirm()).toBe('9000')
+    await refunds.run()
+    expect(sent.map(({ value }) => value)).toEqual(['9000'])
   })
 })
 

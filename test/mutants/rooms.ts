@@ -25,8 +25,9 @@ export const rooms: readonly Room[] = [
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
   money(relayer('gas-charge', 'outcomes', 'budgets'), {
-    'src/facilitator/relayer/outcomes.ts':
-      'chargeFailure findCoded findFailed findGasCharge keep refuse resolve chargeOfMembers usualCost',
+    'src/facilitator/relayer/gas-charge.ts':
+      'chargeFailure findCoded findFailed findGasCharge chargeOfMembers usualCost',
+    'src/facilitator/relayer/outcomes.ts': 'keep refuse resolve',
   }),
   money(relayer('payments', 'repairs', 'outcomes'), {
     'src/facilitator/relayer/outcomes.ts':
@@ -35,11 +36,14 @@ export const rooms: readonly Room[] = [
       'examineOnce failedBy isFree refuseResend settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
   }),
   money(relayer('repairs', 'restart'), {
-    'src/facilitator/relayer/lane.ts':
-      'alignNonce checkConsumed checkReopening closeWith fillGaps followBaseFee giveBack isPassedOver isTakenAnywhere offer openAt replace resume sendNow sign repairStuck',
+    'src/facilitator/relayer/lane.ts': 'resume',
+    'src/facilitator/relayer/sending.ts':
+      'alignNonce checkConsumed closeWith giveBack isTakenAnywhere offer openAt replace sendNow sign',
+    'src/facilitator/relayer/repairs.ts':
+      'checkReopening fillGaps followBaseFee isPassedOver repairStuck',
   }),
   money(relayer('replicas', 'restart'), {
-    'src/facilitator/relayer/lane.ts': 'mayWork requireEpoch',
+    'src/facilitator/relayer/sending.ts': 'mayWork requireEpoch',
     'src/facilitator/relayer/intake.ts': '',
   }),
   money(relayer('gas'), {

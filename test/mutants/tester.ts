@@ -3,7 +3,7 @@
  * read nor compiled again. A process of its own, so that a fault that hangs is killed with it.
  */
 import { join } from 'node:path'
-import { createVitest } from 'vitest/node'
+import { createVitest, type TestCase, type TestModule } from 'vitest/node'
 
 export interface Request {
   /** The file that changed, or was put back, since the last request. */
@@ -12,10 +12,19 @@ export interface Request {
   tests: readonly string[]
 }
 
-export type Verdict = 'noticed' | 'not noticed' | 'does not load'
+/** A time-out is no verdict: a machine that is busy ends a test as well. */
+export type Verdict = 'noticed' | 'not noticed' | 'timed out' | 'does not load'
+
+export interface Answer {
+  verdict: Verdict
+  /** The test that failed, with its file. */
+  by: string
+  /** The tests that took more than half of their time. */
+  slow: string[]
+}
 
 const root = process.cwd()
-/** A fault that makes a test hang is noticed by this, milliseconds. */
+/** A test that takes longer is ended, milliseconds. */
 const testTimeout = 10_000
 
 const vitest = await createVitest(
@@ -36,19 +45,41 @@ const vitest = await createVitest(
   { resolve: { tsconfigPaths: true }, server: { watch: null } },
 )
 await vitest.standalone()
+process.on('disconnect', () => process.exit())
 process.on('message', ({ changed, tests }: Request) => {
   if (changed !== undefined) vitest.invalidateFile(join(root, changed))
-  if (tests.length > 0) void run(tests).then((verdict) => process.send?.(verdict))
+  if (tests.length > 0) void run(tests).then((answer) => process.send?.(answer))
 })
 
-async function run(tests: readonly string[]): Promise<Verdict> {
+async function run(tests: readonly string[]): Promise<Answer> {
   // Failures of an earlier run would end this one at once, as if it had noticed something.
   vitest.state.idMap.clear()
   vitest.state.filesMap.clear()
   const project = vitest.getRootProject()
   const specifications = tests.map((name) => project.createSpecification(join(root, name)))
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-  if (testModules.every((it) => it.ok()) && unhandledErrors.length === 0) return 'not noticed'
-  const isLoaded = testModules.some((it) => [...it.children.allTests()].length > 0)
-  return isLoaded ? 'noticed' : 'does not load'
+  const cases = testModules.flatMap((it) => [...it.children.allTests()])
+  const failed = cases.filter((it) => it.result().state === 'failed')
+  const isOver = ({ message }: { message: string }) => /timed out in \d+ms/.test(message)
+  const isFine = testModules.every((it) => it.ok()) && unhandledErrors.length === 0
+  const [first = testModules.find((it) => !it.ok())] = failed
+  const slow = cases.filter((it) => (it.diagnostic()?.duration ?? 0) > testTimeout / 2)
+  return {
+    verdict: isFine ? 'not noticed' : failedBy(),
+    by: first === undefined ? '' : nameOf(first),
+    slow: slow.map(nameOf),
+  }
+
+  function failedBy(): Verdict {
+    if (cases.length === 0) return 'does not load'
+    const errors = failed.flatMap((it) => it.result().errors ?? [])
+    const isLate = failed.length > 0 && unhandledErrors.length === 0 && errors.every(isOver)
+    return isLate ? 'timed out' : 'noticed'
+  }
+}
+
+function nameOf(failed: TestCase | TestModule): string {
+  return failed.type === 'test'
+    ? `${failed.module.relativeModuleId} > ${failed.fullName}`
+    : failed.relativeModuleId
 }

@@ -45,7 +45,7 @@ export const written: readonly Written[] = [
     tests: ['test/property/attestation-digest.test.ts'],
   },
   {
-    file: 'packages/protocol/src/x402/refund.ts',
+    file: 'packages/protocol/src/x402/payment-identifier.ts',
     promise: 'the nonce of a refund follows from the payment',
     find: 'network, asset, payer, paymentNonce]',
     replace: 'network, asset, payer, String(Math.random())]',

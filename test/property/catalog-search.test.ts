@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { EndpointFilter } from '../../src/directory/discovery/filters.js'
-import { fold } from '../../src/directory/discovery/fold.js'
 import {
   createSearch,
   type RankedPlace,
   type Search,
 } from '../../src/directory/discovery/search.js'
+import { fold } from '../../src/directory/discovery/words.js'
 import type { CatalogEntry, ListingStore } from '../../src/directory/store/listings.js'
 import { speaksForPayTo } from '../../src/directory/store/ownership.js'
 import {

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { checkSchema } from '../../src/directory/listings/schema-check.js'
+import { checkSchema } from '../../src/directory/json-schema/schema-check.js'
 
 /**
  * Another implementation of the standard, which compiles schemas and therefore takes long for those of strangers. It

@@ -1,15 +1,14 @@
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { withBazaar } from '@x402/extensions/bazaar'
-import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aDiscoveryServer } from '../http/a-discovery-server.js'
+import { startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { aQuote, network, payTo, save } from '../unit/discovery/a-catalog.js'
 
-let app: FastifyInstance
+let app: TestDirectory['app']
 let bazaar: ReturnType<typeof withBazaar<HTTPFacilitatorClient>>['extensions']['bazaar']
 
 beforeAll(async () => {
-  const server = await aDiscoveryServer()
+  const server = await startDirectory()
   app = server.app
   await save(server.store, {}, [
     { title: 'Weather', accepts: [aQuote()], extras: { extensions: { bazaar: { info: {} } } } },

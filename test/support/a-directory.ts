@@ -9,156 +9,176 @@ import {
 import { circleTokens } from '@arcus/protocol/x402/currencies'
 import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import type { FastifyInstance } from 'fastify'
-import { type Address, getAddress, type Hex } from 'viem'
+import { type Address, getAddress, type Hex, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { createSiweMessage } from 'viem/siwe'
 import { createLogger } from '../../src/app/logger.js'
+import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
-import { parseBody } from '../../src/directory/listings/faults.js'
-import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
-import { writeRoutes } from '../../src/directory/listings/routes.js'
-import { createSaveProbes } from '../../src/directory/listings/save-probes.js'
 import {
-  createSignatureCheck,
-  createWriteCheck,
-  type IsContractSignature,
-} from '../../src/directory/listings/signed-write.js'
-import { createSigningTerms } from '../../src/directory/listings/signing-terms.js'
-import {
-  createSaveAllowances,
-  createWriteQuota,
-} from '../../src/directory/listings/write-limits.js'
-import { createWrites } from '../../src/directory/listings/writes.js'
-import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
+  createDirectory,
+  type Directory,
+  type DirectoryPorts,
+  type DirectorySettings,
+} from '../../src/directory/directory.js'
+import { parseBody } from '../../src/directory/listings/refusals.js'
 import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
-import { createListingStore } from '../../src/directory/store/sql/listings.js'
+import { readExactDetails } from '../../src/facilitator/schemes/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
+import { type AnswerPage, installNotFound } from '../../src/http/not-found.js'
 import { createServer } from '../../src/http/server.js'
-import { openDatabase } from '../../src/sql/sqlite/database.js'
-import { createGroupCommit } from '../../src/sql/sqlite/group-commit.js'
-import { createSql } from '../../src/sql/sqlite/sql.js'
+import { aChain } from './directory/chain.js'
+import { createPayments } from './directory/payments.js'
+import { startSellers } from './directory/sellers.js'
 
 export const directoryUrl = 'https://directory.example'
+export const baseUrl = 'https://pay.example.com'
 export const network = 'eip155:5042'
 export const chainId = 5042
-export const tokens = circleTokens[network]
+const pinned = { network, chainId, domainSeparator: new Uint8Array(32) }
+export const tokens = circleTokens[network].map((token) => {
+  return { ...token, ...pinned, hasBlocklist: true, hasPause: true }
+}) as unknown as DirectoryPorts['tokens']
 export const asset: Address = tokens[0].address
 export const startSeconds = 1_800_000_000
 
-export interface TestDirectory {
-  app: FastifyInstance
-  store: ListingStore
-  /** Unix seconds, to be moved by tests. */
-  clock: { seconds: number }
-  disk: { isLow: boolean }
-  /** The probe result of each URL, live by default, and the URLs that were called. */
-  probes: { results: Map<string, Partial<ProbeResult>>; called: string[]; gate: Promise<void> }
-  /** The answer of contract wallets, no by default. */
-  contract: { isContractSignature: IsContractSignature }
-  close(): Promise<void>
+const keccak256 = await createKeccak256()
+const recovery = await loadSignerRecovery(keccak256)
+
+type Stores = ReturnType<typeof openSqliteStores>
+
+export interface DirectoryWish {
+  settings?: Partial<DirectorySettings>
+  ports?: Partial<DirectoryPorts>
+  /** The database of another process; a fresh one in memory otherwise. */
+  stores?: Stores
+  /** Makes what the listings do in place of what they usually do. */
+  listings?: (usual: ListingStore) => Partial<ListingStore>
+  /** Leaves it to the test to start the directory. */
+  isIdle?: boolean
+  answerPage?: AnswerPage
+  /** Unix seconds. */
+  startSeconds?: number
 }
 
-/** The routes of writes over the real store in memory, with a clock, endpoints and contract wallets of the test's own. */
-export async function startDirectory(
-  allowance = { capacity: 1_000, refillMs: 1_000 },
-  audience = directoryUrl,
-): Promise<TestDirectory> {
-  const clock = { seconds: startSeconds }
+export type TestDirectory = Awaited<ReturnType<typeof startDirectory>>
+
+/** Starts the directory as the process composes it, over its own stores, with a clock, a chain and sellers of the test's. */
+export async function startDirectory(wish: DirectoryWish = {}) {
+  const clock = aClock(wish.startSeconds ?? startSeconds)
   const disk = { isLow: false }
-  const now = () => clock.seconds * 1000
-  const database = openDatabase(':memory:')
-  const commit = createGroupCommit(database)
-  const store = createListingStore(createSql(database, commit))
-  const keccak256 = await createKeccak256()
-  const recovery = await loadSignerRecovery(keccak256)
-  const contract: TestDirectory['contract'] = { isContractSignature: async () => false }
-  const probes: TestDirectory['probes'] = {
-    results: new Map(),
-    called: [],
-    gate: Promise.resolve(),
-  }
-  const probe: Probe = async ({ url, price }, payTo) => {
-    probes.called.push(url)
-    await probes.gate
-    return { ...live(price, payTo, clock.seconds), ...probes.results.get(url) }
-  }
-  const checkSignature = createSignatureCheck({
-    chainId,
-    recovery,
-    isContractSignature: (claim) => contract.isContractSignature(claim),
+  const stores = wish.stores ?? openSqliteStores(':memory:')
+  const chain = aChain()
+  const sellers = startSellers()
+  const payments = createPayments({ stores, tokens, clock })
+  const directory = createDirectory(
+    {
+      ...{ baseUrl, directoryUrl, activityRetentionDays: 90, newOwnersPerHour: 30 },
+      ...{ identityRegistry: zeroAddress, reputationRegistry: zeroAddress, mcpAllowedOrigins: [] },
+      ...{ probeAllowPrivateHosts: true, tryIt: true },
+      checks: { dailyLimit: 0n, maxAmount: 0n },
+      ...wish.settings,
+    },
+    {
+      ...{ tokens, keccak256, recovery, checksum: getAddress, rpc: chain.rpc },
+      stores: {
+        ...stores,
+        activity: payments.watched(stores.activity),
+        listings: { ...stores.listings, ...wish.listings?.(stores.listings) },
+      },
+      threadSource: stores.threadSource,
+      ownCalls: { isHosted: () => false, around: sellers.around, attach() {} },
+      ...{ isShared: false, isKeeper: () => true, isRelayer: () => false },
+      ...{ refundWallets: new Map(), isPayToBlocked: () => false, isPayerBlocked: () => false },
+      ...{ findPayment: payments.find, readPayment: readExactDetails },
+      ...{ buyer: undefined, checkSigner: undefined },
+      ...{ webhookKey: '0x6b6579', operatorWebhook: undefined },
+      ...{ isDiskLow: () => disk.isLow, now: () => clock.ms, lookMs: 20 },
+      log: createLogger({ level: 'silent' }),
+      ...wish.ports,
+    },
+  )
+  const app = await serve(directory, wish.answerPage)
+  app.addHook('preValidation', async ({ body }) => sellers.note(body))
+  app.addHook('onClose', async () => {
+    await directory.stop()
+    if (wish.stores === undefined) await stores.close()
   })
-  const writes = createWrites({
-    listings: store,
-    check: createWriteCheck({
-      listings: store,
-      audience,
-      chainId,
-      checkSignature,
-      keccak256,
-      now,
-    }),
-    probe: createSaveProbes({
-      probe,
-      network,
-      tokens,
-      now,
-      random: () => 0.5,
-    }),
-    allowances: createSaveAllowances(now, {
-      ofOwner: allowance,
-      ofBlock: { ...allowance, capacity: allowance.capacity * 3 },
-    }),
-    quota: createWriteQuota({
-      listings: store,
-      maxNewOwners: 30,
-      isDiskLow: () => disk.isLow,
-      now,
-    }),
-    network,
-    tokens,
-    now,
-  })
-  const app = createServer({
-    logger: createLogger({ level: 'silent' }),
-    bodyLimitBytes: 262_144,
-    settleWaitSeconds: 30,
-    trustProxy: false,
-  })
-  installErrorHandling(app)
-  await app.register(writeRoutes, {
-    writes,
-    listings: store,
-    view: createMerchantView(store, getAddress, now),
-    chainId,
-    signingTerms: createSigningTerms({
-      audience,
-      network,
-      chainId,
-      tokens,
-      checksum: getAddress,
-      now,
-    }),
-  })
+  if (wish.isIdle !== true) directory.start()
+  const signIn = (account: PrivateKeyAccount) => signInTo(app, account, clock)
   return {
-    app,
-    store,
-    clock,
-    disk,
-    probes,
-    contract,
-    async close() {
-      await app.close()
-      await commit.close()
-      database.close()
+    ...{ app, directory, stores, store: stores.listings, clock, disk, chain, sellers, signIn },
+    start: directory.start,
+    get: (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers }),
+    pay: payments.through(directory),
+    /** Calls the directory as a client does over the network. */
+    fetch: fetchOf(app),
+    close: () => app.close(),
+  }
+}
+
+/** A time that tests move. */
+export interface Clock {
+  /** Unix milliseconds. */
+  ms: number
+  /** Whole Unix seconds. */
+  seconds: number
+}
+
+function aClock(seconds: number): Clock {
+  return {
+    ms: seconds * 1_000,
+    get seconds() {
+      return Math.floor(this.ms / 1_000)
+    },
+    set seconds(value) {
+      this.ms = value * 1_000
     },
   }
 }
 
-export function live(price: bigint, payTo: Address, checkedAt: number): ProbeResult {
-  return {
-    record: { verdict: 'live', message: 'It asks as listed.', warnings: [], seen: {}, checkedAt },
-    accepts: [{ scheme: 'exact', network, amount: price.toString(), payTo, live: true }],
-    isDefinite: false,
-    extras: { mimeType: 'application/json' },
+/** Mounts the directory within the edges that the process has. */
+async function serve(
+  directory: Directory,
+  answerPage: AnswerPage = (_request, reply, { status = 200 } = {}) => reply.code(status).send(''),
+): Promise<FastifyInstance> {
+  const app = createServer({
+    logger: createLogger({ level: 'silent' }),
+    ...{ bodyLimitBytes: 262_144, settleWaitSeconds: 30, trustProxy: true },
+  })
+  installSecurityHeaders(app, false)
+  installErrorHandling(app)
+  installNotFound(app)
+  await installCors(app)
+  await app.register(directory.plugin, { answerPage })
+  return app
+}
+
+/** Signs in by a message, and returns the cookie. */
+async function signInTo(app: FastifyInstance, account: PrivateKeyAccount, { ms }: Clock) {
+  const { nonce, domain, uri, chainId } = (await app.inject('/api/session/nonce')).json()
+  const { address } = account
+  const place = { address, nonce, domain, uri, chainId, version: '1' } as const
+  const message = createSiweMessage({ ...place, issuedAt: new Date(ms) })
+  const payload = { message, signature: await account.signMessage({ message }) }
+  const answer = await app.inject({ method: 'POST', url: '/api/session', payload })
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return String(answer.headers['set-cookie']).split(';')[0] as string
+}
+
+function fetchOf(app: FastifyInstance): typeof fetch {
+  return async (url, init = {}) => {
+    const { pathname, search } = new URL(String(url))
+    const answer = await app.inject({
+      method: (init.method ?? 'GET') as 'GET',
+      url: pathname + search,
+      ...(init.headers && { headers: init.headers as Record<string, string> }),
+      ...(init.body == null ? {} : { payload: String(init.body) }),
+    })
+    const type = String(answer.headers['content-type'])
+    const headers = { 'content-type': type }
+    return new Response(answer.body, { status: answer.statusCode, headers })
   }
 }
 

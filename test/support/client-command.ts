@@ -5,8 +5,14 @@ import { build } from 'vite'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Bundles `arcus-client` into a folder, because it starts many times. Returns the script, to be run with `node`. */
-export async function bundleClientCommand(folder: string): Promise<string> {
+/**
+ * Bundles `arcus-client`, or another script over the same package, into a folder, because it starts many times. Returns
+ * the script, to be run with `node`.
+ */
+export async function bundleClientCommand(
+  folder: string,
+  ssr = 'packages/client/src/bin.ts',
+): Promise<string> {
   const outDir = join(folder, 'bin')
   await build({
     configFile: false,
@@ -15,7 +21,7 @@ export async function bundleClientCommand(folder: string): Promise<string> {
     resolve: { tsconfigPaths: true },
     ssr: { noExternal: true },
     build: {
-      ssr: 'packages/client/src/bin.ts',
+      ssr,
       target: 'node20',
       outDir,
       minify: false,

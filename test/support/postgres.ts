@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { type Child, freePort, superviseChild } from '../../src/devnet/process.js'
-import { migrate } from '../../src/sql/postgres/migrations.js'
+import { migrate } from '../../src/sql/postgres/migrate.js'
 
 /** A real PostgreSQL server of one's own, on loopback. */
 export interface PostgresServer {

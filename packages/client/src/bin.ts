@@ -5,6 +5,7 @@ import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { showAmount } from './budget.js'
 import type { BuyerCall, Quote } from './buyer.js'
 import { ArcusError } from './calls.js'
+import type { ChannelStatus } from './channels.js'
 import { createArcusClient } from './client.js'
 import {
   buyerOf,
@@ -24,6 +25,7 @@ import type { Item } from './sellers.js'
 const help = `arcus-client pay URL --max 0.05     calls a paid API and pays for it once
 arcus-client find "weather today"  searches the catalog
 arcus-client ledger                says what was spent, and what is left
+arcus-client channels [close]      lists the open channels, or asks for what is left in them
 arcus-client import openapi.json --id my-api --price 0.01
                                    lists your API, paid to the key that signs or to --pay-to
 arcus-client mcp --max 0.05 --per-day 1 --per-seller 0.25
@@ -34,6 +36,7 @@ Limits, in dollars (in euros with --asset EURC)
   --per-seller M    of one seller        --total M       of this ledger
   --sellers WHO     proven, delivered, any, or a list of listings, addresses and hosts with commas;
                     any is the default of pay, proven that of mcp
+  --channel M       opens a channel with M in it where a seller offers that, within the same limits
 
 The call of pay
   --method M  --query NAME=VALUE (as often as needed)  --body JSON  --tool NAME (arguments in --body)
@@ -42,6 +45,7 @@ The call of pay
 For all
   --url URL         of the Arcus service: ARCUS_URL, default http://localhost:4021
   --ledger FILE     ARCUS_LEDGER, default ~/.arcus/ledger.jsonl
+  --rpc URL         of a node, for channels: ARCUS_RPC_URL
   --key-file FILE   of the payer, else PAYER_PRIVATE_KEY_FILE, else the key in PAYER_PRIVATE_KEY
   --network N  --asset A  --json
 `
@@ -50,6 +54,7 @@ const commands: Record<string, (given: Given) => Promise<number>> = {
   pay,
   find,
   ledger,
+  channels,
   import: importApi,
   mcp,
 }
@@ -61,22 +66,22 @@ async function pay(given: Given): Promise<number> {
   const buyer = buyerOf(given, limitsOf(given, isDry ? [] : ['max']), !isDry)
   const call = callOf(given)
   if (isDry) return showQuote(given, await buyer.quote(target, call))
-  const { response, cost, isDecided, settlement, payment, refusal, left } = await buyer.pay(
-    target,
-    call,
-  )
+  const bought = await buyer.pay(target, call)
+  const { response, cost, isDecided, settlement, payment, refusal, left, channel } = bought
   const bytes = Buffer.from(await response.arrayBuffer())
   const { status, ok } = response
   const transaction = settlement?.transaction || undefined
   if (given.json) {
     const body = bytes.toString()
-    print(toJson({ status, body, cost, isDecided, transaction, payment, refusal, left }))
+    const paid = { cost, isDecided, transaction, payment, refusal, left, channel }
+    print(toJson({ status, body, ...paid }))
     return ok ? 0 : 1
   }
   process.stdout.write(process.stdout.isTTY ? `${cleanLines(bytes.toString())}\n` : bytes)
   note(`${status}, ${money(given, cost)}${isDecided ? '' : ', undecided'}`)
   if (transaction !== undefined) note(`transaction ${transaction}`)
   if (refusal !== undefined) note(`refused: ${clean(refusal)}`)
+  if (channel !== undefined) note(channelLine(given, channel))
   note(`left today ${money(given, left.perDay)}`)
   return ok ? 0 : 1
 }
@@ -143,9 +148,10 @@ function describeLine({ resource, metadata }: Item): string {
 }
 
 async function ledger(given: Given): Promise<number> {
-  const { left, entries } = await buyerOf(given, limitsOf(given, []), false).spent()
+  const buyer = buyerOf(given, limitsOf(given, []), false)
+  const { left, entries, channels } = await buyer.spent()
   if (given.json) {
-    print(toJson({ left, entries }))
+    print(toJson({ left, entries, channels }))
     return 0
   }
   for (const entry of entries) {
@@ -154,9 +160,29 @@ async function ledger(given: Given): Promise<number> {
       `${new Date(at).toISOString()}  ${showAmount(spent, entry)}  ${state}  ${host}  ${transaction}`,
     )
   }
+  for (const channel of channels) print(channelLine(given, channel))
   print(`left today ${money(given, left.perDay)}`)
   if (left.total !== undefined) print(`left in all ${money(given, left.total)}`)
   return 0
+}
+
+/** Lists the open channels, or closes them. */
+async function channels(given: Given): Promise<number> {
+  const [what] = given.words
+  const isClosing = what === 'close'
+  if (what !== undefined && !isClosing) throw new UsageError(`There is no channels ${what}.`)
+  const buyer = buyerOf(given, limitsOf(given, []), isClosing)
+  const found = isClosing ? await buyer.closeChannels() : (await buyer.spent()).channels
+  if (given.json) print(toJson({ channels: found }))
+  else for (const channel of found) print(channelLine(given, channel))
+  if (found.length === 0) note('No channel is open.')
+  return found.some(({ problem }) => problem !== undefined) ? 1 : 0
+}
+
+function channelLine(given: Given, channel: ChannelStatus): string {
+  const { deposit, left, calls, host, channelId, state, problem } = channel
+  const held = `${money(given, left)} of ${money(given, deposit)}`
+  return `channel    ${held} left, ${calls} calls, ${host}, ${clean(problem ?? state)}, ${channelId}`
 }
 
 /** Lists the API that an OpenAPI document describes. */

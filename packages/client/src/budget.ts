@@ -2,7 +2,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { circleTokens, findToken } from '@arcus/protocol/x402/currencies'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { ArcusError } from './calls.js'
-import type { LedgerEntry, Reservation } from './ledger.js'
+import { DAY_MS, type LedgerEntry, type Reservation } from './ledger.js'
 import type { Item } from './sellers.js'
 import { isAmount } from './terms.js'
 
@@ -36,7 +36,7 @@ export interface Budget {
   asset: string
 }
 
-type LimitName = 'perCall' | 'perDay' | 'perSeller' | 'total' | 'sellers' | 'maxAmount'
+type LimitName = keyof BuyerLimits | 'maxAmount' | 'deposit'
 
 /** The reason why a call is not paid for. */
 export interface Refusal {
@@ -47,7 +47,6 @@ export interface Refusal {
   until: number | null
 }
 
-const DAY_MS = 86_400_000
 const amounts = ['perCall', 'perDay', 'perSeller', 'total'] as const
 
 /** Reads the limits of a person. Throws `ArcusError` (`no_limit`) for what is missing, misspelt or no amount. */
@@ -139,7 +138,7 @@ export function leftOf(
 
 /** The most that one call may cost, and the limit that says so. */
 export interface Cap {
-  limit: 'perCall' | 'maxAmount'
+  limit: 'perCall' | 'maxAmount' | 'deposit'
   amount: bigint
 }
 
@@ -191,12 +190,12 @@ function freeAt(
   return null
 }
 
-function isOf(entry: LedgerEntry, { network, asset }: Budget): boolean {
+export function isOf(entry: LedgerEntry, { network, asset }: Budget): boolean {
   return entry.network === network && isSame(entry.asset, asset)
 }
 
 /** Anything in common makes one seller: each of host, address and listing alone is free to change. */
-function isSameSeller(a: Seller, b: Seller): boolean {
+export function isSameSeller(a: Seller, b: Seller): boolean {
   const isOneListing = a.merchant !== undefined && a.merchant === b.merchant
   return isOneListing || isSame(a.host, b.host) || isSame(a.payTo, b.payTo)
 }

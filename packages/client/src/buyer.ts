@@ -1,25 +1,39 @@
 import {
   type Amount,
+  type Budget,
   type BuyerLimits,
+  type Cap,
   capOf,
   deliveryOf,
+  isOf,
   iso,
   judge,
   type Left,
   leftOf,
+  readAmount,
   readBudget,
   refusalError,
 } from './budget.js'
 import { ArcusError, createCall } from './calls.js'
 import { createCatalog } from './catalog.js'
 import {
-  entriesOf,
-  type Ledger,
-  type LedgerEntry,
-  type LedgerEvent,
-  type Reservation,
-} from './ledger.js'
-import { createPay, type Paid, type PaymentSigner, type PayOptions, readAsset } from './pay.js'
+  type ChannelStatus,
+  createChannels,
+  type Drawn,
+  RESERVED_MS,
+  type Step,
+  statusOf,
+  type Wanted,
+} from './channels.js'
+import { entriesOf, isOpen, type Ledger, type LedgerEntry, WEEK_SECONDS } from './ledger.js'
+import {
+  createPay,
+  type Paid,
+  type PaymentSigner,
+  type PayOptions,
+  type PaySteps,
+  readAsset,
+} from './pay.js'
 import { type Item, type SellerCall, urlOf } from './sellers.js'
 import type { Requirement } from './terms.js'
 
@@ -33,6 +47,12 @@ export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rp
    * count as spent for good, and `sellers` can only be a list of hosts and addresses.
    */
   url?: string
+  /**
+   * Lets the buyer open a channel (`batch-settlement`) with each seller that offers it at the price of a call or less.
+   * `deposit` is what it is filled with, and all that it can lose. It counts as spent when it is signed, and calls on the
+   * channel take nothing more from the limits. Needs `rpcUrl`: what came back is booked as the chain says.
+   */
+  channels?: { deposit: Amount }
   /** The global `fetch` by default. */
   fetch?: typeof fetch
 }
@@ -44,12 +64,14 @@ export interface BuyerCall extends SellerCall {
 }
 
 export interface Bought extends Paid {
-  /** Atomic units that count as spent by this call. */
+  /** Atomic units that this call has cost. The deposit of a channel counts as spent in addition, until it comes back. */
   cost: bigint
   /** False while nobody says whether the payment settled; it counts as spent until the facilitator says otherwise. */
   isDecided: boolean
   /** The money that the limits still allow after this call. */
   left: Left
+  /** The channel that the call was paid by, where there is one. */
+  channel?: ChannelStatus
 }
 
 /** The price of a call that was not made yet, and its seller. */
@@ -68,6 +90,8 @@ export interface Spending {
   left: Left
   /** The calls that cost something, the last one first. */
   entries: LedgerEntry[]
+  /** The channels in which there is money that can still come back, or go to the seller. */
+  channels: ChannelStatus[]
 }
 
 export interface Buyer {
@@ -80,14 +104,15 @@ export interface Buyer {
   quote(target: string | Item, call?: BuyerCall): Promise<Quote>
   /** Looks up what is undecided, and says what was spent. */
   spent(): Promise<Spending>
+  /**
+   * Asks the sellers of all open channels for what is left. What came back counts as spent no longer. A channel that its
+   * seller does not close has a `problem`, and is asked for again by the next call.
+   */
+  closeChannels(): Promise<ChannelStatus[]>
 }
-
-type Unstamped<Event> = Event extends LedgerEvent ? Omit<Event, 'v' | 'at'> : never
 
 /** Longer than a call takes that nobody stopped. */
 const CALL_MS = 120_000
-/** After this time somebody who reserved and did not sign is given up. */
-const RESERVED_MS = 60_000
 /** Others who were first, and are refused or sign within moments, are waited for. */
 const WAITS = 20
 const WAIT_MS = 100
@@ -96,7 +121,6 @@ const CLOCK_SECONDS = 60
 /** Payments that are looked up at once, and the pause before one is looked up again. */
 const MAX_LOOKUPS = 10
 const LOOKUP_PAUSE_MS = 5_000
-const WEEK_SECONDS = 604_800
 const NO_LIMIT = 2n ** 256n - 1n
 
 /** Creates a buyer whose limits hold for all calls of all processes on one ledger. Throws `ArcusError` (`no_limit`). */
@@ -107,56 +131,77 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const call = url === undefined ? undefined : createCall(url, fetch)
   const catalog = call && createCatalog(call)
   const lookedUp = new Map<string, number>()
-  const add = async (step: Unstamped<LedgerEvent>) =>
+  const deposit = readDeposit(options, budget)
+  const add = async (step: Step) =>
     entriesOf(await ledger.append({ v: 1, at: Date.now(), ...step }))
   const read = async () => entriesOf(await ledger.read())
+  const channels = createChannels({
+    signer,
+    budget,
+    deposit,
+    rpcUrl,
+    fetch,
+    add,
+    read,
+    reserve: (id, { reservation, item }) => {
+      const cap = { limit: 'deposit', amount: BigInt(reservation.amount) } as const
+      return reserve(id, { reservation, item }, cap)
+    },
+  })
 
-  /** Asks the facilitator about payments whose outcome is unknown, and books its answers. */
+  /** Asks the facilitator about payments whose outcome is unknown, the chain about channels, and books the answers. */
   async function review(entries: readonly LedgerEntry[], urgent?: string): Promise<void> {
-    if (call === undefined) return
     const now = Date.now()
-    const isDue = ({ id, state, validBefore = 0 }: LedgerEntry) =>
-      (state === 'signed' || state === 'unknown') &&
-      now < (validBefore + WEEK_SECONDS) * 1_000 &&
-      (id === urgent || now - (lookedUp.get(id) ?? 0) > LOOKUP_PAUSE_MS)
+    const isUndecided = ({ state, validBefore = 0 }: LedgerEntry) =>
+      (state === 'signed' || state === 'unknown') && now < (validBefore + WEEK_SECONDS) * 1_000
+    const isDue = (entry: LedgerEntry) =>
+      (entry.channel === undefined ? isUndecided(entry) : isOpen(entry)) &&
+      (entry.id === urgent || now - (lookedUp.get(entry.id) ?? 0) > LOOKUP_PAUSE_MS)
     const due = entries.filter(isDue).slice(-MAX_LOOKUPS)
     await Promise.all(
-      due.map(async ({ id, amount, payment, validBefore = 0 }) => {
-        if (payment === undefined) return
-        lookedUp.set(id, now)
-        const { asset, method, ...path } = payment
-        const found = await call('GET /payments/{network}/{payer}/{nonce}', {
-          path,
-          query: { asset, method },
-        }).catch(() => undefined)
-        const { state, transaction } = found ?? {}
-        if (state === 'confirmed' && transaction) {
-          await add({ type: 'settled', id, amount: found?.amount ?? amount, transaction })
-        }
-        // Until its time is over, a payment that failed may be settled once more.
-        const isOver = now > (validBefore + CLOCK_SECONDS) * 1_000
-        if (state === 'failed' && isOver) await add({ type: 'released', id, reason: 'failed' })
+      due.map(async (entry) => {
+        lookedUp.set(entry.id, now)
+        // A node that does not answer decides nothing.
+        if (entry.channel !== undefined) await channels.look(entry).catch(() => {})
+        else await lookUp(entry)
       }),
     )
   }
 
+  async function lookUp({ id, amount, payment, validBefore = 0 }: LedgerEntry): Promise<void> {
+    if (call === undefined || payment === undefined) return
+    const { asset, method, ...path } = payment
+    const found = await call('GET /payments/{network}/{payer}/{nonce}', {
+      path,
+      query: { asset, method },
+    }).catch(() => undefined)
+    const { state, transaction } = found ?? {}
+    if (state === 'confirmed' && transaction) {
+      await add({ type: 'settled', id, amount: found?.amount ?? amount, transaction })
+    }
+    // Until its time is over, a payment that failed may be settled once more.
+    const isOver = Date.now() > (validBefore + CLOCK_SECONDS) * 1_000
+    if (state === 'failed' && isOver) await add({ type: 'released', id, reason: 'failed' })
+  }
+
   /** Reserves the amount, or throws the reason why it is not paid. */
-  async function reserve(id: string, reservation: Reservation, item: Item | undefined) {
+  async function reserve(id: string, { reservation, item }: Wanted, cap?: Cap) {
     const amount = BigInt(reservation.amount)
+    const wanted = { ...reservation, item, ...(cap !== undefined && { cap }) }
     let entries = await add({ type: 'reserved', id, ...reservation })
     for (let waits = 0; ; waits++) {
       const before = entries.slice(
         0,
         entries.findIndex((entry) => entry.id === id),
       )
-      const refusal = judge(before, budget, { ...reservation, item }, Date.now())
+      const refusal = judge(before, budget, wanted, Date.now())
       if (refusal === undefined) return
       const abandoned = before.filter(
         ({ state, at }) => state === 'reserved' && Date.now() - at > RESERVED_MS,
       )
       for (const { id } of abandoned) await add({ type: 'released', id, reason: 'unsigned' })
       const signed = before.filter(({ state }) => state !== 'reserved')
-      const mayPass = judge(signed, budget, { ...reservation, item }, Date.now()) === undefined
+      const mayPass = judge(signed, budget, wanted, Date.now()) === undefined
       if (!mayPass || waits === WAITS) throw refusalError(refusal, amount, budget)
       await new Promise((resolve) => setTimeout(resolve, WAIT_MS))
       entries = await read()
@@ -179,7 +224,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   /** Returns what would be reserved for these terms, and the listing that names them. */
-  async function wantedOf(target: string | Item, given: BuyerCall, { amount, payTo }: Requirement) {
+  async function wantedOf(
+    target: string | Item,
+    given: BuyerCall,
+    { amount, payTo }: Requirement,
+  ): Promise<Wanted> {
     const { method, toolName } = given
     const item =
       typeof target === 'string'
@@ -198,28 +247,49 @@ export function createBuyer(options: BuyerOptions): Buyer {
     await review(await read())
     refuseUndecided(await read(), await digestOf(target, given))
     const id = crypto.randomUUID()
-    let reservation: Reservation | undefined
+    let wanted: Wanted | undefined
+    let drawn: Drawn | undefined
+    let drawing: Awaited<ReturnType<typeof channels.book>> | undefined
     let hasSigned = false
-    const payOnce = createPay(fetch, {
+    const steps: PaySteps = {
       async choose(terms) {
-        const wanted = await wantedOf(target, given, terms)
-        reservation = wanted.reservation
-        await reserve(id, reservation, wanted.item)
+        wanted = await wantedOf(target, given, terms)
+        await reserve(id, wanted)
       },
       async sign(payment, validBefore) {
-        const entries = await add({ type: 'signed', id, payment, validBefore })
-        const own = entries.find((entry) => entry.id === id)
+        const signedId = drawn?.id ?? id
+        const entries = await add({ type: 'signed', id: signedId, payment, validBefore })
+        const own = entries.find((entry) => entry.id === signedId)
         if (own?.state !== 'signed') {
           throw new ArcusError('outdated', 'The call stood still for too long, and was not paid.')
         }
         hasSigned = true
       },
-    })
+    }
+    if (deposit !== undefined) {
+      steps.draw = async (terms, route) => {
+        const its = await wantedOf(target, given, terms)
+        const result = await channels.draw(its, terms, route)
+        if (result instanceof ArcusError) return result
+        wanted = its
+        drawn = result
+        return result.client
+      }
+      steps.reply = async (reply) => {
+        if (drawn === undefined) return
+        drawing = await channels.book(drawn, reply).catch(async (error) => {
+          if (!(error instanceof ArcusError)) return undefined
+          await reply.response.body?.cancel()
+          throw error
+        })
+      }
+    }
     const wallet = { signer, ...money, ...(rpcUrl !== undefined && { rpcUrl }) }
     const options = { ...given, ...wallet, maxAmount: cap.amount } as PayOptions
-    const paid = await payOnce(target, options).catch(async (error) => {
+    const paid = await createPay(fetch, steps)(target, options).catch(async (error) => {
       // A ledger that cannot be written any more counts it as spent, and the reason of the seller matters more.
-      if (reservation !== undefined) await close(id, hasSigned).catch(() => {})
+      if (drawn !== undefined) await channels.book(drawn).catch(() => {})
+      else if (wanted !== undefined) await close(id, hasSigned).catch(() => {})
       if (!(error instanceof ArcusError && error.code === 'too_dear')) throw error
       const { amount } = error.details as { amount: string }
       throw refusalError(
@@ -229,14 +299,18 @@ export function createBuyer(options: BuyerOptions): Buyer {
       )
     })
     // The buyer gets the answer that was paid for, even if the ledger cannot be written.
-    if (hasSigned) await close(id, true, paid).catch(() => {})
+    if (hasSigned && drawn === undefined) await close(id, true, paid).catch(() => {})
     const entries = await read()
-    const own = entries.find((entry) => entry.id === id)
+    const own = entries.find((entry) => entry.id === (drawn?.id ?? id))
+    const isDecided = own === undefined || own.state === 'settled' || own.state === 'released'
+    const [channel] = own === undefined ? [] : statusOf(own)
     return {
       ...paid,
       cost: own?.spent ?? 0n,
-      isDecided: own === undefined || own.state === 'settled' || own.state === 'released',
-      left: leftOf(entries, budget, Date.now(), reservation),
+      isDecided,
+      ...drawing,
+      left: leftOf(entries, budget, Date.now(), wanted?.reservation),
+      ...(channel !== undefined && { channel }),
     }
   }
 
@@ -256,8 +330,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
   async function quote(target: string | Item, given: BuyerCall = {}): Promise<Quote> {
     const cap = capOf(budget, given.maxAmount)
     let quoted: Quote = {}
-    const ask = createPay(fetch, {
-      async choose(terms) {
+    const steps = {
+      async choose(terms: Requirement): Promise<never> {
         const { reservation, item } = await wantedOf(target, given, terms)
         const refusal = judge(await read(), budget, { ...reservation, item, cap }, Date.now())
         const amount = BigInt(terms.amount)
@@ -271,7 +345,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
         // Nothing is signed, so the call ends here.
         throw new ArcusError('quoted', 'The terms are known.')
       },
-    })
+    }
+    const ask = createPay(fetch, { ...steps, ...(deposit !== undefined && { draw: steps.choose }) })
     const options = { ...given, signer, ...money, maxAmount: NO_LIMIT } as PayOptions
     const free = await ask(target, options).catch((error) => {
       if (!(error instanceof ArcusError && error.code === 'quoted')) throw error
@@ -284,10 +359,26 @@ export function createBuyer(options: BuyerOptions): Buyer {
     await review(await read())
     const entries = await read()
     const cost = entries.filter((entry) => entry.spent > 0n).reverse()
-    return { left: leftOf(entries, budget, Date.now()), entries: cost }
+    const open = entries.filter((entry) => isOpen(entry) && isOf(entry, budget)).reverse()
+    return {
+      left: leftOf(entries, budget, Date.now()),
+      entries: cost,
+      channels: open.flatMap(statusOf),
+    }
   }
 
-  return { pay, quote, spent }
+  return { pay, quote, spent, closeChannels: channels.close }
+}
+
+/** Returns what a channel is filled with, if there are channels. Throws `ArcusError` (`no_limit`). */
+function readDeposit({ channels, rpcUrl }: BuyerOptions, budget: Budget): bigint | undefined {
+  if (channels === undefined) return undefined
+  const deposit = readAmount(channels.deposit, 'deposit', budget)
+  const limits = ['perDay', 'perSeller', 'total'] as const
+  const lower = limits.find((name) => deposit > (budget[name] ?? deposit))
+  if (lower !== undefined) throw new ArcusError('no_limit', `deposit is above the limit ${lower}.`)
+  if (rpcUrl !== undefined) return deposit
+  throw new ArcusError('no_limit', 'channels want rpcUrl, a node that says what came back.')
 }
 
 /** Returns a digest of all that makes a call, in 32 hexadecimal digits. */

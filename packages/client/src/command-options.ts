@@ -27,6 +27,8 @@ const options = {
   'per-seller': text,
   total: text,
   sellers: text,
+  channel: text,
+  rpc: text,
   method: text,
   query: texts,
   body: text,
@@ -85,12 +87,15 @@ const nobody: PaymentSigner = {
 
 /** Makes the buyer of a command line, over the ledger of this machine. Throws `UsageError`. */
 export function buyerOf(given: Given, limits: BuyerLimits, signs: boolean): Buyer {
-  const { ledger = process.env.ARCUS_LEDGER ?? defaultLedgerPath, network, asset } = given
+  const { ledger = process.env.ARCUS_LEDGER ?? defaultLedgerPath, network, asset, channel } = given
+  const rpcUrl = given.rpc ?? process.env.ARCUS_RPC_URL
   return createBuyer({
     signer: signs ? readAccount(given) : nobody,
     limits,
     ledger: createFileLedger(ledger),
     url: serviceUrl(given),
+    ...(rpcUrl !== undefined && { rpcUrl }),
+    ...(channel !== undefined && { channels: { deposit: moneyOf(given, 'channel', channel) } }),
     ...(network !== undefined && { network: network as `${string}:${string}` }),
     ...(asset !== undefined && { asset: asset as NonNullable<PayOptions['asset']> }),
   })

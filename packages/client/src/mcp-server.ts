@@ -7,6 +7,7 @@ import { deliveryOf, type Left } from './budget.js'
 import type { Buyer, BuyerCall } from './buyer.js'
 import { ArcusError } from './calls.js'
 import type { Address } from './catalog.js'
+import type { ChannelStatus } from './channels.js'
 import type { ArcusClient } from './client.js'
 import type { Item } from './sellers.js'
 
@@ -61,6 +62,13 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
   const leftOf = (left: Left) =>
     Object.fromEntries(Object.entries(left).map(([name, amount]) => [name, show(amount)]))
 
+  const held = ({ host, deposit, left, calls }: ChannelStatus) => ({
+    host,
+    deposit: show(deposit),
+    left: show(left),
+    calls,
+  })
+
   async function listed(wanted: Address): Promise<Item> {
     const item = await arcus.findAt(wanted)
     if (item !== undefined) return item
@@ -109,11 +117,12 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
         const queryParams = { ...inUrl, ...given.queryParams }
         const call = Object.entries({ ...given, queryParams }).filter(([, it]) => it !== undefined)
         const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
-        const { response, cost, isDecided, settlement, refusal, left } = bought
+        const { response, cost, isDecided, settlement, refusal, left, channel } = bought
         return {
           cost: show(cost),
           ...(!isDecided && { undecided: 'Counts as spent until the facilitator says otherwise.' }),
           left: leftOf(left),
+          ...(channel !== undefined && { channel: held(channel) }),
           transaction: settlement?.transaction || null,
           ...(refusal !== undefined && { refusal }),
           status: response.status,
@@ -131,7 +140,7 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
     },
     () =>
       answer(async () => {
-        const { left, entries } = await buyer.spent()
+        const { left, entries, channels } = await buyer.spent()
         const calls = entries
           .slice(0, MAX_ENTRIES)
           .map(({ at, spent, state, host, transaction }) => ({
@@ -141,7 +150,7 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
             host,
             transaction,
           }))
-        return { left: leftOf(left), calls }
+        return { left: leftOf(left), calls, channels: channels.map(held) }
       }),
   )
 

@@ -1,7 +1,9 @@
 import { circleTokens } from '@arcus/protocol/x402/currencies'
 import { x402Client } from '@x402/core/client'
+import type { SchemeNetworkClient } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { encodeAbiParameters, keccak256 } from 'viem'
 import { ArcusError } from './calls.js'
 import {
   createHttpSeller,
@@ -10,8 +12,10 @@ import {
   type Reply,
   type Seller,
   type SellerCall,
+  type SellerRoute,
 } from './sellers.js'
 import {
+  CHANNEL,
   choose,
   isAddress,
   isAmount,
@@ -93,8 +97,15 @@ const ARC = 'eip155:5042'
 export interface PaySteps {
   /** Runs with the terms that were chosen, before anything is signed. */
   choose?(chosen: Requirement): Promise<void>
-  /** Runs with the name of what was signed, before it leaves. `validBefore` is Unix seconds. */
+  /**
+   * Runs in place of `choose` where the terms are those of a channel. Returns what signs for them, or the reason why this
+   * call is paid in another way, or not at all if the seller takes no other.
+   */
+  draw?(chosen: Requirement, route: SellerRoute): Promise<SchemeNetworkClient | ArcusError>
+  /** Runs with the name of what was signed, before it leaves; not for a voucher. `validBefore` is Unix seconds. */
   sign?(payment: PaymentName, validBefore: number): Promise<void>
+  /** Runs with the answer to the payment. */
+  reply?(reply: Reply): Promise<void>
 }
 
 export function createPay(fetch: typeof globalThis.fetch, steps: PaySteps = {}): Pay {
@@ -121,26 +132,48 @@ async function payOnce(
   if (!first.isAsking) return { response: first.response, amount: 0n }
   await first.response.body?.cancel()
   const listed = typeof target === 'string' ? undefined : target.accepts
-  const chosen = choose(first.required, { ...options, listed })
-  await steps.choose?.(chosen)
+  const { chosen, channel } = await chooseWay(first.required, { ...options, listed }, seller, steps)
   const required = { ...(first.required as PaymentRequired), accepts: [chosen] }
-  const { payload, payment, validBefore } = await sign(required, options)
-  await steps.sign?.(payment, validBefore)
-  const { response, settlement, ...last } = await seller.ask(payload).catch((error) => {
+  const { payload, payment, validBefore } = await sign(required, options, channel)
+  if (payment !== undefined) await steps.sign?.(payment, validBefore)
+  const last = await seller.ask(payload).catch((error) => {
     const isOurs = error instanceof ArcusError
     const code = isOurs ? error.code : 'unreachable'
     const message = isOurs ? error.message : 'The call ended after it was paid.'
     throw new ArcusError(code, message, 0, payment)
   })
+  await steps.reply?.(last)
+  const { response, settlement } = last
   const { network } = options
   const refusal = response.ok ? undefined : last.required?.error
   return {
     response,
     amount: BigInt(chosen.amount),
-    payment,
+    ...(payment !== undefined && { payment }),
     ...(settlement?.network === network && { settlement }),
     ...(typeof refusal === 'string' && { refusal }),
   }
+}
+
+/** Chooses how the call is paid: by a channel where there is one for it, and else by itself. */
+async function chooseWay(
+  required: PaymentRequired | undefined,
+  limits: Limits,
+  { route }: Seller,
+  { draw, choose: check }: PaySteps,
+): Promise<{ chosen: Requirement; channel?: SchemeNetworkClient }> {
+  let chosen = choose(required, { ...limits, channels: draw !== undefined })
+  if (draw !== undefined && chosen.scheme === CHANNEL) {
+    const channel = await draw(chosen, route)
+    if (!(channel instanceof ArcusError)) return { chosen, channel }
+    try {
+      chosen = choose(required, limits)
+    } catch {
+      throw channel
+    }
+  }
+  await check?.(chosen)
+  return { chosen }
 }
 
 type PayLimits = Limits & { network: `${string}:${string}`; asset: Hex }
@@ -171,21 +204,21 @@ export function readAsset({
 async function sign(
   required: PaymentRequired,
   { network, asset, maxAmount, signer, rpcUrl }: PayOptions & PayLimits,
-): Promise<{ payload: PaymentPayload; payment: PaymentName; validBefore: number }> {
+  channel: SchemeNetworkClient | undefined,
+): Promise<{ payload: PaymentPayload; payment?: PaymentName; validBefore: number }> {
   // Nothing but this is handed on: an account could also sign transactions.
   const { address: payer } = signer
   const account = { address: payer, signTypedData: signer.signTypedData.bind(signer) }
   const node = rpcUrl === undefined ? undefined : { rpcUrl }
+  const payers = [new ExactEvmScheme(account, node), new UptoEvmScheme(account, node)]
   const client = x402Client.fromConfig({
-    schemes: [
-      { network, client: new ExactEvmScheme(account, node) },
-      { network, client: new UptoEvmScheme(account, node) },
-    ],
+    schemes: (channel === undefined ? payers : [channel]).map((client) => ({ network, client })),
     spendControls: {
       allowedAssets: [{ network, asset, maxAmountPerPayment: String(maxAmount) }],
     },
   })
   const payload = await client.createPaymentPayload(required)
+  if (channel !== undefined) return { payload, ...nameDeposit(payload, { network, payer, asset }) }
   const { authorization, permit2Authorization } = payload.payload as {
     authorization?: { nonce: Hex; validBefore: string }
     permit2Authorization?: { nonce: string; deadline: string }
@@ -195,4 +228,20 @@ async function sign(
   const nonce = `0x${number.toString(16).padStart(64, '0')}` as const
   const validBefore = Number(permit2Authorization?.deadline ?? authorization?.validBefore)
   return { payload, payment: { network, payer, nonce, asset, method }, validBefore }
+}
+
+/** Returns the name of the deposit that goes with a voucher; none where none does. */
+function nameDeposit(
+  { payload }: PaymentPayload,
+  payer: Pick<PaymentName, 'network' | 'payer' | 'asset'>,
+): { payment?: PaymentName; validBefore: number } {
+  const { deposit, voucher } = payload as {
+    voucher: { channelId: Hex }
+    deposit?: { authorization: { erc3009Authorization: { validBefore: string; salt: Hex } } }
+  }
+  if (deposit === undefined) return { validBefore: 0 }
+  const { salt, validBefore } = deposit.authorization.erc3009Authorization
+  const words = [{ type: 'bytes32' }, { type: 'uint256' }] as const
+  const nonce = keccak256(encodeAbiParameters(words, [voucher.channelId, BigInt(salt)]))
+  return { payment: { ...payer, nonce, method: 'eip3009' }, validBefore: Number(validBefore) }
 }

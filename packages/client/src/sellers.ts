@@ -41,8 +41,16 @@ export interface Reply {
   settlement?: Settlement
 }
 
+/** What of a call chooses its price, without the query, which may hold secrets. */
+export interface SellerRoute {
+  url: string
+  method?: string
+  toolName?: string
+}
+
 /** Calls a seller, with a payment or without one. */
 export interface Seller {
+  route: SellerRoute
   ask(payment?: PaymentPayload): Promise<Reply>
   close(): void
 }
@@ -63,7 +71,9 @@ export function createHttpSeller(
   call: SellerCall,
 ): Seller {
   const request = toRequest(target, call)
+  const { method } = request
   return {
+    route: { url: request.url.replace(/[?#].*/s, ''), method },
     async ask(payment) {
       const proof = payment && { 'PAYMENT-SIGNATURE': encodePaymentSignatureHeader(payment) }
       const headers = { ...request.headers, ...proof }

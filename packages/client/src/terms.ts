@@ -22,19 +22,27 @@ export interface Limits {
   listed?: readonly { network: string; asset: string; payTo: string }[] | undefined
   /** For a buyer that pays by `exact` with EIP-3009 alone: the domain that the token has. */
   plain?: { name: string; version: string }
+  /** For a buyer that pays by channel too (`batch-settlement`), and rather so where the price is the same. */
+  channels?: boolean
   /** The name of the asset and its amounts, as a reader knows them. */
   shown?: { asset: string; amount: (atomic: string) => string }
 }
 
+/** The scheme of payments by channel. */
+export const CHANNEL = 'batch-settlement'
+
 /** A seller could use an authorization until it ends, so one that is valid for longer is not signed. */
 const MAX_TIMEOUT_SECONDS = 3_600
 
+/** Limits of the settlement contract for the time that a buyer waits who takes a deposit back, in seconds. */
+const WITHDRAW_DELAY = { min: 900, max: 2_592_000 }
+
 /**
- * Returns the cheapest way to pay that is allowed; of two, the one that needs no approval. Throws `ArcusError` where there
+ * Returns the cheapest way to pay that is allowed; of two, a channel, or else the one that needs no approval. Throws `ArcusError` where there
  * is none: `not_payable`, `not_as_listed` or `too_dear`.
  */
 export function choose(required: PaymentRequired | undefined, limits: Limits): Requirement {
-  const { network, asset, maxAmount, listed, plain, shown } = limits
+  const { network, asset, maxAmount, listed, shown } = limits
   if (required === undefined) {
     const message = 'The seller asks for a payment and does not say how, in the form of x402 v2.'
     throw new ArcusError('not_payable', message, 402)
@@ -44,11 +52,12 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
     (offer: Requirement | null) => offer?.network === network && isSame(asset, offer.asset),
   )
   const ofToken = offered.filter(({ extra }) => otherRailOf(asset, extra) === undefined)
-  const payable = ofToken.filter((offer) => isPayable(offer, plain))
+  const payable = ofToken.filter((offer) => isPayable(offer, limits))
   const place = `on ${network} in ${shown?.asset ?? asset}`
   if (payable.length === 0) {
     const rail = otherRailOf(asset, offered[0]?.extra)
-    const ways = plain === undefined ? 'exact or upto' : 'exact with EIP-3009'
+    const all = limits.channels ? 'exact, upto or batch-settlement' : 'exact or upto'
+    const ways = limits.plain === undefined ? all : 'exact with EIP-3009'
     const message =
       ofToken.length > 0 || rail === undefined
         ? `The seller takes no payment by ${ways} ${place}.`
@@ -72,7 +81,7 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
   }
   const cheapest = known.reduce((a, b) => {
     const difference = BigInt(b.amount) - BigInt(a.amount)
-    return difference < 0n || (difference === 0n && isByPermit2(a) && !isByPermit2(b)) ? b : a
+    return difference < 0n || (difference === 0n && rankOf(b) < rankOf(a)) ? b : a
   })
   if (BigInt(cheapest.amount) <= maxAmount) return cheapest
   const amount = shown?.amount ?? String
@@ -81,22 +90,33 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
 }
 
 /** Returns whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
-function isPayable(offer: Requirement, plain: Limits['plain']): boolean {
+function isPayable(offer: Requirement, { plain, channels }: Limits): boolean {
   const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
-  const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
-  const isKnown =
-    scheme === 'exact' && method === 'eip3009'
-      ? isText(extra?.name, extra?.version) &&
-        (plain === undefined || (extra.name === plain.name && extra.version === plain.version))
-      : plain === undefined &&
-        method === 'permit2' &&
-        (scheme === 'exact' || (scheme === 'upto' && isAddress(extra?.facilitatorAddress)))
   const isTimely = Number.isInteger(seconds) && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
-  return isKnown && isTimely && isAmount(amount) && isAddress(payTo)
+  if (!isTimely || !isAmount(amount) || !isAddress(payTo)) return false
+  const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
+  if (method === 'permit2') {
+    const isMetered = scheme === 'upto' && isAddress(extra?.facilitatorAddress)
+    return plain === undefined && (scheme === 'exact' || isMetered)
+  }
+  if (method !== 'eip3009' || !isText(extra?.name, extra?.version)) return false
+  if (scheme === CHANNEL) return channels === true && BigInt(amount) > 0n && canBeFilled(extra)
+  const isOwn =
+    plain === undefined || (extra.name === plain.name && extra.version === plain.version)
+  return scheme === 'exact' && isOwn
 }
 
-function isByPermit2({ scheme, extra }: Requirement): boolean {
-  return scheme === 'upto' || extra?.assetTransferMethod === 'permit2'
+/** Returns whether the settlement contract takes a deposit for a channel of these terms. */
+function canBeFilled({ receiverAuthorizer, withdrawDelay }: Record<string, unknown>): boolean {
+  const { min, max } = WITHDRAW_DELAY
+  const isInRange = Number(withdrawDelay) >= min && Number(withdrawDelay) <= max
+  const isSigned = isAddress(receiverAuthorizer) && BigInt(receiverAuthorizer) > 0n
+  return Number.isInteger(withdrawDelay) && isInRange && isSigned
+}
+
+function rankOf({ scheme, extra }: Requirement): number {
+  if (scheme === CHANNEL) return 0
+  return scheme === 'upto' || extra?.assetTransferMethod === 'permit2' ? 2 : 1
 }
 
 function isText(...values: unknown[]): boolean {

@@ -58,6 +58,7 @@ export function createToolSeller(
   }
 
   return {
+    route: { url: url.href, toolName: name },
     async ask(payment?: PaymentPayload): Promise<Reply> {
       const params = { name, arguments: call.arguments ?? {} }
       const paid = payment && { _meta: { 'x402/payment': payment } }

@@ -1,9 +1,15 @@
-import { formatNative } from '@arcus/protocol/x402/amounts'
+import { formatAtomic, formatNative } from '@arcus/protocol/x402/amounts'
 import type { Address } from 'viem'
-import { answered, createChainClient } from '../../chain/client.js'
+import { createChainClient } from '../../chain/client.js'
 import { readRegistryVersion } from '../../chain/identity-registry.js'
 import type { Rpc } from '../../chain/rpc.js'
-import { readHasMulticall3, type Token, TokenMismatchError, tokenAbi } from '../../chain/token.js'
+import {
+  readIsBlocklisted as isBlocklistedBy,
+  readBalance,
+  readHasMulticall3,
+  type Token,
+  TokenMismatchError,
+} from '../../chain/token.js'
 import type { NetworkConfig } from '../config/config.js'
 import type { ReadRunway } from '../metrics/gas-money.js'
 import { type Finding, fail, ok, warn } from './finding.js'
@@ -137,11 +143,8 @@ export async function readIsBlocklisted(
   { assets }: ChainPlace,
   address: Address,
 ): Promise<boolean | undefined> {
-  const client = createChainClient(rpc, { timeoutMs: READ_TIMEOUT_MS })
-  const call = { abi: tokenAbi, functionName: 'isBlacklisted', args: [address] } as const
-  const read = assets.map((asset) =>
-    answered(client.readContract({ ...call, address: asset }), 'the token'),
-  )
+  const options = { timeoutMs: READ_TIMEOUT_MS }
+  const read = assets.map((asset) => isBlocklistedBy(rpc, asset, address, options))
   const answers = (await Promise.all(read)).filter((answer) => answer !== undefined)
   return answers.length === 0 ? undefined : answers.includes(true)
 }
@@ -218,4 +221,38 @@ function describeRunway(days: number): string[] {
   const rounded = days < 10 ? days.toFixed(1) : Math.floor(days).toString()
   const span = days > LONG_RUNWAY_DAYS ? 'more than 10 years' : `${rounded} days`
   return [`gas money for ${span} at the pace of the last 24 hours`]
+}
+
+/**
+ * Checks whether the wallets of paid checks can buy. `most` is the most that one check may cost, in the units of `dollars`,
+ * which is `undefined` where no dollars are settled.
+ */
+export async function checkBuyers(
+  rpc: Rpc,
+  dollars: Token | undefined,
+  wallets: readonly Address[],
+  most: bigint,
+): Promise<Finding[]> {
+  if (wallets.length === 0) return []
+  const name = 'wallets of paid checks'
+  if (dollars === undefined) {
+    return [warn(name, 'no dollars are settled: nothing is bought', 'Serve a token of dollars.')]
+  }
+  const options = { timeoutMs: READ_TIMEOUT_MS }
+  const states = await Promise.all(
+    wallets.map(async (address) => {
+      const balance = await readBalance(rpc, dollars, address).catch(() => undefined)
+      if (balance === undefined) return { can: false, detail: `${address} cannot be read` }
+      const isBlocked = await isBlocklistedBy(rpc, dollars.address, address, options)
+      const shown = `${address} holds ${formatAtomic(balance)} ${dollars.symbol}`
+      if (isBlocked) return { can: false, detail: `${shown}, blocked by the token` }
+      const can = balance >= most
+      return { can, detail: can ? shown : `${shown}: fund it` }
+    }),
+  )
+  const detail = states.map((state) => state.detail).join('; ')
+  if (states.every(({ can }) => can)) return [ok(name, detail)]
+  const fix = `Send ${dollars.symbol} on this network to the wallets named.`
+  if (states.some(({ can }) => can)) return [warn(name, detail, fix)]
+  return [warn(name, `none can pay ${formatAtomic(most)}, so nothing is bought: ${detail}`, fix)]
 }

@@ -2,14 +2,16 @@ import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { Address } from 'viem'
 import { createChainClient } from '../../chain/client.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
-import { readToken } from '../../chain/token.js'
+import { readToken, type Token } from '../../chain/token.js'
 import { type Signer, trialTransaction } from '../../facilitator/relayer/signer.js'
 import { openSigners } from '../../facilitator/relayer/signers.js'
 import { FORWARDED_FORM } from '../../http/health.js'
+import { createCheckBuyer } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/gas-money.js'
 import {
+  checkBuyers,
   checkClock,
   checkMulticall,
   checkNodes,
@@ -55,7 +57,7 @@ export async function examine(installation: Installation): Promise<Finding[]> {
 
 async function examineNetwork(
   place: NetworkConfig,
-  { config, database, now }: Installation,
+  { config, secrets, database, now }: Installation,
   keccak256: Keccak256,
   signers: readonly Signer[],
 ): Promise<Finding[]> {
@@ -69,11 +71,12 @@ async function examineNetwork(
     const readRunway = database.budgets && createRunway({ network, budgets: database.budgets, now })
     const fee = await createChainClient(rpc).getGasPrice()
     const isMainnet = variables(place) === 'MAINNET'
+    const tokens = place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset }))
     return [
       ...nodes,
       await checkTokens(
         place,
-        place.assets.map((asset) => () => readToken(rpc, keccak256, { ...place, asset })),
+        tokens.map((token) => () => token),
       ),
       await checkClock(rpc, place, now),
       await checkMulticall(rpc, place),
@@ -81,6 +84,8 @@ async function examineNetwork(
       await checkWallets(network, await examineWallets(rpc, place, addresses), fee, readRunway),
       ...(await checkBuyback(rpc, place, config.buybackAddress)),
       ...(isMainnet ? [await checkRegistry(rpc, place, config.identityRegistry)] : []),
+      // Listings are about the first network.
+      ...(place === config.networks[0] ? await examineBuyers(rpc, tokens, config, secrets) : []),
     ]
   } catch {
     return [fail(`chain ${network}`, 'the nodes stopped answering', 'Run the doctor again.')]
@@ -106,6 +111,19 @@ async function checkSigners(
       }
     })
   return Promise.all(tried)
+}
+
+async function examineBuyers(
+  rpc: Rpc,
+  tokens: readonly Promise<Token>[],
+  { checks }: Config,
+  { checkPrivateKeys }: Secrets,
+): Promise<Finding[]> {
+  const read = await Promise.allSettled(tokens)
+  const sound = read.flatMap((it) => (it.status === 'fulfilled' ? it.value : []))
+  const dollars = sound.find(({ currency }) => currency === 'USD')
+  const wallets = createCheckBuyer(checkPrivateKeys)?.wallets ?? []
+  return checkBuyers(rpc, dollars, wallets, checks.maxAmount)
 }
 
 async function examineWallets(rpc: Rpc, place: NetworkConfig, addresses: readonly Address[]) {

@@ -1,5 +1,5 @@
 import { createBudgetStore } from '../../facilitator/journal/budgets.js'
-import { schemaVersion } from '../../sql/migrations.js'
+import { schemaVersion } from '../../sql/migration-files.js'
 import { type Database, openDatabase } from '../../sql/postgres/database.js'
 import { createSqlReader } from '../../sql/postgres/sql.js'
 import type { DatabaseInspection } from './inspection.js'

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { createBudgetStore } from '../../facilitator/journal/budgets.js'
-import { schemaVersion } from '../../sql/migrations.js'
+import { schemaVersion } from '../../sql/migration-files.js'
 import { createSqlReader } from '../../sql/sqlite/sql.js'
 import type { DatabaseInspection } from './inspection.js'
 

@@ -40,8 +40,10 @@ export interface WatchedDirectory {
   checks:
     | (() => Promise<{
         byReason: readonly { reason: string; count: number; last: number }[]
-        /** That of the last check of an endpoint of our own. */
-        ownReason: string | undefined
+        /** The last check of each endpoint of our own, with its time in Unix seconds. */
+        own: readonly { reason: string; at: number }[]
+        /** Wallets that could pay for any check; `undefined` if the chain does not answer. */
+        funded: number | undefined
       }>)
     | undefined
 }
@@ -66,6 +68,9 @@ type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
 const PATIENCE_MS = 1_500
 /** PostgreSQL adds up the sizes of its files for each answer. */
 const SIZE_CACHE_MS = 60_000
+
+/** The wallets are read from the chain. */
+const CHECKS_CACHE_MS = 10_000
 
 /** The route has no rate limit, so many scrapes at once cost one. */
 const CACHE_MS = 1_000
@@ -139,7 +144,9 @@ export function createMetrics(now: () => number): Metrics {
       addGauge('arcus_database_bytes', bytes, size, labels)
     },
     watchDirectory({ index, probes, dropped, checks }) {
-      if (checks !== undefined) refreshes.push(showChecks(registry, checks))
+      if (checks !== undefined) {
+        refreshes.push(showChecks(registry, shareReads(CHECKS_CACHE_MS, now, checks)))
+      }
       addGauge(
         'arcus_discovery_endpoints',
         'Endpoints that discovery can show; 0 until the catalog is read.',
@@ -209,16 +216,29 @@ function showChecks(
   })
   const own = new Gauge({
     name: 'arcus_check_own_up',
-    help: '1 if the last paid check of an endpoint of our own delivered, 0 if it did not; absent before the first.',
+    help: '1 if the last paid check of each endpoint of our own delivered, else 0; absent before the first.',
     registers,
   })
-  own.remove()
+  const ownTime = new Gauge({
+    name: 'arcus_check_own_timestamp_seconds',
+    help: 'When an endpoint of our own was last bought from, Unix seconds; absent before the first time.',
+    registers,
+  })
+  const funded = new Gauge({
+    name: 'arcus_check_wallets_funded',
+    help: 'Wallets of paid checks that could pay for any check: they hold CHECK_MAX_USD and are not blocked.',
+    registers,
+  })
+  for (const gauge of [own, ownTime, funded]) gauge.remove()
   return async () => {
     const found = await soon(read(), undefined)
     if (found === undefined) return
     for (const { reason, count } of found.byReason) total.set({ reason }, count)
     success.set(found.byReason.find(({ reason }) => reason === 'delivered')?.last ?? 0)
-    if (found.ownReason !== undefined) own.set(found.ownReason === 'delivered' ? 1 : 0)
+    if (found.funded !== undefined) funded.set(found.funded)
+    if (found.own.length === 0) return
+    own.set(Number(found.own.every(({ reason }) => reason === 'delivered')))
+    ownTime.set(Math.max(...found.own.map(({ at }) => at)))
   }
 }
 

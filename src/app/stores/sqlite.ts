@@ -13,15 +13,21 @@ import { createProcessStores, type Stores } from './stores.js'
 /** The write-ahead log is missing until the first write. */
 const quietly = { throwIfNoEntry: false } as const
 
-/** Opens stores over a file, or in memory (`:memory:`). Throws `MigrationError`. */
+/**
+ * Opens stores over a file, or in memory (`:memory:`). `onFault` receives why the thread that reads ended. Throws
+ * `MigrationError`.
+ */
 export function openSqliteStores(
   path: string,
+  onFault?: (error: unknown) => void,
 ): Stores & { database: Database; commit: GroupCommit } {
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
   const sql = createSql(database, commit)
   // A database in memory belongs to one connection.
-  const reads = database.memory ? undefined : createThreadedReader(database.name)
+  const reads = database.memory
+    ? undefined
+    : createThreadedReader(database.name, onFault && { onFault })
   return {
     ...createFacilitatorStores(database, commit, sql),
     ...createDirectoryStores(sql, createMemorySessions(), reads),

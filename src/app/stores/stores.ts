@@ -1,7 +1,7 @@
 import type { DirectoryStores } from '../../directory/store/stores.js'
 import { createRebuiltJobs } from '../../facilitator/journal/rebuilt-jobs.js'
 import type { FacilitatorStores } from '../../facilitator/journal/stores.js'
-import { createHostedRecords } from '../../hosted/store.js'
+import { createHostedRecords } from '../../hosted/records.js'
 import type { LeaseStore } from '../../sql/leases.js'
 import type { RequestCountStore } from '../../sql/postgres/request-counts.js'
 import type { Sql } from '../../sql/sql.js'

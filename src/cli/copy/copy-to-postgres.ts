@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { CopyError } from '../../sql/errors.js'
 import { connectionTo, toStoreError } from '../../sql/postgres/database.js'
-import { migrate } from '../../sql/postgres/migrations.js'
+import { migrate } from '../../sql/postgres/migrate.js'
 import { type Database, openDatabase } from '../../sql/sqlite/database.js'
 import { backUp } from './snapshot.js'
 

@@ -15,7 +15,7 @@ import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { RESTORED_KEY } from '../../facilitator/journal/deliveries.js'
 import { CopyError } from '../../sql/errors.js'
-import { schemaVersion } from '../../sql/migrations.js'
+import { schemaVersion } from '../../sql/migration-files.js'
 import { makeFolder } from '../../sql/sqlite/database.js'
 import { DatabaseInUseError, lockForService } from '../../sql/sqlite/service-lock.js'
 

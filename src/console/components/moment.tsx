@@ -1,5 +1,5 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { absoluteTime, dayAndTime, relativeTime } from '../format/moments.js'
-import { useNow } from './clock.js'
 
 /** A figure that is read again and again is old after so long without an answer. */
 const OLD_MS = 20_000
@@ -37,4 +37,25 @@ export function PointInTime({ at }: { at: number | string }) {
       {dayAndTime(time.getTime(), now)}
     </time>
   )
+}
+
+const TICK_MS = 5_000
+
+const Now = createContext(0)
+
+/** Gives its children one clock, which ticks every five seconds. */
+export function Clock({ children }: { children: ReactNode }) {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return <Now value={now}>{children}</Now>
+}
+
+/** Returns the time in Unix milliseconds, at most five seconds late. */
+export function useNow(): number {
+  const ticked = useContext(Now)
+  const [shownAt] = useState(() => Date.now())
+  return Math.max(ticked, shownAt)
 }

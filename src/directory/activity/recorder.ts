@@ -30,6 +30,7 @@ interface ActivityRecorderOptions {
   isKeeper: () => boolean
   /** Nothing is kept while the disk is nearly full. */
   isDiskLow: () => boolean
+  lookMs?: number
   /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
   onPaid?: (from: Address, to: Address) => Promise<void>
   /** Unix milliseconds. */
@@ -52,7 +53,7 @@ const DAY_MS = 86_400_000
 
 /** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions) {
-  const { store, attributor, now, log } = options
+  const { store, attributor, lookMs = FLUSH_MS, now, log } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
   const findSale = createSaleFinder(options)
@@ -170,7 +171,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function startFlush(): Promise<void> {
     timer = undefined
     await flushOnce()
-    if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
+    if (waiting.length > 0) timer ??= setTimeout(startFlush, lookMs)
   }
 
   /** Deletes old rows in small commits, so that nothing waits for it. */
@@ -196,7 +197,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
         waiting.shift()
         dropped++
       }
-      timer ??= setTimeout(startFlush, FLUSH_MS)
+      timer ??= setTimeout(startFlush, lookMs)
     },
     /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
     dropped: () => dropped,

@@ -1,10 +1,10 @@
-import type { Settlement } from '@arcus/protocol/answers/explore'
+import type { Settlement } from '@arcus/protocol/answers/activity'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
+import type { SettledPayment, SettlementReader } from '../store/activity.js'
 import { markedName } from '../store/listing-warnings.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
-import type { SettledPayment, SettlementReader } from '../store/settlements.js'
 import type { NamedToken } from './summary.js'
 
 interface SettlementFeedOptions {
@@ -12,6 +12,7 @@ interface SettlementFeedOptions {
   listings: Pick<ListingReader, 'findMerchants'>
   tokens: readonly NamedToken[]
   checksum: (address: Address) => Address
+  lookMs?: number
   log: { warn(details: object, message: string): void }
 }
 
@@ -31,7 +32,7 @@ export type SettlementFeed = ReturnType<typeof createSettlementFeed>
  * anyway.
  */
 export function createSettlementFeed(options: SettlementFeedOptions) {
-  const { store, listings, tokens, checksum, log } = options
+  const { store, listings, tokens, checksum, lookMs = LOOK_MS, log } = options
   const listeners = new Set<(news: readonly Settlement[]) => void>()
   let kept: Settlement[] = []
   let seen = new Set<number>()
@@ -86,7 +87,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
 
   /** Reads at most once in the interval, however many ask. */
   const look = singleFlight(async () => {
-    if (performance.now() - readAt < LOOK_MS || isStopped) return
+    if (performance.now() - readAt < lookMs || isStopped) return
     await read().finally(() => {
       readAt = performance.now()
     })
@@ -98,7 +99,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     look()
       .catch((err) => log.warn({ err }, 'settlements could not be read; trying again'))
       .finally(() => {
-        timer ??= setTimeout(follow, LOOK_MS)
+        timer ??= setTimeout(follow, lookMs)
       })
   }
 
@@ -111,7 +112,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
     subscribe(listener: (news: readonly Settlement[]) => void): () => void {
       listeners.add(listener)
-      timer ??= setTimeout(follow, LOOK_MS)
+      timer ??= setTimeout(follow, lookMs)
       return () => void listeners.delete(listener)
     },
     /** Resolves when nothing is read any more. */

@@ -9,6 +9,7 @@ interface UsageRefreshOptions {
   store: UsageStore
   /** Returns whether this process does the work that one process does for all. */
   isKeeper: () => boolean
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -29,7 +30,7 @@ const DAY_SECONDS = 86_400
  * were paid since, or whose hours have passed.
  */
 export function createUsageRefresh(options: UsageRefreshOptions) {
-  const { activity, store, isKeeper, now, log } = options
+  const { activity, store, isKeeper, lookMs = LOOK_MS, now, log } = options
 
   /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
   async function refresh(signal?: AbortSignal): Promise<number> {
@@ -109,7 +110,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
 
   const polling = createPolling({
     poll: refresh,
-    everyMs: (tookMs) => Math.min(Math.max(tookMs * PAUSE_TIMES, LOOK_MS), MAX_PAUSE_MS),
+    everyMs: (tookMs) => Math.min(Math.max(tookMs * PAUSE_TIMES, lookMs), MAX_PAUSE_MS),
     onError: (err) => log.warn({ err }, 'figures of endpoints could not be refreshed'),
   })
   return { ...polling, refresh }

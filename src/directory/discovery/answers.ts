@@ -49,8 +49,6 @@ interface DiscoveryAnswersOptions {
     ListingReader,
     'publishedById' | 'entriesById' | 'changesAfter' | 'publishedMerchants'
   >
-  /** The longest wait of a question for the catalog to be read, milliseconds; 3 s unless given. */
-  loadingPatienceMs?: number
 }
 
 interface Made {
@@ -60,6 +58,7 @@ interface Made {
   place?: ChangesPlace
 }
 
+/** The longest wait of a question for the catalog to be read. */
 const LOADING_PATIENCE_MS = 3_000
 const LOADING_POLL_MS = 25
 /** So many questions wait for the catalog to be read; others are refused at once. */
@@ -71,7 +70,7 @@ const MAX_TRIES = 3
 export function createDiscoveryAnswers(
   options: DiscoveryAnswersOptions,
 ): Pick<DiscoveryAnswers, 'answer'> {
-  const { catalog, items: store, loadingPatienceMs = LOADING_PATIENCE_MS } = options
+  const { catalog, items: store } = options
   let patient = 0
   let latest: { list: EndpointList; search: Search } | undefined
 
@@ -82,7 +81,7 @@ export function createDiscoveryAnswers(
 
   /** A small catalog is read within a moment of the start, and waiting for it is better than coming again. */
   async function listFor(sequence?: number): Promise<EndpointList | undefined> {
-    const deadline = Date.now() + loadingPatienceMs
+    const deadline = Date.now() + LOADING_PATIENCE_MS
     for (;;) {
       const list = await catalog.current(sequence)
       if (list !== undefined) return list

@@ -11,8 +11,7 @@ import {
 } from './answers.js'
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
-import { type ChangeWaits, createChangeWaits } from './change-waits.js'
-import type { ChangesPlace } from './changes.js'
+import { type ChangesPlace, type ChangeWaits, createChangeWaits } from './changes.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
 interface DiscoveryBodiesOptions {

@@ -5,7 +5,7 @@ import { dearestAsked } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { isPublished } from '../store/published.js'
 import { NO_USAGE_RANK, type UsageRank, usageRankOf } from '../store/usage-rank.js'
-import { fold, foldUrl } from './fold.js'
+import { fold, foldUrl } from './words.js'
 
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
 export interface ListedMerchant {

@@ -1,5 +1,5 @@
 import type { ListedEndpoint } from './endpoint-list.js'
-import { fold } from './fold.js'
+import { fold } from './words.js'
 
 /** Everything that narrows a search apart from words. An absent member narrows nothing. */
 export interface EndpointFilter {

@@ -11,8 +11,8 @@ import { z } from 'zod'
 import { type RawQuery, readQuery } from '../../http/query.js'
 import type { ChangesQuery } from './changes.js'
 import type { EndpointFilter } from './filters.js'
-import { wordsOf } from './fold.js'
 import type { ListQuery, RankedPlace, RankedQuery } from './search.js'
+import { wordsOf } from './words.js'
 
 /** The query of a search, in which there must be a word. */
 const wordedQuery = rankedQuery.extend({

@@ -9,8 +9,7 @@ import {
   lowerBound,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
-import { urlPieces, wordsOf } from './fold.js'
-import { contentWords } from './sentence.js'
+import { contentWords, urlPieces, wordsOf } from './words.js'
 
 export interface ListQuery {
   filter: EndpointFilter

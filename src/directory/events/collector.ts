@@ -1,9 +1,8 @@
-import { type CheckReason, checkReasons } from '@arcus/protocol/answers/checks'
+import { type CheckReason, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import { createPolling } from '../../sql/polling.js'
-import type { Attributor } from '../activity/attribution.js'
-import { canonicalResource, readResource } from '../activity/attribution.js'
+import { type Attributor, canonicalResource, readResource } from '../activity/attribution.js'
 import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'
 import type { ListingReader } from '../store/listings.js'
 
@@ -29,6 +28,7 @@ interface EventCollectorOptions {
   checksum: (address: Address) => Address
   /** The queue waits while the disk is nearly full. */
   isDiskLow: () => boolean
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
@@ -135,7 +135,7 @@ export function createEventCollector(options: EventCollectorOptions) {
   }
 
   return createPolling({
-    everyMs: TICK_MS,
+    everyMs: options.lookMs ?? TICK_MS,
     async poll(signal) {
       if (!options.isKeeper()) return
       await collect(signal)

@@ -11,8 +11,8 @@ import type { SettledPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
 import { hookRoutes } from './hook-routes.js'
-import { createHookSecrets } from './hook-secrets.js'
 import { createHookSender } from './hook-sender.js'
+import { createHookSecrets } from './hook-signature.js'
 import { eventRoutes } from './routes.js'
 
 export interface EventsWorld {
@@ -39,6 +39,8 @@ export interface EventsWorld {
   isKeeper: () => boolean
   checksum: (address: Address) => Address
   isDiskLow: () => boolean
+  /** Milliseconds between two looks for news and for deliveries; a second unless given. */
+  lookMs?: number
   /** Unix milliseconds. */
   now: () => number
   log: FastifyBaseLogger
@@ -46,7 +48,7 @@ export interface EventsWorld {
 
 /** Builds the feeds of merchants and the webhooks that follow them. */
 export function createEvents(world: EventsWorld) {
-  const { baseUrl, stores, sessions, isShared, now, log } = world
+  const { baseUrl, stores, sessions } = world
   const { listings, events, hooks } = stores
   const { webhookKey, operatorWebhook } = world
   const stopping = new AbortController()
@@ -61,8 +63,8 @@ export function createEvents(world: EventsWorld) {
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
   const sender = createHookSender({
-    ...{ hooks, events, secrets, isShared, now, log },
-    fetch: world.fetch,
+    ...world,
+    ...{ hooks, events, secrets },
     operator: operatorWebhook && { ...operatorWebhook, fetch },
     worker: randomUUID(),
     userAgent: `Arcus-Webhook/1 (+${baseUrl})`,

@@ -3,12 +3,17 @@ import type { HookCallView, HookView } from '@arcus/protocol/answers/events'
 import { hookBody, hookRemoval, hookTargetBody } from '@arcus/protocol/answers/writes'
 import { listingLimits } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
-import type { Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { createHourlyCounts } from '../../http/token-buckets.js'
 import { ofOwner, ownerCodes } from '../activity/routes.js'
-import { listingFault, missingFault, parseBody, refusals, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
+import {
+  listingFault,
+  missingFault,
+  parseBody,
+  refusals,
+  WriteFault,
+} from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import {
   type CheckedWrite,
@@ -21,7 +26,7 @@ import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../store/hooks.js'
 import type { Merchant } from '../store/listings.js'
-import { type HookSecrets, writeSecret } from './hook-secrets.js'
+import { type HookSecrets, writeSecret } from './hook-signature.js'
 
 const MAX_HOOKS = 5
 /** Tests of a webhook within an hour, by this process. */

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.js'
 import { createPolling } from '../../sql/polling.js'
-import { type GuardedFetch, type GuardedRequest, headOf } from '../probe/guarded-fetch.js'
+import {
+  type GuardedAnswer,
+  type GuardedFetch,
+  type GuardedRequest,
+  headOf,
+} from '../probe/guarded-fetch.js'
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
-import { CHALLENGE_ANSWER_BYTES, createChallenge, whyNotAnswered } from './challenge.js'
 import { toEventJson } from './event-json.js'
-import { createHookPlaces, type Group } from './hook-places.js'
-import { type HookSecrets, signMessage } from './hook-secrets.js'
+import { createHookPlaces, type Group } from './hook-concurrency.js'
+import { type HookSecrets, signMessage } from './hook-signature.js'
 
 interface HookSenderOptions {
   hooks: HookStore
@@ -24,10 +28,7 @@ interface HookSenderOptions {
   userAgent: string
   /** Unix milliseconds, the same for all processes. */
   now: () => number
-  /** For tests; a second otherwise. */
-  tickMs?: number
-  /** 0 to 1; `Math.random` unless a test gives another. */
-  random?: () => number
+  lookMs?: number
   log: { warn(details: object, message: string): void }
 }
 
@@ -56,7 +57,7 @@ const GONE = 410
  * one comes. A receiver gets nothing but challenges until it has answered one.
  */
 export function createHookSender(options: HookSenderOptions) {
-  const { hooks, events, worker, now, log, random = Math.random } = options
+  const { hooks, events, worker, now, log } = options
   const places = createHookPlaces()
   /** Whether a place became free since the last look began. */
   let isStale = false
@@ -138,7 +139,7 @@ export function createHookSender(options: HookSenderOptions) {
     const isConfirmed = hook.confirmedAt !== null
     const first = isConfirmed ? FIRST_PAUSE_MS : CHALLENGE_PAUSE_MS
     const pause = Math.min(first * 2 ** hook.failures, LONGEST_PAUSE_MS)
-    const nextAt = now() + Math.round(pause * (1 + random() / 10))
+    const nextAt = now() + Math.round(pause * (1 + Math.random() / 10))
     const isOver = isConfirmed
       ? now() - (hook.failingSince ?? now()) >= PATIENCE_MS
       : hook.failures + 1 >= CHALLENGE_TRIES
@@ -214,7 +215,7 @@ export function createHookSender(options: HookSenderOptions) {
     if (!isStopped && lookOnce.underWay() === undefined) lookOnce().catch(onError)
   }
 
-  const polling = createPolling({ everyMs: options.tickMs ?? TICK_MS, poll: lookOnce, onError })
+  const polling = createPolling({ everyMs: options.lookMs ?? TICK_MS, poll: lookOnce, onError })
 
   return {
     /**
@@ -251,4 +252,47 @@ const unsignable = {
   status: null,
   error:
     'The key of the service changed, and the secret is lost: remove the webhook and add it again.',
+}
+
+/** Longest answer to a challenge, in bytes. */
+export const CHALLENGE_ANSWER_BYTES = 4 * 1024
+
+/** A message that asks a receiver whether it wants what a webhook sends. */
+interface Challenge {
+  id: string
+  type: 'challenge'
+  /** ISO 8601. */
+  timestamp: string
+  /** The text to answer with. */
+  challenge: string
+}
+
+/** Makes a challenge. `now` is in Unix milliseconds. */
+export function createChallenge(now: number): Challenge {
+  const random = () => randomBytes(24).toString('base64url')
+  // The id stands before the challenge, so that whatever repeats the start of a request repeats the id too.
+  return {
+    id: `chal_${random()}`,
+    type: 'challenge',
+    timestamp: new Date(now).toISOString(),
+    challenge: random(),
+  }
+}
+
+/**
+ * Returns why an answer is no consent; `undefined` if it is one: a status from 200 to 299, and a body with the text of the
+ * challenge. A body with the id as well is the request itself, which a host that echoes anything sends back.
+ */
+export function whyNotAnswered(
+  { id, challenge }: Pick<Challenge, 'id' | 'challenge'>,
+  answer: GuardedAnswer,
+): string | undefined {
+  if (answer.kind !== 'answer') return answer.message
+  const status = headOf(answer)?.status ?? 0
+  if (status < 200 || status >= 300) return `The receiver answered the challenge with ${status}.`
+  if (!answer.body.includes(challenge)) {
+    return `The receiver answered the challenge with ${status}, and without its text.`
+  }
+  if (!answer.body.includes(id)) return undefined
+  return 'The receiver sent the whole challenge back; the answer must have the text of `challenge` alone.'
 }

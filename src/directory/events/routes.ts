@@ -5,11 +5,10 @@ import {
   publicEventTypes,
 } from '@arcus/protocol/answers/events'
 import type { FastifyInstance } from 'fastify'
-import type { Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { ownerCodes } from '../activity/routes.js'
-import { presentInPublic, refusals, unknownMerchant } from '../listings/faults.js'
+import { presentInPublic, refusals, unknownMerchant } from '../listings/refusals.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { EventStore } from '../store/events.js'
 import { toEventJson } from './event-json.js'

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { AgentChanges } from '../../chain/identity-registry.js'
 import { createPolling } from '../../sql/polling.js'
 import type { ListingStore, Merchant } from '../store/listings.js'
-import type { ReadIdentity } from './checks.js'
+import type { ReadIdentity } from './identity-checks.js'
 import type { IdentityRegistry } from './registry.js'
 
 /** Interval of reading the registry's events and running due checks: a lost badge disappears about this late. */

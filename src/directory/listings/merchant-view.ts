@@ -8,7 +8,7 @@ import { publicWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
-import { WriteFault } from './faults.js'
+import { WriteFault } from './refusals.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
 type ListingWarning = MerchantView['warnings'][number]

@@ -3,10 +3,10 @@ import { listingLimits } from '@arcus/protocol/listing/listing'
 import { type ListingAction, listingDomain } from '@arcus/protocol/listing/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import type { Example, Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Example, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
+import type { ViewMerchant } from './merchant-view.js'
 import {
   missingFault,
   present,
@@ -14,8 +14,7 @@ import {
   unknownMerchant,
   WriteFault,
   writeCodes,
-} from './faults.js'
-import type { ViewMerchant } from './merchant-view.js'
+} from './refusals.js'
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 

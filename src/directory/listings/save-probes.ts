@@ -4,7 +4,7 @@ import { createTokenBuckets } from '../../http/token-buckets.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
-import { WriteFault } from './faults.js'
+import { WriteFault } from './refusals.js'
 
 /** An endpoint as it is saved, with what its probe found. */
 export type SavedEndpoint = ListedEndpoint & EndpointHealth
@@ -17,8 +17,6 @@ interface SaveProbesOptions {
   tokens: readonly Stablecoin[]
   /** Unix milliseconds. */
   now: () => number
-  /** From 0 to 1; spreads the next probes. */
-  random?: () => number
 }
 
 /** Probes of one save that run at once. */
@@ -42,7 +40,7 @@ interface Refused {
  * answer. An endpoint that could not be checked is kept as unverified, with the reason and the time of its next probe.
  */
 export function createSaveProbes(options: SaveProbesOptions) {
-  const { probe, now, random = Math.random } = options
+  const { probe, now } = options
   const hosts = createTokenBuckets({ ...PER_HOST, now })
 
   return async (
@@ -92,7 +90,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
         ? { ...standing, status: before.status, failures: before.failures }
         : standing
       const seconds = Math.floor(now() / 1000)
-      const health = nextHealth(previous, result, seconds, random)
+      const health = nextHealth(previous, result, seconds, Math.random)
       if (result.record.verdict !== NOT_CHECKED) return { ...endpoint, ...health }
       const nextProbeAt = seconds + CATCH_UP_SECONDS
       return { ...endpoint, ...health, failures: previous.failures, nextProbeAt }

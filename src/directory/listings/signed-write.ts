@@ -17,7 +17,7 @@ import type { z } from 'zod'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
-import { missingFault, parseBody, parseRequest, WriteFault } from './faults.js'
+import { missingFault, parseBody, parseRequest, WriteFault } from './refusals.js'
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 function parseEnvelope(request: unknown) {

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { blockOf } from '../../http/rate-limit.js'
 import { createHourlyCounts, createTokenBuckets } from '../../http/token-buckets.js'
 import type { ListingReader } from '../store/listings.js'
-import { type RefusalCode, WriteFault } from './faults.js'
+import { type RefusalCode, WriteFault } from './refusals.js'
 
 /** Endpoints that saves of one owner may have checked: a full listing six times at once, then five a second. */
 const ofOwner = { capacity: 600, refillMs: 200 }
@@ -16,12 +16,9 @@ export interface SaveAllowances {
 }
 
 /** `now` is in Unix milliseconds. */
-export function createSaveAllowances(
-  now: () => number,
-  limits = { ofOwner, ofBlock },
-): SaveAllowances {
-  const owners = createTokenBuckets({ ...limits.ofOwner, now })
-  const blocks = createTokenBuckets({ ...limits.ofBlock, now })
+export function createSaveAllowances(now: () => number): SaveAllowances {
+  const owners = createTokenBuckets({ ...ofOwner, now })
+  const blocks = createTokenBuckets({ ...ofBlock, now })
   return {
     take({ owner, ip }, endpoints) {
       const waitSeconds = owners.take(owner, endpoints)

@@ -12,6 +12,7 @@ import { parametersIn } from '@arcus/protocol/x402/calls'
 import { type Stablecoin, tokenOfPrice } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import type { z } from 'zod'
+import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
 import type {
   Endpoint,
   ListedEndpoint,
@@ -19,10 +20,9 @@ import type {
   ListingStore,
   Merchant,
 } from '../store/listings.js'
-import { findReserved } from '../store/names.js'
-import { listingFault, missingFault, WriteFault } from './faults.js'
+import { findReserved } from '../store/name-rules.js'
+import { listingFault, missingFault, WriteFault } from './refusals.js'
 import type { SavedEndpoint } from './save-probes.js'
-import { checkSchema, type SchemaVerdict } from './schema-check.js'
 import {
   type CheckedWrite,
   offerFault,

@@ -4,10 +4,9 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { currencyOf } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
 import { httpFault, type RequestFault } from '../../http/errors.js'
-import type { Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/faults.js'
+import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/refusals.js'
 import {
   type EndpointHistory,
   HISTORY_SECONDS,

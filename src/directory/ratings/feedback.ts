@@ -11,7 +11,7 @@ import {
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { shareReads } from '../../http/cached-reply.js'
-import { WriteFault } from '../listings/faults.js'
+import { WriteFault } from '../listings/refusals.js'
 import type { KeptRating } from '../store/ratings.js'
 import type { Ratings } from './ratings.js'
 

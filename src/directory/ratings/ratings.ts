@@ -5,8 +5,8 @@ import { asSentence, quote } from '@arcus/protocol/listing/text'
 import { type Address, hashTypedData } from 'viem'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
-import { parseRequest, WriteFault } from '../listings/faults.js'
 import { requireProof } from '../listings/merchant-view.js'
+import { parseRequest, WriteFault } from '../listings/refusals.js'
 import {
   checkAudience,
   checkClock,

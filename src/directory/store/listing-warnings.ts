@@ -1,6 +1,6 @@
 import { getAddress } from 'viem'
 import type { Merchant } from './listings.js'
-import { mixesAlphabets } from './names.js'
+import { mixesAlphabets } from './name-rules.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from './ownership.js'
 
 /** A reason to be careful with a listing, for everybody; `path` is the field that it is about. */

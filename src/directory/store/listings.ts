@@ -1,7 +1,7 @@
-import type { Delivery } from '@arcus/protocol/answers/checks'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
-import type { CheckVerdict } from './checks.js'
+import type { CheckVerdict } from './paid-checks.js'
 import type { RatingFigures } from './ratings.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -378,6 +378,8 @@ export interface ListingStore extends ListingReader {
     now: number,
   ): Promise<void>
   setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+  /** Stores the JSON of merchants again that another version made, at most `limit`. Resolves with their number. */
+  publishAnew(limit: number, now: number): Promise<number>
 }
 
 /** Every merchant for the operator, hidden and deleted ones too. */

@@ -27,6 +27,12 @@ export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[
 }
 
 /**
+ * The version of what `merchantJson` makes, which is stored. Raise it with each change of the output, so that the service
+ * makes all of it again; `test/unit/store/published.test.ts` fails otherwise.
+ */
+export const PUBLISHED_SHAPE = 1
+
+/**
  * Returns a merchant as the list of all merchants shows it, as JSON without `usage`: the members of the specification
  * first, then ours. `null` for one that the public may not see, and for an unclaimed one without a live endpoint.
  */

@@ -1,7 +1,8 @@
 import { httpCodes } from '@arcus/protocol/answers/errors'
-import type { PaymentStatus, SettlementStatus } from '@arcus/protocol/answers/payments'
 import {
+  type PaymentStatus,
   paymentParams,
+  type SettlementStatus,
   statusParams,
   transactionParams,
   whichQuery,

@@ -9,9 +9,9 @@ import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
+import type { RelayerContext } from './relayer-context.js'
 import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
-import type { RelayerWorld } from './world.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {
@@ -44,7 +44,7 @@ const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
 export function createDispatcher(
-  options: Pick<RelayerWorld, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
+  options: Pick<RelayerContext, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
     lanes: readonly Lane[]
     queue: JobQueue
     jobs: TrackedJobs
@@ -223,7 +223,7 @@ export function createDispatcher(
       const { amount, limit } = budget
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it has room for.
-      const left = each > 0n && limit > burnt ? Number((limit - burnt) / each) : 0
+      const left = each > 0n ? Math.max(0, Number((limit - burnt) / each)) : 0
       for (const entry of concerned.slice(0, left)) queue.putBack(entry)
       for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
       return

@@ -3,12 +3,11 @@ import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Attempt } from '../journal/settlement-journal.js'
 import type { GasBudgets, GasModel } from './gas.js'
+import { findGasCharge, type GasChargeOptions } from './gas-charge.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
   confirmation,
   failure,
-  findGasCharge,
-  type GasChargeOptions,
   type OutcomeKeeper,
   type RelayerEvents,
   readSlotResult,
@@ -92,9 +91,8 @@ export function createExaminer(options: ExaminerOptions): Examiner {
   }
 
   async function watch(entry: TrackedJob, atLeastBlock: number): Promise<void> {
-    if (!turns.has(entry)) {
-      await takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
-    }
+    if (turns.has(entry)) return
+    return takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
   }
 
   /** Returns whether nobody else works on the job: no slot carries it, and no lane is about to. */

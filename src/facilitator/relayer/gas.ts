@@ -11,7 +11,7 @@ import {
 } from '../journal/budgets.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { JobQueue, MayGo } from './queue.js'
-import type { RelayerWorld } from './world.js'
+import type { RelayerContext } from './relayer-context.js'
 
 /** Both fee fields of an EIP-1559 transaction, 18-decimal units per gas. */
 export interface Fees {
@@ -172,7 +172,7 @@ export interface GasBudgets {
   note(payer: string, isSettled: boolean): void
 }
 
-interface GasBudgetsOptions extends Pick<RelayerWorld, 'readCoded' | 'feed' | 'now'> {
+interface GasBudgetsOptions extends Pick<RelayerContext, 'readCoded' | 'feed' | 'now'> {
   jobs: TrackedJobs
   queue: Pick<JobQueue, 'isInHand'>
   gasLimits: GasLimits
@@ -208,7 +208,6 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
   function isAbout(name: string, entry: TrackedJob): boolean {
     if (name === SUBSIDISED) return isSubsidised(entry)
     if (name === WASTED.coded) return hasCode(entry)
-    if (name === WASTED.plain) return !hasCode(entry)
     return entry.payer === name || entry.coded.includes(name)
   }
 
@@ -259,7 +258,7 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
         const own = taken.filter(({ payer }) => payer === entry.payer)
         const base = own.length > 0 ? Number(TRANSACTION_BASE) : 0
         const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas + base)
-        if (atRisk > 0 && atRisk >= roomOf(entry.payer)) return false
+        if (atRisk >= roomOf(entry.payer)) return false
         entry.hasTurn = turns.areTaken()
         return turns.isTurnOf(entry, taken, load.jobs + own.length, underWay.newcomers)
       }

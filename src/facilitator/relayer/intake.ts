@@ -2,13 +2,13 @@ import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import { createWaiters } from '../../async/waiters.js'
 import { laneLease } from '../../sql/leases.js'
-import type { Attempt, Job, JobSharing, SettlementJournal } from '../journal/settlement-journal.js'
+import type { Job, JobSharing } from '../journal/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
 import type { JobQueue } from './queue.js'
-import type { RelayerWorld } from './world.js'
+import type { RelayerContext } from './relayer-context.js'
 
 /** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 interface Intake {
@@ -24,9 +24,8 @@ interface Intake {
   stop(): void
 }
 
-interface IntakeOptions extends Pick<RelayerWorld, 'network' | 'leases' | 'sharing' | 'log'> {
+interface IntakeOptions extends Pick<RelayerContext, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
-  journal: Pick<SettlementJournal, 'openAttempts'>
   jobs: TrackedJobs
   queue: JobQueue
   dispatcher: Dispatcher
@@ -156,7 +155,7 @@ function createJobExchange(options: IntakeOptions) {
 
 /** Keeps the lanes of this process in step with its leases. */
 function createLaneExchange(options: IntakeOptions): () => Promise<void> {
-  const { network, lanes, leases, sharing, journal, jobs, log } = options
+  const { network, lanes, leases, sharing, jobs, log } = options
   const group = lanes.map(({ address }) => laneLease(network, address))
 
   async function follow(): Promise<void> {
@@ -173,12 +172,6 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
     for (const job of await sharing.takeOfLane(network, lane.address)) {
       jobs.track(job)
     }
-    const attempts: Attempt[] = await journal.openAttempts(network, lane.address)
-    for (const nonce of new Set(attempts.map(({ relayerNonce }) => relayerNonce))) {
-      const same = attempts.filter(({ relayerNonce }) => relayerNonce === nonce)
-      const hashes = same.map(({ hash }) => hash)
-      for (const id of new Set(same.flatMap(({ jobIds }) => jobIds))) jobs.hold(id, hashes)
-    }
     try {
       await lane.resume(epoch)
     } catch (error) {
@@ -186,7 +179,7 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
       throw error
     }
     if (leases.isShared) {
-      log.info({ relayer: lane.address, epoch, transactions: attempts.length }, 'lane taken')
+      log.info({ relayer: lane.address, epoch, transactions: lane.inFlight() }, 'lane taken')
     }
   }
 

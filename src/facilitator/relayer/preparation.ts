@@ -30,8 +30,8 @@ import { type GasBudgets, type GasModel, priceOf } from './gas.js'
 import type { TrackedJob } from './jobs.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
+import type { RelayerContext } from './relayer-context.js'
 import type { SlotCall } from './slot.js'
-import type { RelayerWorld } from './world.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
 export interface Prepared extends SlotCall {
@@ -46,7 +46,7 @@ export interface Preparation {
   dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
 
-interface PreparationOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+interface PreparationOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'> {
   gas: GasModel
   budgets: GasBudgets
   queue: JobQueue

@@ -20,9 +20,9 @@ import { createLane, type Lane } from './lane.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
+import type { RelayerContext } from './relayer-context.js'
 import type { Signer } from './signer.js'
 import { createSlots } from './slot.js'
-import type { RelayerWorld } from './world.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
@@ -57,7 +57,7 @@ export interface Relayer {
   stop(): void
 }
 
-export interface RelayerOptions extends RelayerWorld {
+export interface RelayerOptions extends RelayerContext {
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
@@ -176,7 +176,7 @@ function assemble(options: RelayerOptions) {
   return { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
 }
 
-interface BlockFollowerOptions extends Pick<RelayerWorld, 'rpc' | 'feed' | 'now'> {
+interface BlockFollowerOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
   keeper: OutcomeKeeper
@@ -244,7 +244,7 @@ export function createBlockFollower(options: BlockFollowerOptions) {
 const CHECK_BALANCES_MS = 3_000
 
 /** Watches which relayer wallets cannot pay for one settlement, whichever process holds them. */
-function createBalanceWatch(options: RelayerWorld & { lanes: readonly Lane[]; gas: GasModel }) {
+function createBalanceWatch(options: RelayerContext & { lanes: readonly Lane[]; gas: GasModel }) {
   const { network, lanes, rpc, feed, gas, now, log } = options
   let tooLow = new Set<Address>()
   let checkedAt = Number.NEGATIVE_INFINITY

@@ -1,9 +1,13 @@
 import { hash, randomUUID } from 'node:crypto'
 import { parseRequest, readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
-import { identifierKey, readPaymentIdentifier } from '@arcus/protocol/x402/payment-identifier'
+import {
+  identifierKey,
+  readPaymentIdentifier,
+  readRefunded,
+  refundText,
+} from '@arcus/protocol/x402/payment-identifier'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
-import { readRefunded, refundText } from '@arcus/protocol/x402/refund'
 import type { Address, Hex } from 'viem'
 import { inTime } from '../../async/in-time.js'
 import { isReasonKey, type SettleResult, settleRejection } from '../answers.js'

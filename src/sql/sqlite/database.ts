@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { migrationsAfter } from '../migrations.js'
+import { migrationsAfter } from '../migration-files.js'
 
 export type Database = Sqlite.Database
 

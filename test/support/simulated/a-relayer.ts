@@ -63,6 +63,11 @@ export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms)
 }
 
+/** Returns what a promise holds by now; `undefined` while it is open. */
+export async function heard<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+  return Promise.race([promise, pass(0).then(() => undefined)])
+}
+
 /** Sets the clock forward, as of a machine that slept: nothing happens meanwhile. */
 export function sleep(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
@@ -168,17 +173,23 @@ export function aWorld(wish: RelayerWish = {}) {
 
 export type World = ReturnType<typeof aWorld>
 
+/** At one moment of the clock a test asks for less than this: what asks on never lets the clock go on. */
+const MOST_ASKED = 20_000
+
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
 function aStore(database: Database) {
   const write = async <Result>(write: () => Result) => database.transaction(write).immediate()
   const commit = { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
   const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
+  let [at, asked] = [0, 0]
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
     journal: Object.fromEntries(
       Object.entries(journal).map(([method, call]) => [
         method,
         async (...args: unknown[]) => {
+          if (at !== Date.now()) [at, asked] = [Date.now(), 0]
+          if (++asked > MOST_ASKED) throw new Error(`the journal is asked without end: ${method}`)
           await store.before(method, args)
           return (call as (...args: unknown[]) => unknown)(...args)
         },

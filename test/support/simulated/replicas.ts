@@ -18,6 +18,8 @@ export function aCluster(world: World) {
   const owners = new Map<string, string | undefined>()
   const closed = new Set<string>()
   const silent = new Set<string>()
+  /** How often the processes asked for payments of others. */
+  const asked = { takeOffered: 0, takeOrphans: 0 }
   const journal = world.store.journal
   const stored = createJobSharing(world.database)
   const isAlive = (name: string | undefined) => (living.get(name ?? '') ?? 0) > Date.now()
@@ -87,6 +89,7 @@ export function aCluster(world: World) {
         for (const id of ids) owners.set(id, undefined)
       },
       async takeOffered(_network, limit, mayTake = () => true) {
+        asked.takeOffered++
         answer(process)
         const offered = (await openIds()).filter((id) => owners.get(id) === undefined)
         const rows = await Promise.all(offered.slice(0, limit).map(journal.findJobById))
@@ -102,6 +105,7 @@ export function aCluster(world: World) {
         )
       },
       async takeOrphans(_network, known, limit) {
+        asked.takeOrphans++
         answer(process)
         const isOrphan = async (id: string) => {
           const owner = owners.get(id)
@@ -167,6 +171,7 @@ export function aCluster(world: World) {
 
   return {
     member,
+    asked,
     ownerOf: (id: string) => owners.get(id),
     /** The database does not answer this process. */
     isolate: (process: string) => void silent.add(process),

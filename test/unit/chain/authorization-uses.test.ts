@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import { type Address, type Hex, numberToHex } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addressWord, topics, wordOf } from '../../../src/chain/abi.js'
 import { createAuthorizationUses, findOwnTransfer } from '../../../src/chain/authorization-uses.js'
@@ -175,6 +175,16 @@ describe('the search for a use', () => {
     const findUse = search()
     expect((await findUse(expected, 1_000, 9_000)).state).toBe('notFound')
     expect((await findUse(expected, 100, 9_000)).state).toBe('paid')
+  })
+
+  it('is remembered for the ten thousand that were asked last', async () => {
+    const findUse = search()
+    const of = (i: number) => ({ ...expected, nonce: numberToHex(i, { size: 32 }) })
+    for (let i = 0; i < 10_001; i++) await findUse(of(i), 8_000, 9_000)
+    asked = []
+    await findUse(of(1), 8_000, 9_000)
+    await findUse(of(0), 8_000, 9_000)
+    expect(asked.map(({ from }) => from)).toEqual([8_901, 8_001])
   })
 
   it('is one for each token, payer and nonce', async () => {

@@ -1,7 +1,7 @@
 import { listingBody } from '@arcus/protocol/listing/listing'
 import { circleTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { describe, expect, it } from 'vitest'
-import { changesOf } from '../../../src/console/pages/console/editor/changes.js'
+import { changesOf } from '../../../src/console/pages/owner/editor/changes.js'
 import {
   type EndpointValues,
   emptyEndpoint,
@@ -12,9 +12,9 @@ import {
   idFromName,
   titleFromUrl,
   withScheme,
-} from '../../../src/console/pages/console/editor/form.js'
-import { notesOf } from '../../../src/console/pages/console/editor/notes.js'
-import { parseBody } from '../../../src/directory/listings/faults.js'
+} from '../../../src/console/pages/owner/editor/form.js'
+import { notesOf } from '../../../src/console/pages/owner/editor/notes.js'
+import { parseBody } from '../../../src/directory/listings/refusals.js'
 
 const merchantAddress = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const [dollars, inEuros] = circleTokens['eip155:5042']

@@ -18,26 +18,14 @@ export const inEuros = { asset: euros.address, symbol: euros.symbol }
 export const payTo: Address = '0x3333333333333333333333333333333333333333'
 export const network = 'eip155:5042'
 
-export interface CatalogChoices {
-  /** The reader waits for this before it reads endpoints. */
-  readsAfter?: Promise<void>
-}
-
 /** An empty store in memory, and a catalog that follows it once it is started. */
-export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
+export async function aCatalog() {
   const database = openDatabase(':memory:')
   const sql = createSql(database, createGroupCommit(database))
   const store = createListingStore(sql)
   const faults: unknown[] = []
   const onFault = (fault: unknown) => void faults.push(fault)
-  const source: typeof store = {
-    ...store,
-    async scanForIndex(after, count) {
-      await readsAfter
-      return store.scanForIndex(after, count)
-    },
-  }
-  const catalog = createCatalog({ source, onFault })
+  const catalog = createCatalog({ source: store, onFault })
   return { database, sql, store, catalog, faults }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold, foldUrl, tokensOf, wordsOf } from '../../../src/directory/discovery/fold.js'
+import { fold, foldUrl, tokensOf, wordsOf } from '../../../src/directory/discovery/words.js'
 
 describe('folding', () => {
   it.each([

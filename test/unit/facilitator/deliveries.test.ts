@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openSqliteStores } from '../../../src/app/stores/sqlite.js'
 import type { DeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
-import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/settle/deliveries.js'
+import {
+  createDeliveries,
+  type DeliveryTurn,
+  startKeySweep,
+} from '../../../src/facilitator/settle/deliveries.js'
 import { aJob, anOutcome, noon } from '../store/store-contract.js'
 
 let stores: ReturnType<typeof openSqliteStores>
 
 beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'], now: noon })
+  const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const
+  vi.useFakeTimers({ toFake: ['Date', 'performance', ...toFake], now: noon })
   stores = openSqliteStores(':memory:')
   await stores.journal.claim(aJob(), undefined, noon)
   const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
@@ -22,6 +27,8 @@ const now = () => Date.now()
 const silent = { error: () => {} }
 /** How often a process reads whether another has delivered a success, milliseconds. */
 const POLL_MS = 100
+/** A process that asks more often than this does not wait in between. */
+const MOST_ASKED = 200
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 interface ProcessOptions {
@@ -33,6 +40,7 @@ interface ProcessOptions {
 }
 
 function aProcess({ pollMs, delayMs = () => 0, failing = new Set() }: ProcessOptions = {}) {
+  let asked = 0
   const store: DeliveryStore = {
     ...stores.deliveries,
     async releaseDelivery(...args) {
@@ -40,7 +48,7 @@ function aProcess({ pollMs, delayMs = () => 0, failing = new Set() }: ProcessOpt
       await stores.deliveries.releaseDelivery(...args)
     },
     async leaseDelivery(...args) {
-      if (failing.has('lease')) throw new Error('away')
+      if (failing.has('lease') || ++asked > MOST_ASKED) throw new Error('away')
       const answer = await stores.deliveries.leaseDelivery(...args)
       const wait = delayMs()
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
@@ -69,8 +77,9 @@ async function peek(turn: Promise<DeliveryTurn | undefined>) {
 }
 
 async function granted(turn: Promise<DeliveryTurn | undefined>) {
-  const came = await turn
-  if (came?.state !== 'granted') throw new Error(`the turn is ${came?.state}`)
+  let came = await peek(turn)
+  for (let i = 0; i < 50 && came === 'waiting'; i++) came = await peek(turn)
+  if (came === 'waiting' || came?.state !== 'granted') throw new Error(`it is ${came}`)
   return came.delivery
 }
 
@@ -133,6 +142,14 @@ describe('the right to answer with success', () => {
     expect((await process.take())?.state).toBe('delivered')
   })
 
+  it('holds for as long as it takes, where no other process could have it', async () => {
+    const failing = new Set<'lease' | 'release'>()
+    const delivery = await granted(aProcess({ failing }).take())
+    failing.add('lease')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await delivery.isHeld()).toBe(true)
+  })
+
   it('is not given twice by a disk that takes six seconds', async () => {
     const process = aProcess({ delayMs: () => 6_000 })
     const turns = [process.take(), process.take()]
@@ -175,6 +192,16 @@ describe('the right to answer with success', () => {
 describe('between two processes', () => {
   const another = (delayMs?: () => number) =>
     aProcess({ pollMs: POLL_MS, ...(delayMs && { delayMs }) })
+
+  it('the right holds for two seconds without a question', async () => {
+    const failing = new Set<'lease' | 'release'>()
+    const delivery = await granted(aProcess({ pollMs: POLL_MS, failing }).take())
+    failing.add('lease')
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect(await delivery.isHeld()).toBe(true)
+    await vi.advanceTimersByTimeAsync(1)
+    await expect(delivery.isHeld()).rejects.toThrow('away')
+  })
 
   it('the right is seen through the store', async () => {
     const first = await granted(another().take())
@@ -224,5 +251,39 @@ describe('between two processes', () => {
     await second.complete()
     await vi.advanceTimersByTimeAsync(POLL_MS)
     expect((await first)?.state).toBe('delivered')
+  })
+})
+
+describe('Idempotency-Keys', () => {
+  const HOUR_MS = 3_600_000
+  const asked: number[] = []
+  const store: Pick<DeliveryStore, 'forgetIdempotencyKeys'> = {
+    forgetIdempotencyKeys(before, most) {
+      asked.push(most)
+      return stores.deliveries.forgetIdempotencyKeys(before, most)
+    },
+  }
+  const isKept = async (key: string) =>
+    (await stores.deliveries.findIdempotencyKey(key)) !== undefined
+
+  it('are kept for a week, and deleted by one process, a few hundred at a time', async () => {
+    vi.setSystemTime(noon)
+    const keys = { 'an-old-key': noon, 'another-old-key': noon, 'a-young-key': noon + HOUR_MS }
+    for (const [key, at] of Object.entries(keys)) {
+      await stores.deliveries.bindIdempotencyKey(key, 'job-1', at)
+    }
+    let isKeeper = false
+    const stop = startKeySweep({ store, isKeeper: () => isKeeper, now, log: { warn() {} } })
+    vi.setSystemTime(noon + 7 * 24 * HOUR_MS - 600_000)
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(asked).toEqual([])
+    isKeeper = true
+    await vi.advanceTimersByTimeAsync(600_000)
+    await vi.waitFor(async () => expect(await isKept('another-old-key')).toBe(false))
+    expect([await isKept('an-old-key'), await isKept('a-young-key')]).toEqual([false, true])
+    expect(Math.max(...asked)).toBeLessThanOrEqual(500)
+    stop()
+    await vi.advanceTimersByTimeAsync(24 * HOUR_MS)
+    expect(await isKept('a-young-key')).toBe(true)
   })
 })

@@ -1,9 +1,11 @@
 import type { Payment } from '@arcus/protocol/x402/payment'
-import { bytesToHex, type Hex } from 'viem'
+import { bytesToHex, type Hex, serializeErc6492Signature } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { selectors } from '../../../src/chain/abi.js'
 import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
+import type { Rpc } from '../../../src/chain/rpc.js'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Job, SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
@@ -98,6 +100,34 @@ describe('a payment that nobody has seen', () => {
     const other = aPayment({ authorization: { ...payment.authorization, value: 1n } })
     const asked = { ...payment, signature: await signPayment(other) }
     expect(await check({}, asked).result).toMatchObject(rejected('signature'))
+  })
+
+  it('is refused while its signature would deploy the wallet, and accepted once that is there', async () => {
+    const asked = {
+      ...payment,
+      signature: serializeErc6492Signature({
+        address: payTo,
+        data: '0x',
+        signature: payment.signature,
+      }),
+    }
+    expect(await check({}, asked).result).toMatchObject(rejected('factoryNotAllowed'))
+    const questions: string[] = []
+    const rpc = {
+      async request(_method: string, [{ to, data }]: [{ to: string; data: string }]) {
+        if (to !== payment.authorization.from) return '0x'
+        questions.push(data)
+        return `${selectors.isValidSignature}${'0'.repeat(56)}`
+      },
+    } as unknown as Rpc
+    const deployed = { facts: { payerHasCode: true }, served: { rpc } }
+    const { signature } = payment
+    expect(await check(deployed, asked).result).toMatchObject({
+      state: 'valid',
+      intent: { signature, isAlone: true },
+    })
+    expect(questions).toEqual([expect.stringContaining(signature.slice(2))])
+    expect(questions[0]).not.toContain('64926492')
   })
 
   it('is refused where the operator does not pay its gas', async () => {
@@ -206,6 +236,22 @@ describe('a payment that was claimed here, failed, and was used on chain since',
     const row = { ...failed, digest: '0x01' } as const
     const { result } = check({ row, use: paidIn(SEEN_BLOCK + 1) })
     expect(await result).toMatchObject(rejected('nonceAlreadyUsed'))
+  })
+
+  it('is unclear while nobody traces a transaction since the claim, and used if that was before', async () => {
+    const untraced = (blockNumber: number): AuthorizationUse => ({
+      state: 'untraced',
+      receipt: { transactionHash: transaction, blockNumber } as Receipt,
+      minedAt: CLAIMED_AT,
+    })
+    const row = { ...failed, digest }
+    expect(await check({ row, use: untraced(SEEN_BLOCK + 1) }).result).toMatchObject({
+      state: 'unclear',
+      transaction,
+    })
+    const before = await check({ row, use: untraced(SEEN_BLOCK) }).result
+    expect(before).toMatchObject(rejected('nonceAlreadyUsed'))
+    expect(before).not.toHaveProperty('transaction')
   })
 
   it('is unclear while no node shows by whom', async () => {

@@ -56,7 +56,11 @@ describe('a scrape', () => {
           { reason: 'delivered', count: 3, last: 1_700_000_000 },
           { reason: 'no_answer', count: 1, last: 1_700_000_100 },
         ],
-        ownReason: 'delivered',
+        own: [
+          { reason: 'delivered', at: 1_700_000_000 },
+          { reason: 'no_answer', at: 1_700_000_100 },
+        ],
+        funded: 2,
       }),
     })
     const { text } = await metrics.render()
@@ -67,7 +71,10 @@ describe('a scrape', () => {
       'arcus_probes_under_way 2',
       'arcus_checks{reason="no_answer"} 1',
       'arcus_check_success_timestamp_seconds 1700000000',
-      'arcus_check_own_up 1',
+      // One that fails is not covered up by another that delivers.
+      'arcus_check_own_up 0',
+      'arcus_check_own_timestamp_seconds 1700000100',
+      'arcus_check_wallets_funded 2',
       'arcus_activity_dropped 5',
     ]) {
       expect(text).toContain(`\n${line}\n`)

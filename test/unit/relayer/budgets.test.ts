@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
 import { dayOf, SUBSIDISED, WASTED } from '../../../src/facilitator/journal/budgets.js'
 import type { GasLimits } from '../../../src/facilitator/relayer/gas.js'
 import {
@@ -85,6 +86,49 @@ describe('an account with code', () => {
     for (const { row } of payments) expect((await row()).state).toBe('confirmed')
   })
 
+  it('is replaced at a ceiling that is as near to the base fee, and with the payment', async () => {
+    const { chain, aWallet, pay } = await aRelayer()
+    chain.holdsBack = () => true
+    const { row } = await pay({ payer: aWallet(), isAlone: true })
+    await pass(50)
+    const [first] = chain.pool()
+    chain.baseFee = 10n * BASE_FEE
+    await pass(2_000)
+    const [second] = chain.pool()
+    expect(second).toMatchObject({ to: usdc, data: first?.data })
+    expect(second?.maxFeePerGas).toBe((10n * BASE_FEE * 125n) / 100n + 1_000_000n)
+    chain.holdsBack = () => false
+    await pass(1_000)
+    expect((await row()).state).toBe('confirmed')
+  })
+
+  it('whose transaction has no room at a higher fee loses its place, and that nonce carries it never again', async () => {
+    const worst = 129_650n * ((BASE_FEE * 125n) / 100n + 1_000_000n)
+    const { world, chain, aWallet, payAll, journal } = await aRelayer({
+      perAccount: (worst * 24n) / 10n,
+    })
+    const payer = aWallet()
+    chain.holdsBack = () => true
+    await payAll(many(2, { payer, isAlone: true }))
+    await pass(1_000)
+    expect(chain.pool().map(({ nonce }) => nonce)).toEqual([0, 1])
+    // One transaction and a half have room beside the other one as it was, not beside it as dear.
+    chain.baseFee = (BASE_FEE * 15n) / 10n
+    await pass(2_000)
+    const first = () => chain.pool().find(({ nonce }) => nonce === 0)
+    const filling = { to: world.signers[0]?.address, data: '0x' }
+    expect(first()).toMatchObject(filling)
+    chain.holdsBack = ({ nonce }) => nonce === 0
+    const before = first()?.hash
+    chain.baseFee = (BASE_FEE * 22n) / 10n
+    await pass(2_500)
+    expect(first()?.hash).not.toBe(before)
+    expect(await journal.findByTransaction(first()?.hash ?? '0x')).toEqual([])
+    chain.holdsBack = () => false
+    await pass(3_000)
+    expect(chain.mined().filter(({ nonce }) => nonce === 0)).toMatchObject([filling])
+  })
+
   it('is charged for what its code burnt, and refused once nothing is left; others are not', async () => {
     const { aWallet, pay, burntBy, happened } = await aRelayer({ perAccount: DOLLAR / 200n })
     const payer = aWallet('burns')
@@ -160,12 +204,12 @@ describe('an account with code', () => {
 
 describe('a plain account', () => {
   it.each([
-    ['ten at 45,000 gas each, less the base of a transaction', 10n, 10],
-    ['at least one', 1n, 1],
+    ['ten at 45,000 gas each, less the base of a transaction', 10n * EACH + 10_000n * PRICE, 10],
+    ['at least one', EACH, 1],
   ])(
     'shares a transaction with as many of its own as its budget has room for: %s',
     async (_, room, most) => {
-      const { world, chain, payAll, sizes } = await aRelayer({ perAccount: room * EACH })
+      const { world, chain, payAll, sizes } = await aRelayer({ perAccount: room })
       chain.isHalted = true
       const payer = world.anAccount()
       await payAll(many(30, { payer }))
@@ -185,6 +229,13 @@ describe('a plain account', () => {
     await payAll(many(60, { payer: world.anAccount() }))
     await pass(10)
     expect(sizes()[0]).toBe(50)
+  })
+
+  it('shares a transaction with payers who have as little room', async () => {
+    const { payAll, sizes } = await aRelayer({ perAccount: EACH })
+    await payAll(many(5))
+    await pass(10)
+    expect(sizes()).toEqual([5])
   })
 
   it('is charged for its share of a transaction in which it failed, and others for nothing', async () => {
@@ -301,6 +352,18 @@ describe('a payment that must cover its gas', () => {
     const enough = await pay({ gain: 1_821n })
     await pass(1_500)
     expect((await enough.row()).state).toBe('confirmed')
+  })
+
+  it('is sent where its simulation says nothing about its gas', async () => {
+    const { world, pay } = await aRelayer()
+    const { request } = world.rpc
+    world.rpc.request = async (method, params) => {
+      if (method === 'eth_estimateGas') throw new RpcResponseError(-32_000, 'no', undefined)
+      return request(method, params)
+    }
+    const { row } = await pay({ gain: 1_821n })
+    await pass(1_500)
+    expect((await row()).state).toBe('confirmed')
   })
 })
 
@@ -425,5 +488,30 @@ describe('once plain accounts have burnt their sum', () => {
     await it.pay()
     await pass(1_000)
     expect(it.sizes().slice(1)).toEqual([1])
+  })
+
+  it('a payer is not blamed for a transaction that only filled the nonce of theirs', async () => {
+    const { world, chain, pay, payAll, failOnChain, happened } = await aRelayer({ wasted: 1n })
+    const [payer, other] = [world.anAccount(), world.anAccount()]
+    for (let i = 0; i < 3; i++) {
+      await pay({ payer })
+      await pass(1_500)
+    }
+    chain.holdsBack = ({ nonce }) => nonce === 3
+    await payAll([{ payer }, { payer: other }])
+    await pass(50)
+    // An account with code shares no transaction, so the replacement carries neither.
+    chain.change(({ code }) => code.set(other, 'agrees'))
+    chain.baseFee = 4n * BASE_FEE
+    await pass(2_500)
+    expect(chain.pool().find(({ nonce }) => nonce === 3)?.data).toBe('0x')
+    chain.holdsBack = () => false
+    await pass(2_500)
+    await failOnChain()
+    chain.isHalted = true
+    const before = happened.signed.length
+    await payAll(many(6, { payer }))
+    await pass(1_000)
+    expect(happened.signed.length - before).toBeGreaterThanOrEqual(3)
   })
 })

@@ -107,6 +107,16 @@ describe('payers that wait', () => {
 })
 
 describe('payments that travel alone', () => {
+  it('go in their turn where the one before was shared', async () => {
+    const { world, single, pay, payAll, happened } = await aCrowd()
+    await payAll([{}, {}])
+    await pass(100)
+    const { job } = await pay({ payer: world.anAccount(), profile: single })
+    await pay()
+    await pass(300)
+    expect(happened.signed[1]?.ids).toEqual([job.id])
+  })
+
   it('have half of the places of a wallet together, and let one go first that shares', async () => {
     const { world, single, pay, happened } = await aCrowd()
     let shares = ''

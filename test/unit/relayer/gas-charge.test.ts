@@ -4,12 +4,13 @@ import type { Receipt } from '../../../src/chain/receipts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import type { Attempt, Job } from '../../../src/facilitator/journal/settlement-journal.js'
 import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import { findGasCharge } from '../../../src/facilitator/relayer/gas-charge.js'
 import {
   createTrackedJobs,
   type JobKind,
   type TrackedJob,
 } from '../../../src/facilitator/relayer/jobs.js'
-import { findGasCharge, type SlotResult } from '../../../src/facilitator/relayer/outcomes.js'
+import type { SlotResult } from '../../../src/facilitator/relayer/outcomes.js'
 
 const hash = `0x${'aa'.repeat(32)}` as const
 const [plain, wallet, other] = ['a1', 'b2', 'c3'].map((it) => `0x${it.repeat(20)}`) as [

@@ -105,6 +105,15 @@ describe('gas learnt from receipts', () => {
     expect(before - model.batchLimit(members('a', 'b'))).toBe(25_000n)
   })
 
+  it('forgets recipients before they are too many', () => {
+    const model = createGasModel(40_000n)
+    model.learn(100_000n, ['a'])
+    const known = model.batchLimit(members('a'))
+    const payTos = Array.from({ length: 10_000 }, (_, i) => `payTo ${i}`)
+    model.learn(21_000n + 10_000n * 100_000n, payTos)
+    expect(model.batchLimit(members('a')) - known).toBe(25_000n)
+  })
+
   it('is not changed by a transaction without members', () => {
     const model = createGasModel()
     model.learn(21_000n, [])

@@ -22,6 +22,7 @@ function aStore({ isSole = false } = {}) {
     clockAhead: { least: 0, most: 0 },
     /** A take does not answer while this is set. */
     isTakeStuck: false,
+    takesMs: 0,
     hasLeft: false,
     released: [] as string[],
   }
@@ -40,6 +41,7 @@ function aStore({ isSole = false } = {}) {
       },
       async take(names) {
         if (world.isTakeStuck) await new Promise(() => {})
+        if (world.takesMs > 0) await new Promise((resolve) => setTimeout(resolve, world.takesMs))
         const free = names.filter((name) => !world.ofOthers.has(name))
         for (const name of free) held.set(name, 7)
         return new Map(free.map((name) => [name, 7]))
@@ -162,6 +164,21 @@ describe('a lease', () => {
 })
 
 describe('the leases of a group', () => {
+  it('are renewed in time, however long it takes to take the others', async () => {
+    const { world, keeper } = aStore()
+    const group = Array.from({ length: 20 }, (_, i) => String(i))
+    world.ofOthers = new Set(group.slice(1))
+    await keeper.start([group])
+    world.takesMs = 600
+    world.ofOthers.clear()
+    for (let i = 0; i < 12; i++) {
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(keeper.held('0')).toBe(7)
+    }
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect(group.filter((name) => keeper.held(name) === 7)).toHaveLength(20)
+  })
+
   it('are divided evenly among the processes that live', async () => {
     const { world, keeper } = aStore()
     world.replicas = 2

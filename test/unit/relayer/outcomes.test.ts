@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createOutcomeWait } from '../../../src/facilitator/settle/settler.js'
 import {
   aWorld,
+  heard,
   network,
   pass,
   type RelayerWish,
@@ -29,6 +30,40 @@ const useOf = ({ details }: { details: string }) => {
 }
 
 describe('a payment that fails on chain', () => {
+  it('does not change what the next ones are given', async () => {
+    const { world, chain, holds, payAll } = await aRelayer()
+    const payTo = `0x${'b3'.repeat(20)}` as const
+    const payer = world.anAccount()
+    await payAll([{ payer, payTo }, { payTo }, { payTo }])
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    await pass(2_000)
+    await payAll([{ payTo }, { payTo }, { payTo }])
+    await pass(50)
+    expect(chain.pool()[0]?.gas).toBe(chain.mined()[0]?.gas)
+  })
+
+  it('in a transaction that no node showed in time is sent again once, also when it is shown later', async () => {
+    const { world, chain, holds, nodes, pay, happened } = await aRelayer()
+    const payer = world.anAccount()
+    const { row } = await pay({ payer })
+    await pass(50)
+    const [node] = nodes
+    if (node) node.hidesReceipts = true
+    holds(payer, 0, chain.changeUnseen)
+    await pass(500)
+    holds(payer, 5)
+    chain.holdsBack = () => true
+    await pass(6_000)
+    expect(happened.signed).toHaveLength(2)
+    if (node) node.hidesReceipts = false
+    await pass(5_500)
+    expect([happened.signed.length, happened.spent.length]).toEqual([2, 1])
+    chain.holdsBack = () => false
+    await pass(1_000)
+    expect((await row()).state).toBe('confirmed')
+  })
+
   it('for want of money says so, with its transaction and the gas it burnt', async () => {
     const { world, chain, holds, pay, happened } = await aRelayer()
     const payer = world.anAccount()
@@ -108,6 +143,29 @@ describe('a payment that others bring on chain', () => {
     chain.holdsBack = ({ hash: it }) => it !== hash
     await pass(4_500)
     expect(await row()).toMatchObject({ state: 'confirmed', transaction: hash, gasCost: null })
+  })
+
+  it('after a transaction of ours failed costs what that burnt', async () => {
+    const { world, chain, holds, pay, happened } = await aRelayer()
+    const [payer, stranger] = [world.anAccount(), aWorld({ wallets: 2 }).signers[1]]
+    if (stranger === undefined) throw new Error('there is no stranger')
+    const { job, row } = await pay({ payer })
+    await pass(50)
+    holds(payer, 0, chain.changeUnseen)
+    await pass(460)
+    holds(payer, 5)
+    chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
+    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+    const call = { to: job.to, data: job.calldata, gasLimit: 200_000n, ...fees }
+    const theirs = chain.offer(await stranger.sign({ chainId: 5042, nonce: 0, ...call }))
+    chain.holdsBack = ({ hash }) => hash !== theirs.hash
+    await pass(6_000)
+    const [first] = happened.spent
+    expect(await row()).toMatchObject({
+      state: 'confirmed',
+      transaction: theirs.hash,
+      gasCost: first?.cost,
+    })
   })
 
   it('before it was handed over here is no settlement of this job', async () => {
@@ -200,13 +258,48 @@ describe('a payment that a wallet gave back, whose transaction may land all the 
     expect(await given.row()).toMatchObject({ state: 'confirmed' })
   })
 
-  it('fails once its time is over, by the clock of the chain', async () => {
-    const given = await givenBack(5, () => {})
-    given.node.lacks = 'eth_estimateGas'
-    await pass(4_000)
-    expect((await given.row()).state).not.toBe('failed')
-    await pass(3_000)
-    expect(await given.row()).toMatchObject({ state: 'failed', reason: 'validBefore' })
+  it.each([2, 1])(
+    'fails once its time is over, by the clock of the chain: %s wallets',
+    async (wallets) => {
+      const given = await givenBack(10, () => {}, { wallets })
+      given.node.lacks = 'eth_estimateGas'
+      await pass(9_000)
+      expect((await given.row()).state).not.toBe('failed')
+      await pass(3_000)
+      expect(await given.row()).toMatchObject({ state: 'failed', reason: 'validBefore' })
+    },
+  )
+
+  it('is not signed again once it has landed, however long its outcome takes to write', async () => {
+    const { world, chain, nodes, pay, relayer } = await aRelayer({ wallets: 2 })
+    const [node] = nodes
+    const poor = world.signers[0]?.address
+    let isRefused = false
+    if (node) {
+      node.refuses = ({ hash }) => {
+        if (!relayer.lanes()[0]?.holds(hash)) return undefined
+        // It says no, and has it all the same.
+        if (!isRefused) chain.offer(world.offered.at(-1) ?? '0x')
+        isRefused = true
+        return 'insufficient funds for gas'
+      }
+    }
+    chain.holdsBack = () => true
+    const { row } = await pay()
+    await pass(500)
+    expect(chain.pool().map(({ from }) => from)).toHaveLength(2)
+    const written = new Promise<void>((write) => setTimeout(write, 20_000))
+    world.store.before = async (method) => (method === 'resolve' ? written : undefined)
+    chain.holdsBack = ({ from }) => from !== poor
+    await pass(12_000)
+    const [second] = chain.pool()
+    expect([chain.mined().length, second?.data]).toEqual([1, '0x'])
+    chain.holdsBack = () => false
+    await pass(10_000)
+    expect(await row()).toMatchObject({
+      state: 'confirmed',
+      transaction: chain.mined().find(({ from }) => from === poor)?.hash,
+    })
   })
 })
 
@@ -340,7 +433,11 @@ describe('a payment that failed and is opened again', () => {
     await pass(lateMs ?? 0)
     answer()
     await pass(2_500)
-    expect(await first).toMatchObject({ state: 'failed', reason: 'insufficientBalance', round: 0 })
-    expect(await second).toMatchObject({ state: 'confirmed', round: 1 })
+    expect(await heard(first)).toMatchObject({
+      state: 'failed',
+      reason: 'insufficientBalance',
+      round: 0,
+    })
+    expect(await heard(second)).toMatchObject({ state: 'confirmed', round: 1 })
   })
 })

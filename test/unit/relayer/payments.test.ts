@@ -4,6 +4,7 @@ import { multicall3Address } from '../../../src/chain/abi.js'
 import {
   aWorld,
   euro,
+  heard,
   type PaymentWish,
   pass,
   type RelayerWish,
@@ -32,7 +33,7 @@ describe('a payment', () => {
     const transaction = chain.head().transactions[0]?.hash
     const outcome = { state: 'confirmed', reason: null, transaction, blockNumber: 1, gasCost }
     expect(await row()).toMatchObject(outcome)
-    expect(await told).toMatchObject({ id: job.id, ...outcome, transferLog: 1 })
+    expect(await heard(told)).toMatchObject({ id: job.id, ...outcome, transferLog: 1 })
     expect(relayer.isTracking(job)).toBe(false)
   })
 
@@ -241,6 +242,22 @@ describe('a member that would fail', () => {
     expect(rows[1]).toMatchObject({ transaction: null, gasCost: 0n })
   })
 
+  it('is over, whatever becomes of the transaction of the others', async () => {
+    const { world, chain, payAll, happened } = await aRelayer()
+    let failures = 3
+    world.store.before = async (method) => {
+      if (method === 'recordAttempt' && failures-- > 0) throw new Error('the disk is full')
+    }
+    const payer = world.anAccount(0)
+    const [poor, other] = await payAll([{ payer }, {}])
+    await pass(100)
+    expect(await poor?.row()).toMatchObject({ state: 'failed', reason: 'insufficientBalance' })
+    chain.change(({ tokens }) => tokens.set(`${usdc}/${payer}`, 5_000_000n))
+    await pass(2_000)
+    expect(await other?.row()).toMatchObject({ state: 'confirmed' })
+    expect(happened.taken.filter((ids) => ids.includes(poor?.job.id ?? ''))).toHaveLength(1)
+  })
+
   it('is refused alone as well, by what the token says of it', async () => {
     const { world, pay, said, happened } = await aRelayer()
     const payer = world.anAccount()
@@ -302,7 +319,10 @@ describe('a payment that nobody waits for any more', () => {
     await pass(500)
     const withdrawn = relayer.withdraw(job)
     await pass(500)
-    expect(await withdrawn).toMatchObject({ state: 'failed', reason: 'unexpectedSettleError' })
+    expect(await heard(withdrawn)).toMatchObject({
+      state: 'failed',
+      reason: 'unexpectedSettleError',
+    })
     if (node) node.lacks = undefined
     await pass(2_000)
     expect(happened.signed).toEqual([])
@@ -313,7 +333,7 @@ describe('a payment that nobody waits for any more', () => {
     chain.isHalted = true
     const { job } = await pay()
     await pass(100)
-    expect(await relayer.withdraw(job)).toMatchObject({
+    expect(await heard(relayer.withdraw(job))).toMatchObject({
       state: 'submitted',
       transaction: chain.pool()[0]?.hash,
     })
@@ -329,7 +349,7 @@ describe('a payment that nobody waits for any more', () => {
     }
     const { job } = await pay({ payer, profile: { isSingle: true } })
     await pass(7_000)
-    const withdrawn = await relayer.withdraw(job)
+    const withdrawn = await heard(relayer.withdraw(job))
     expect(withdrawn).toMatchObject({ state: 'failed', reason: 'notSentInTime' })
     expect(withdrawn?.message).toContain('7 seconds')
     expect(withdrawn?.message).toContain(`20 other payments of ${payer}`)

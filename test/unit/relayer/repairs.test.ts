@@ -1,9 +1,9 @@
-import type { Hex } from 'viem'
-import { parseTransaction } from 'viem'
+import { type Hex, parseTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
 import {
   aWorld,
   DOLLAR,
+  network,
   type PaymentWish,
   pass,
   type RelayerWish,
@@ -160,6 +160,31 @@ describe('a node that refuses a transaction', () => {
     expect(await row()).toMatchObject({ state: 'confirmed' })
   })
 
+  it('because it takes more gas than a block has loses it alone, and its nonce is filled', async () => {
+    const { world, chain, nodes, pay, said } = await aRelayer()
+    chain.isHalted = true
+    const payments = []
+    let first = ''
+    for (const node of nodes) {
+      node.refuses = ({ hash }) => (hash === first ? 'exceeds block gas limit' : undefined)
+      node.swallows = true
+    }
+    for (let i = 0; i < 3; i++) {
+      payments.push(await pay())
+      await pass(50)
+      if (i === 0) first = String((await payments[0]?.row())?.transaction)
+      for (const node of nodes) node.swallows = false
+    }
+    await pass(4_000)
+    chain.isHalted = false
+    await pass(6_000)
+    for (const { row } of payments) expect(await row()).toMatchObject({ state: 'confirmed' })
+    const [filled] = chain.mined().filter(({ nonce }) => nonce === 0)
+    expect(filled).toMatchObject({ from: world.signers[0]?.address })
+    expect(filled?.hash).not.toBe(first)
+    expect(said.map(({ line }) => line)).not.toContain('could not prepare a transaction')
+  })
+
   it('may have it all the same while one node does not answer: the row names it', async () => {
     const { nodes, pay } = await aRelayer({ nodes: 2 })
     const [first, second] = nodes
@@ -223,6 +248,19 @@ describe('a transaction that nodes lose', () => {
     expect(new Set(offered).size).toBe(1)
   })
 
+  it('and then refuse is the business of its wallet at once', async () => {
+    const { world, chain, nodes, pay, relayer } = await aRelayer({ wallets: 2 })
+    for (const node of nodes) node.swallows = true
+    const { row } = await pay()
+    await pass(2_000)
+    for (const node of nodes) node.swallows = false
+    chain.change(({ gasMoney }) => gasMoney.set(world.signers[0]?.address ?? '0x', 0n))
+    await pass(2_500)
+    expect(closed(relayer)).toEqual(['no gas money', undefined])
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+    expect(chain.mined()).toHaveLength(1)
+  })
+
   it('brings its neighbours along, in order', async () => {
     const { chain, nodes, nonces, offered, pay } = await aRelayer()
     const [node] = nodes
@@ -242,7 +280,7 @@ describe('a transaction that nodes lose', () => {
 
 describe('a wallet whose nonces somebody else used', () => {
   it('finds that out, and sends the payment under another nonce', async () => {
-    const { world, chain, pay } = await aRelayer()
+    const { world, chain, pay, journal } = await aRelayer()
     const [signer] = world.signers
     chain.holdsBack = () => true
     const { row } = await pay()
@@ -256,6 +294,11 @@ describe('a wallet whose nonces somebody else used', () => {
     expect(state).toBe('confirmed')
     expect(transaction).not.toBe(first?.hash)
     expect(chain.head().state.counts.get(signer?.address ?? '0x')).toBe(4)
+    // What was signed for it may still be shown for a minute.
+    const left = () => journal.openAttempts(network, signer?.address ?? '0x')
+    expect((await left()).map(({ hash }) => hash)).toContain(first?.hash)
+    await pass(70_000)
+    expect(await left()).toEqual([])
   })
 
   it('is not asked to settle twice what the lost transaction settled all the same', async () => {
@@ -425,6 +468,21 @@ describe('a wallet without gas money', () => {
     chain.change(({ gasMoney }) => gasMoney.set(poor, DOLLAR))
     await pass(8_000)
     expect(closed(relayer)).toEqual([undefined, undefined])
+  })
+
+  it('gives nonces back from the highest on, so that nothing has to fill them', async () => {
+    const { world, chain, pay, journal } = await aRelayer({ wallets: 2 })
+    const [poor] = world.signers.map(({ address }) => address) as [Hex]
+    chain.isHalted = true
+    for (let i = 0; i < 4; i++) {
+      await pay()
+      await pass(60)
+    }
+    expect(await journal.findNextNonce(network, poor)).toBe(2)
+    chain.forget(({ from }) => from === poor)
+    chain.change(({ gasMoney }) => gasMoney.set(poor, 0n))
+    await pass(4_000)
+    expect(await journal.findNextNonce(network, poor)).toBe(0)
   })
 
   it.each([

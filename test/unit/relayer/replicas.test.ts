@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Relayer } from '../../../src/facilitator/relayer/relayer.js'
-import { aWorld, pass, useVirtualClock } from '../../support/simulated/a-relayer.js'
+import type { Signer } from '../../../src/facilitator/relayer/signer.js'
+import { aWorld, heard, pass, useVirtualClock } from '../../support/simulated/a-relayer.js'
 import { aCluster } from '../../support/simulated/replicas.js'
 
 useVirtualClock()
@@ -22,7 +23,9 @@ describe('two processes', () => {
     expect([heldBy(first), heldBy(second)]).toEqual([[0, 1], []])
     await pass(3_000)
     expect([heldBy(first), heldBy(second)]).toEqual([[0], [1]])
-    expect(first.said.map(({ line }) => line)).toContain('lane passed on')
+    const lines = first.said.map(({ line }) => line)
+    expect(lines).toContain('lane passed on')
+    expect(lines).not.toContain('lane let go')
     const payments = [await first.pay(), await second.pay()]
     await pass(1_500)
     for (const { row } of payments) expect((await row()).state).toBe('confirmed')
@@ -53,6 +56,32 @@ describe('two processes', () => {
     await pass(3_000)
     expect([held(one), held(two)]).toEqual([1, 1])
     for (const { row } of [...payments, ...more]) expect((await row()).state).toBe('confirmed')
+  })
+})
+
+describe('a wallet whose signature takes long', () => {
+  it('is passed on only when what it signs has landed', async () => {
+    const signer = (own: Signer): Signer => ({
+      ...own,
+      async sign(transaction) {
+        await new Promise((resolve) => setTimeout(resolve, 5_000))
+        return own.sign(transaction)
+      },
+    })
+    const world = aWorld({ wallets: 2, signer })
+    const cluster = aCluster(world)
+    const one = await world.start(cluster.member('one'))
+    const payments = await Promise.all([one.pay(), one.pay()])
+    await pass(100)
+    payments.push(await one.pay())
+    await pass(100)
+    const two = await world.start(cluster.member('two'))
+    await pass(4_000)
+    expect(one.relayer.lanes().map((lane) => lane.isHeld())).toEqual([true, true])
+    await pass(6_000)
+    expect(two.relayer.lanes().map((lane) => lane.isHeld())).toEqual([false, true])
+    for (const { row } of payments) expect((await row()).state).toBe('confirmed')
+    expect(one.said.map(({ line }) => line)).not.toContain('could not prepare a transaction')
   })
 })
 
@@ -94,6 +123,19 @@ describe('a process without a wallet', () => {
     await pass(1_500)
     expect((await row()).state).toBe('confirmed')
     expect(long.at - startedAt).toBeLessThan(1_000)
+  })
+})
+
+describe('processes with nothing to do', () => {
+  it('ask the database twenty times a second for payments, and once for those of processes that are gone', async () => {
+    const { cluster } = await twoProcesses()
+    await pass(3_000)
+    const before = { ...cluster.asked }
+    await pass(10_000)
+    const [offered, orphans] = (['takeOffered', 'takeOrphans'] as const).map(
+      (call) => cluster.asked[call] - before[call],
+    )
+    expect([Math.round((offered ?? 0) / 20), Math.round((orphans ?? 0) / 2)]).toEqual([20, 10])
   })
 })
 
@@ -143,6 +185,40 @@ describe('a process that the database does not answer', () => {
     expect(world.offered.length - sentBefore).toBeLessThanOrEqual(2)
   })
 
+  it('lets go of what another may work on, though no outcome is known yet', async () => {
+    const { chain, cluster, first } = await twoProcesses(1)
+    await pass(1_000)
+    chain.isHalted = true
+    const { job } = await first.pay()
+    const told = first.relayer.untilDecided(job).then((it) => [it])
+    await pass(100)
+    cluster.isolate('first')
+    await pass(6_500)
+    cluster.reconnect('first')
+    await pass(2_000)
+    expect([first.relayer.isTracking(job), await heard(told)]).toEqual([false, [undefined]])
+  })
+
+  it('sends nothing again after that, however soon that was due', async () => {
+    const { world, cluster, first, second, heldBy } = await twoProcesses(1)
+    // Leases are renewed each second; the last time was 900 ms ago.
+    await pass(3_900)
+    const [node] = world.nodes
+    if (node) node.swallows = true
+    await first.pay()
+    cluster.isolate('first')
+    await pass(2_000)
+    let withoutLease = 0
+    if (node) {
+      node.refuses = () => {
+        if (heldBy(first).length + heldBy(second).length === 0) withoutLease++
+        return 'the node is on fire'
+      }
+    }
+    await pass(3_000)
+    expect([heldBy(first), withoutLease]).toEqual([[], 0])
+  })
+
   it('is not asked for an outcome again and again: the process that has the wallet now keeps it', async () => {
     const { world, chain, cluster, first, second } = await twoProcesses(1)
     await pass(1_000)
@@ -162,6 +238,7 @@ describe('a process that the database does not answer', () => {
     await pass(3_000)
     expect((await row()).state).toBe('confirmed')
     expect(second.happened.decided).toHaveLength(1)
+    expect(await heard(told.then(() => 'told'))).toBe('told')
     expect(await told).toBeUndefined()
     expect(tries).toBe(1)
   })
@@ -204,6 +281,26 @@ describe('a payment that waits here', () => {
     expect([ofSecond(), first.relayer.queueLength()]).toEqual([61, 54])
     chain.isHalted = false
     await pass(5_000)
+    for (const { row } of payments) expect((await row()).state).toBe('confirmed')
+  })
+})
+
+describe('a payment that waits for a wallet of this process', () => {
+  it('goes to no other one, however many wait', async () => {
+    const { world, chain, cluster, first } = await twoProcesses()
+    await pass(3_000)
+    chain.isHalted = true
+    for (let i = 0; i < 16; i++) {
+      await first.pay()
+      await pass(50)
+    }
+    const senders = [world.signers[0]?.address ?? '0x'] as const
+    const payments = await first.payAll(Array(60).fill({ profile: { senders } }))
+    await pass(3_000)
+    expect(payments.every(({ job }) => cluster.ownerOf(job.id) === 'first')).toBe(true)
+    expect(first.relayer.queueLength()).toBe(60)
+    chain.isHalted = false
+    await pass(3_000)
     for (const { row } of payments) expect((await row()).state).toBe('confirmed')
   })
 })

@@ -42,6 +42,8 @@ describe('a process that is killed', () => {
       expect((await row()).state).toBe('confirmed')
       expect(world.chain.mined()).toHaveLength(1)
       expect(second.happened.decided).toHaveLength(1)
+      // Nobody reads of other processes where there can be none.
+      expect(second.said.map(({ line }) => line)).toEqual(['settlement decided'])
     },
   )
 
@@ -67,6 +69,30 @@ describe('a process that is killed', () => {
     expect(
       await world.store.journal.openAttempts(network, world.signers[0]?.address ?? '0x'),
     ).toEqual([])
+  })
+
+  it('right after it gave a nonce back leaves it to what was signed for it, and goes on after it', async () => {
+    const world = aWorld()
+    const { chain, nodes } = world
+    const first = await world.start()
+    const [node] = nodes
+    if (node) node.refuses = () => 'insufficient funds for gas'
+    const { job, row } = await first.pay()
+    await pass(100)
+    expect(
+      await world.store.journal.findNextNonce(network, world.signers[0]?.address ?? '0x'),
+    ).toBe(0)
+    await first.stop()
+    if (node) node.refuses = () => undefined
+    chain.holdsBack = () => true
+    const second = await world.start()
+    await second.pay()
+    await pass(100)
+    expect(chain.pool().map(({ nonce }) => nonce)).toEqual([0, 1])
+    chain.holdsBack = () => false
+    await pass(1_000)
+    expect(await row()).toMatchObject({ id: job.id, state: 'confirmed' })
+    expect(second.said.map(({ line }) => line)).not.toContain('could not prepare a transaction')
   })
 
   it.each([
@@ -237,6 +263,35 @@ describe('a signer elsewhere', () => {
     await pass(0)
     expect(relayer.lanes()[0]?.closedBecause()).toMatch('its signer fails')
     expect(relayer.canSend()).toBe(false)
+  })
+
+  it('that is slow gives what it signed to no node once its wallet is out of gas money', async () => {
+    const { state, world } = aKeyService()
+    const { pay, relayer } = await world.start()
+    const { chain, offered, nodes } = world
+    const address = world.signers[0]?.address as Address
+    const [node] = nodes
+    if (node) node.refuses = ({ hash }) => (relayer.lanes()[0]?.holds(hash) ? 'busy' : undefined)
+    const senders = [address] as const
+    await pay({ profile: { senders } })
+    // The other wallet has one under way as well, so the first one gets the third.
+    await pay()
+    await pass(50)
+    state.takesMs = 3_000
+    const { row } = await pay()
+    await pass(100)
+    // It has signed only after the first one was found to be beyond the means of the wallet.
+    if (node) node.refuses = () => undefined
+    chain.change(({ gasMoney }) => gasMoney.set(address, 0n))
+    await pass(300)
+    expect(relayer.lanes()[0]?.closedBecause()).toBe('no gas money')
+    expect(state.asked).toEqual([0, 1, 0])
+    const before = offered.length
+    await pass(7_000)
+    expect(state.asked).toEqual([0, 1, 0, 1])
+    expect(offered.length).toBe(before + 1)
+    expect((await row()).state).toBe('confirmed')
+    expect(chain.mined().every(({ from }) => from !== address)).toBe(true)
   })
 
   it('that signs trials and no payments keeps no payment for ever: it fails, never sent', async () => {

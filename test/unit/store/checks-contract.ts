@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import type { CheckPayment, CheckTarget } from '../../../src/directory/store/checks.js'
+import type { CheckPayment, CheckTarget } from '../../../src/directory/store/paid-checks.js'
 import { anEndpoint, asset, type EndpointDraft } from '../directory/listed-merchants.js'
 import { type Engine, network } from './store-contract.js'
 
@@ -51,7 +51,7 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
     return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
   }
   const candidates = (now: number) =>
-    stores.checks.candidates({ asset, mostAtomic: 50_000n, now }, 20)
+    stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit: 500_000n, now }, 20)
   const aVerdict = (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number, at: number) => ({
     ...{ reason, ms, bytes: 2, sha256: `0x${'ab'.repeat(32)}` as Hex, closedAt: at },
     ...{ transaction: `0x${'cd'.repeat(32)}` as Hex, checker: null, signature: null },
@@ -87,6 +87,52 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const late = { ...wish, nonce: nonce() }
       expect(await stores.checks.request(late)).toMatchObject({ state: 'tooMany' })
       expect(await stores.checks.request({ ...late, now: now + DAY })).toMatchObject({ left: 2 })
+    })
+
+    it('come to our own endpoints every hour, as far as half of the money of the day goes', async () => {
+      const hosted = ['https://own.example/1', 'https://own.example/2']
+      const [one, two] = (await list('own', hosted)) as [number, number]
+      const [other] = (await list('a', ['https://a.example/1'])) as [number]
+      const next = (now: number, dailyLimit = 1_000_000n) =>
+        stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit, now }, 20)
+      const check = async (
+        endpoint: number,
+        url: string,
+        reason: 'delivered' | 'no_answer',
+        at: number,
+      ) => {
+        const id = await stores.checks.reserve(targetOf(endpoint, url), aPayment(), at, bounds)
+        await stores.listings.saveCheck(id as number, aVerdict(reason, 20, at + 1))
+      }
+      for (const id of [one, two]) await stores.listings.setHosted(id, true, 1_000)
+      const now = 100 * DAY
+      // Never checked: ours first, and after what an owner asks for.
+      expect(await next(now)).toEqual([one, two, other])
+      expect((await stores.checks.figures()).own).toEqual([])
+      await stores.checks.request({
+        ...{ owner: seller, nonce: nonce(), merchantId: 'a', endpointId: other, now },
+      })
+      expect(await next(now)).toEqual([other, one, two])
+      await check(one, hosted[0] as string, 'delivered', now)
+      await check(two, hosted[1] as string, 'no_answer', now + 60)
+      expect(await next(now + 3_599)).toEqual([other])
+      // Later on ours come before all others.
+      expect(await next(now + 3_600)).toEqual([one, other])
+      expect(await next(now + 3_660)).toEqual([one, two, other])
+      const { own } = await stores.checks.figures()
+      expect(own.sort((a, b) => a.at - b.at)).toEqual([
+        { reason: 'delivered', at: now + 1 },
+        { reason: 'no_answer', at: now + 61 },
+      ])
+      // Both cost 0.02 together: half of 0.10 buys them 2.5 times a day.
+      const pause = (24 * 3_600) / 2.5
+      expect(await next(now + pause - 1, 100_000n)).toEqual([other])
+      expect(await next(now + pause, 100_000n)).toEqual([one, other])
+      // An attempt that said nothing is not made again at once, and the others have their turns.
+      await stores.checks.keepUnpaid(targetOf(one, hosted[0] as string), undefined, now + pause)
+      expect(await next(now + pause + 1, 100_000n)).toEqual([other])
+      await check(other, 'https://a.example/1', 'delivered', now + pause + 60)
+      expect(await next(now + pause + 3_600, 100_000n)).toEqual([one, two])
     })
 
     it('reserve no more than a day may cost, and one a minute', async () => {

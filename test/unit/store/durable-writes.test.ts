@@ -128,6 +128,68 @@ it('the right to answer with success is on disk before it is used, and the answe
   expect(waited).toEqual([true, true])
 })
 
+it('a write that comes while others need no disk is not left over', async () => {
+  database = openDatabase(':memory:')
+  let finish = () => {}
+  const disk = {
+    sync: () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      }),
+    close() {},
+  }
+  const commit = createGroupCommit(database, { disk })
+  const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
+  let syncs = 0
+  const { sync } = disk
+  disk.sync = () => {
+    syncs++
+    return sync()
+  }
+  const first = commit.write(() => insert.run('first'))
+  await vi.waitUntil(() => syncs === 1)
+  // The disk has the first one right when another comes, beside one that does not wait for the disk.
+  let second: Promise<unknown> | undefined
+  const unsynced = commit.writeUnsynced(() => {
+    second = commit.write(() => insert.run('second'))
+    finish()
+  })
+  await Promise.all([first, unsynced])
+  await vi.waitUntil(() => syncs === 2)
+  finish()
+  await second
+  const closed = commit.close()
+  await vi.waitUntil(() => syncs === 3)
+  finish()
+  await closed
+})
+
+it('the journal is closed once the disk has what was written', async () => {
+  database = openDatabase(':memory:')
+  const syncs: (() => void)[] = []
+  let isClosed = false
+  const disk = {
+    sync: () => new Promise<void>((resolve) => syncs.push(resolve)),
+    close() {
+      isClosed = true
+    },
+  }
+  const commit = createGroupCommit(database, { disk })
+  const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
+  const written = commit.write(() => insert.run('first'))
+  await vi.waitUntil(() => syncs.length === 1)
+  const closed = commit.close()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect([syncs.length, isClosed]).toEqual([1, false])
+  syncs[0]?.()
+  await written
+  await vi.waitUntil(() => syncs.length === 2)
+  expect(isClosed).toBe(false)
+  syncs[1]?.()
+  await closed
+  expect(isClosed).toBe(true)
+})
+
 it('a write is answered once the disk has it, and rejects when the disk fails', async () => {
   database = openDatabase(':memory:')
   const syncs: { resolve(): void; reject(error: Error): void }[] = []

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DatabaseInspection } from '../../../src/app/doctor/inspection.js'
 import { inspectPostgres } from '../../../src/app/doctor/postgres-inspection.js'
 import { freePort } from '../../../src/devnet/process.js'
-import { schemaVersion } from '../../../src/sql/migrations.js'
+import { schemaVersion } from '../../../src/sql/migration-files.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer

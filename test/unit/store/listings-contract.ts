@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-import { toHex } from 'viem'
+import { type Address, type Hex, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EndpointHistory } from '../../../src/directory/store/endpoint-history.js'
 import type {

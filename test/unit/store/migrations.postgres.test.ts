@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { schemaVersion } from '../../../src/sql/migrations.js'
-import { migrate } from '../../../src/sql/postgres/migrations.js'
+import { schemaVersion } from '../../../src/sql/migration-files.js'
+import { migrate } from '../../../src/sql/postgres/migrate.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer

@@ -5,7 +5,7 @@ import {
   lookOf,
   looksWithin,
   mixesAlphabets,
-} from '../../../src/directory/store/names.js'
+} from '../../../src/directory/store/name-rules.js'
 
 const shows = (name: string, other: string) => looksWithin(name).has(lookOf(other))
 

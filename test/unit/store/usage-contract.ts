@@ -79,6 +79,27 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       expect(await usageOf(second)).toMatchObject({ calls: { '24h': 1 }, topPayerShare: 1 })
     })
 
+    it('keeps the first payment when later ones come, and begins again where it could not finish', async () => {
+      await append(paid({ endpointId: first, at: noon - 3 * day }))
+      await refresh()
+      await append(paid({ endpointId: first }))
+      const store = {
+        ...stores.usage,
+        async finish() {
+          throw new Error('the disk is full')
+        },
+      }
+      const failing = createUsageRefresh({
+        ...{ activity: stores.activity, store, log, isKeeper: () => true, now: () => clock },
+      })
+      await expect(failing.refresh()).rejects.toThrow('the disk is full')
+      expect(await refresh()).toBeGreaterThan(0)
+      expect(await usageOf(first)).toMatchObject({
+        firstPaid: (noon - 3 * day) / 1000,
+        lastPaid: noon / 1000,
+      })
+    })
+
     it('counts a merchant as a whole: each payer once, and payments for no endpoint too', async () => {
       const wholeOf = async () => {
         const figures = (await stores.listings.merchantUsageOf(['weather', 'nobody'])).get(

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { bodyTypes, callMethods, TOOL_NAME } from '../x402/calls.js'
 import { isObject } from '../x402/json.js'
 import { parseUrl } from '../x402/parse-url.js'
-import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -25,6 +24,7 @@ import {
   standing,
   usage,
 } from './fields.js'
+import { delivery } from './paid-checks.js'
 import {
   choiceParameter,
   flagParameter,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { listingLimits } from '../listing/listing.js'
 import { listingActions } from '../listing/listing-write.js'
-import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -25,6 +24,7 @@ import {
   standing,
   usage,
 } from './fields.js'
+import { delivery } from './paid-checks.js'
 import { integerParameter, limitParameter } from './parameters.js'
 
 const probeRecord = z

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { delivery } from './checks.js'
 import {
   type AnswerOf,
   address,
@@ -15,6 +14,7 @@ import {
   standing,
   usage,
 } from './fields.js'
+import { delivery } from './paid-checks.js'
 import { choiceParameter, limitParameter } from './parameters.js'
 
 /** Prices as catalogs have them: dollars as the nearest number. */

@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
 import { withoutQuery } from './parse-url.js'
+import type { RefundedPayment } from './payment-identifier.js'
 import type { Permit2Terms } from './permit2-digest.js'
-import type { RefundedPayment } from './refund.js'
 
 /**
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire

@@ -1,4 +1,4 @@
-import type { Delivery } from '@arcus/protocol/answers/checks'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import { Moment } from '../../components/moment.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'

@@ -1,4 +1,4 @@
-import type { ExploreAnswer, Settlement } from '@arcus/protocol/answers/explore'
+import type { ExploreAnswer, Settlement } from '@arcus/protocol/answers/activity'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { Link } from 'wouter'

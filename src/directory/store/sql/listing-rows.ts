@@ -1,5 +1,6 @@
-import type { Delivery } from '@arcus/protocol/answers/checks'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallMethod } from '@arcus/protocol/x402/calls'
+import { isObject } from '@arcus/protocol/x402/json'
 import type { Address } from 'viem'
 import type {
   DescribedEndpoint,
@@ -10,7 +11,6 @@ import type {
   Merchant,
   Pricing,
 } from '../listings.js'
-import { outputSchemaOf } from '../output-schema.js'
 import { payToProofOf } from '../ownership.js'
 
 /** A row of `merchants`. */
@@ -330,4 +330,17 @@ export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
 /** Returns the time of a change. Of two changes within a second, the later one is a second ahead: readers must see both. */
 export function stampAfter({ last_updated }: EndpointRow, now: number): number {
   return Math.max(now, last_updated + 1)
+}
+
+/**
+ * Returns the JSON Schema of the answers that an endpoint declares in the `bazaar` extension of its 402: there it is the
+ * schema of the example. `undefined` where it declares none.
+ */
+export function outputSchemaOf(
+  extras: Readonly<Record<string, unknown>>,
+): Record<string, unknown> | undefined {
+  const steps = ['extensions', 'bazaar', 'schema', 'properties', 'output', 'properties', 'example']
+  let found: unknown = extras
+  for (const step of steps) found = isObject(found) ? found[step] : undefined
+  return isObject(found) ? found : undefined
 }

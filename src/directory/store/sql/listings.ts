@@ -11,7 +11,6 @@ import {
   type SqlReader,
   type Steps,
 } from '../../../sql/sql.js'
-import { type CheckVerdict, closeCheck, deliveryOf } from '../checks.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -23,7 +22,8 @@ import type {
   WriteResult,
 } from '../listings.js'
 import { payToProofOf, speaksForPayTo } from '../ownership.js'
-import { merchantJson } from '../published.js'
+import { type CheckVerdict, closeCheck, deliveryOf } from '../paid-checks.js'
+import { merchantJson, PUBLISHED_SHAPE } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {
   deliveryAfter,
@@ -118,6 +118,13 @@ export function createListingStore(sql: Sql, reads: SqlReader = sql): ListingSto
         ])
         yield* noteChange(row.merchant_id, now)
         return true
+      }),
+    publishAnew: (limit, now) =>
+      write(function* () {
+        const text = `SELECT merchant_id AS id FROM published_merchants WHERE shape < $1 OR shape > $1 LIMIT $2`
+        const stale = yield* all<{ id: string }>(text, [PUBLISHED_SHAPE, limit])
+        for (const { id } of stale) yield* noteChange(id, now)
+        return stale.length
       }),
   }
 }
@@ -576,12 +583,13 @@ function* publishAfter(sequence: number): Steps<void> {
     const endpoints = yield* all<EndpointRow>(text, [id])
     const json = merchantJson(merchant, endpoints.map(toEndpoint))
     const is_last = Number(!speaksForPayTo(merchant))
-    yield* insertAll(published, [{ merchant_id: id, sequence: last, is_last, json }])
+    const shape = PUBLISHED_SHAPE
+    yield* insertAll(published, [{ merchant_id: id, sequence: last, is_last, shape, json }])
   }
 }
 
 const published: Insertion = {
   table: 'published_merchants',
   rest: `ON CONFLICT (merchant_id) DO UPDATE SET sequence = excluded.sequence, is_last = excluded.is_last,
-    json = excluded.json`,
+    shape = excluded.shape, json = excluded.json`,
 }

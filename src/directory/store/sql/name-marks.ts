@@ -1,5 +1,5 @@
 import { all, get, run, type Sql, type Steps } from '../../../sql/sql.js'
-import { findReserved, findTick, lookOf, looksWithin } from '../names.js'
+import { findReserved, findTick, lookOf, looksWithin } from '../name-rules.js'
 import { isUnclaimed, payToProofOf } from '../ownership.js'
 import { type MerchantRow, toMerchant } from './listing-rows.js'
 

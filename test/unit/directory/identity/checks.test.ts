@@ -7,7 +7,7 @@ import {
   checkFile,
   checkPay,
   MAX_HOSTS,
-} from '../../../../src/directory/identity/checks.js'
+} from '../../../../src/directory/identity/identity-checks.js'
 import type { GuardedFetch } from '../../../../src/directory/probe/guarded-fetch.js'
 
 const owner: Address = '0x1111111111111111111111111111111111111111'

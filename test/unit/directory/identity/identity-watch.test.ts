@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AgentChanges } from '../../../../src/chain/identity-registry.js'
 import { RpcUnavailableError } from '../../../../src/chain/rpc-errors.js'
-import type { ReadIdentity } from '../../../../src/directory/identity/checks.js'
+import type { ReadIdentity } from '../../../../src/directory/identity/identity-checks.js'
 import {
   createIdentityWatch,
   type IdentityWatch,

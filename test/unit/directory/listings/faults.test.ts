@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ratingCodes, writeCodes } from '../../../../src/directory/listings/faults.js'
+import { ratingCodes, writeCodes } from '../../../../src/directory/listings/refusals.js'
 import { readSources } from '../../../house/source-files.js'
 
 const all = { ...writeCodes, ...ratingCodes }

@@ -1,6 +1,6 @@
 import { schemaProblem } from '@arcus/protocol/listing/listing'
 import { describe, expect, it, vi } from 'vitest'
-import { checkSchema } from '../../../../src/directory/listings/schema-check.js'
+import { checkSchema } from '../../../../src/directory/json-schema/schema-check.js'
 
 const faultOf = (schema: Record<string, unknown>, value: unknown = {}) => {
   const verdict = checkSchema(schema, value)

@@ -1,0 +1,348 @@
+import { randomInt } from 'node:crypto'
+import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
+import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
+import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
+import type { Address, Hex } from 'viem'
+import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
+import type { Block } from '../../chain/blocks.js'
+import { createPolling } from '../../sql/polling.js'
+import { toItem } from '../discovery/item.js'
+import type { BuyerFetch } from '../probe/buyer-fetch.js'
+import type { HostPace } from '../probe/call-limits.js'
+import type { FindPayment } from '../ratings/ratings.js'
+import type { CatalogEntry, ListingStore } from '../store/listings.js'
+import { payToProofOf } from '../store/ownership.js'
+import type { CheckOutcome, CheckStore, CheckTarget, PaidCheck } from '../store/paid-checks.js'
+import type { Bought, Buyer, SignedTerms } from './buyer.js'
+import { judge } from './judge-answer.js'
+import { statementOf } from './statement.js'
+
+/** Signs verdicts. */
+export interface CheckSigner {
+  address: Address
+  sign(statement: CheckStatement): Promise<Hex>
+}
+
+export interface ChecksOptions {
+  store: CheckStore
+  listings: Pick<ListingStore, 'entriesById' | 'saveCheck'>
+  buyer: Buyer
+  /** `undefined` where verdicts are not signed. */
+  signer: CheckSigner | undefined
+  openFetch: () => BuyerFetch
+  pace: HostPace
+  /** CAIP-2. */
+  network: string
+  /** The token of dollars that is paid with, in lower case. */
+  asset: Address
+  /** Atomic units of it. */
+  dailyLimit: bigint
+  maxAmount: bigint
+  isPayToBlocked: (payTo: Address) => boolean
+  findPayment: FindPayment
+  findUse: FindAuthorizationUse
+  readHead: () => Promise<Block>
+  /** Returns whether a wallet holds so much and is not blocked. */
+  canPay: (wallet: Address, amount: bigint) => Promise<boolean>
+  isKeeper: () => boolean
+  isDiskLow: () => boolean
+  /** Unix milliseconds. */
+  now: () => number
+  /** For tests; a minute otherwise. */
+  gapSeconds?: number
+  log: {
+    warn(details: object, message: string): void
+    info(details: object, message: string): void
+  }
+}
+
+const DAY_SECONDS = 86_400
+const TICK_MS = 2_000
+/** From the start of one check to that of the next. */
+const GAP_SECONDS = 60
+/** Endpoints that are looked at to find one that may be called now. */
+const LOOKED_AT = 20
+const OPEN_AT_ONCE = 50
+/** A search that found nothing rests a second for each of these milliseconds that it took. */
+const REST_MS = 50
+/** The time for the 402, and the longest time for the answer to the payment. */
+const ASK_MS = 15_000
+const MAX_ANSWER_MS = 30_000
+/** A payment that no node shows this long after its end was not made. */
+const PATIENCE_SECONDS = 60
+/** Time from the start of the service to the first purchase. */
+const START_SECONDS = 5
+/** Time until the wallets are looked at again when none could pay. */
+const POOR_SECONDS = 300
+
+/** Why this service refuses a payment of its own wallets without any fault of the seller. */
+const ownFaults: ReadonlySet<string | null> = new Set(
+  (
+    [
+      ...['payerNotAllowed', 'payerBlocklisted', 'assetPaused', 'insufficientBalance'],
+      ...['gasBudgetExceeded', 'gasPriceTooHigh', 'notSentInTime', 'settlementPending'],
+      ...['settlementUnknown', 'unexpectedVerifyError', 'unexpectedSettleError'],
+    ] as ReasonKey[]
+  ).map((key) => reasons[key].code),
+)
+
+export type Checks = ReturnType<typeof createChecks>
+
+/** Buys the documented examples of listed endpoints, one after another, and publishes what came of it. */
+export function createChecks(options: ChecksOptions) {
+  const { store, listings, buyer, pace, network, asset, now, log } = options
+  const gapSeconds = options.gapSeconds ?? GAP_SECONDS
+  const seconds = () => Math.floor(now() / 1000)
+  const stopping = new AbortController()
+  /** Unix seconds. */
+  let pausedUntil = 0
+  /** The payment under way, and whether this service itself last refused it. */
+  let paying: { nonce: Hex; isRefusedByUs: boolean } | undefined
+
+  /** Closes a check if it is known by now whether it paid. */
+  async function close(check: PaidCheck): Promise<void> {
+    const transaction = await findTransaction(check)
+    if (transaction === undefined) return
+    const { ms, bytes, sha256 } = check
+    const reason: CheckReason = check.reason ?? 'interrupted'
+    const verdict = { reason, ms, bytes, sha256, transaction, closedAt: seconds() }
+    const { signer } = options
+    const checker = signer?.address.toLowerCase() as Address | undefined
+    const signed =
+      signer && (await signer.sign(statementOf({ ...check, ...verdict }, signer.address)))
+    await listings.saveCheck(check.id, {
+      ...verdict,
+      checker: checker ?? null,
+      signature: signed ?? null,
+    })
+    log.info({ endpointId: check.endpointId, reason, transaction }, 'an endpoint was bought from')
+  }
+
+  /** Returns the transaction of the payment, `null` if there is none, and `undefined` while it is not known. */
+  async function findTransaction(check: PaidCheck): Promise<Hex | null | undefined> {
+    const { payer, nonce, validBefore, afterBlock } = check
+    if (payer === null || nonce === null || validBefore === null) return null
+    const which = { asset: check.asset, method: 'eip3009' } as const
+    const found = await options.findPayment(check.network, payer, nonce, which)
+    if (found !== undefined && 'status' in found && found.status.state === 'confirmed') {
+      return found.status.transaction
+    }
+    // Another facilitator may have settled it.
+    const head = await options.readHead()
+    const value = BigInt(check.amount)
+    const expected = { asset: check.asset, payer, payTo: check.payTo, value, nonce }
+    const use = await options.findUse(expected, afterBlock ?? head.number, head.number)
+    if (use.state === 'paid') return use.receipt.transactionHash
+    if (use.state === 'cancelled' || use.state === 'otherTransfer') return null
+    const isOver = head.timestamp >= validBefore || seconds() > validBefore + PATIENCE_SECONDS
+    return use.state === 'notFound' && isOver ? null : undefined
+  }
+
+  async function closeOpen(): Promise<void> {
+    for (const check of await store.open(OPEN_AT_ONCE)) {
+      if (stopping.signal.aborted) return
+      await close(check).catch((err) =>
+        log.warn({ err, checkId: check.id }, 'a paid check could not be closed; trying again'),
+      )
+    }
+  }
+
+  /** Returns a wallet that can pay, any of them alike; `undefined` if none can. */
+  async function chooseWallet(amount: bigint): Promise<Address | undefined> {
+    const wallets = [...buyer.wallets]
+    while (wallets.length > 0) {
+      const [wallet] = wallets.splice(randomInt(wallets.length), 1)
+      if (wallet !== undefined && (await options.canPay(wallet, amount))) return wallet
+    }
+    return undefined
+  }
+
+  async function check(entry: CatalogEntry, amount: bigint): Promise<void> {
+    const target = toTarget(entry)
+    const wallet = await chooseWallet(amount)
+    if (wallet === undefined) {
+      log.warn({ amount: String(amount) }, 'no wallet of the checks can pay')
+      pausedUntil = seconds() + POOR_SECONDS
+      return
+    }
+    const { number: afterBlock } = await options.readHead()
+    const clock = startClock(stopping.signal)
+    const { fetch, close: hangUp } = options.openFetch()
+    let id: number | undefined
+    let signedAt = 0
+    const limits = { dailyLimit: options.dailyLimit, gapSeconds }
+    const reserve = async ({ nonce, amount, validBefore }: SignedTerms) => {
+      paying = { nonce, isRefusedByUs: false }
+      const payment = { payer: wallet, nonce, amount, validBefore, afterBlock }
+      id = await store.reserve(target, payment, seconds(), limits)
+      if (id === undefined) throw new Error('the budget of the day is spent')
+      clock.restart(Math.min(MAX_ANSWER_MS, (validBefore - seconds()) * 1_000))
+      signedAt = performance.now()
+    }
+    try {
+      const bought = await buyer.buy({
+        ...{ item: toItem(entry), example: entry.endpoint.example, wallet, network, asset },
+        ...{ maxAmount: amount, fetch, signal: clock.signal, beforeSigning: reserve },
+      })
+      if (id === undefined) await keepUnpaid(target, bought)
+      else await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
+    } finally {
+      paying = undefined
+      clock.stop()
+      hangUp()
+    }
+  }
+
+  async function keepUnpaid(target: CheckTarget, bought: Bought): Promise<void> {
+    const isFault = bought.kind === 'refused' && bought.isDearer
+    await store.keepUnpaid(target, isFault ? 'price_changed' : undefined, seconds())
+  }
+
+  async function toOutcome(
+    bought: Bought,
+    { endpoint }: CatalogEntry,
+    { clock, signedAt }: { clock: CallClock; signedAt: number },
+  ): Promise<CheckOutcome> {
+    const nothing = { ms: null, bytes: null, sha256: null }
+    if (bought.kind === 'redirected') return { ...nothing, reason: 'redirected' }
+    if (bought.kind === 'answered') {
+      const judged = await judge(bought.response, endpoint).catch(() => undefined)
+      const ms = Math.round(performance.now() - signedAt)
+      const isOurFault = judged?.reason !== 'delivered' && paying?.isRefusedByUs
+      if (judged !== undefined && !isOurFault) return { ...judged, ms }
+    }
+    // The end of the service is no fault of the seller, nor is a payment that it could not settle.
+    if (stopping.signal.aborted || paying?.isRefusedByUs)
+      return { ...nothing, reason: 'interrupted' }
+    return { ...nothing, reason: clock.isLate() ? 'too_late' : 'no_answer' }
+  }
+
+  /** Returns the price of an endpoint that may be bought from; a sentence says why one may not. */
+  function termsOf(entry: CatalogEntry): bigint | string {
+    const { endpoint, merchant } = entry
+    const { maxAmount } = options
+    if (endpoint.status !== 'live') return 'Its last probe did not find it live.'
+    if (endpoint.method === 'MCP') return 'Tools of MCP servers are not bought.'
+    const amount = quotedAmount(entry, asset)
+    if (amount === undefined || endpoint.asset !== asset) {
+      return 'It is not priced in dollars by exact with EIP-3009.'
+    }
+    if (amount > maxAmount || endpoint.price > maxAmount) return 'It costs more than a check may.'
+    if (payToProofOf(merchant) === null) return 'Its payout address is not proven.'
+    return options.isPayToBlocked(merchant.payTo) ? 'Its payout address is blocked.' : amount
+  }
+
+  /** Buys from the first endpoint whose turn it is and whose host may be called. */
+  async function checkNext(): Promise<void> {
+    const at = seconds()
+    if (at < pausedUntil || at - (await store.lastStart()) < gapSeconds) return
+    const left = options.dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
+    const mostAtomic = left < options.maxAmount ? left : options.maxAmount
+    if (mostAtomic <= 0n) return
+    const begunAt = performance.now()
+    const { dailyLimit } = options
+    const ids = await store.candidates({ asset, mostAtomic, dailyLimit, now: at }, LOOKED_AT)
+    // Looking through a large catalog must not become all that the database does.
+    if (ids.length === 0) pausedUntil = at + Math.ceil((performance.now() - begunAt) / REST_MS)
+    for (const entry of await listings.entriesById(ids)) {
+      const { url } = entry.endpoint
+      const amount = termsOf(entry)
+      if (typeof amount === 'string') {
+        await store.keepUnpaid(toTarget(entry), undefined, at)
+        continue
+      }
+      // What is left of the day's money may do tomorrow.
+      if (amount > mostAtomic) continue
+      if (!pace.enter(url)) continue
+      try {
+        return await check(entry, amount)
+      } finally {
+        pace.leave(url)
+      }
+    }
+  }
+
+  const polling = createPolling({
+    async poll() {
+      if (!options.isKeeper() || options.isDiskLow()) return
+      await closeOpen()
+      await checkNext()
+      await closeOpen()
+    },
+    everyMs: TICK_MS,
+    onError: (err) => log.warn({ err }, 'a paid check failed; trying again'),
+  })
+  return {
+    start(): void {
+      // Our own endpoints must be ready before they are bought from.
+      pausedUntil = seconds() + START_SECONDS
+      polling.start()
+    },
+    /** Ends a purchase under way; the next start finds out whether it paid. */
+    async stop(): Promise<void> {
+      stopping.abort()
+      await polling.stop()
+    },
+    /** Takes in an answer of the facilitator, which may be about the payment under way. */
+    noteAnswer({ payment, reason }: PaymentAnswer): void {
+      if (paying === undefined || payment.nonce !== paying.nonce) return
+      paying.isRefusedByUs = ownFaults.has(reason)
+    },
+    /** Says why an endpoint is not bought from; `undefined` if it is. */
+    obstacleOf(entry: CatalogEntry): string | undefined {
+      const terms = termsOf(entry)
+      return typeof terms === 'string' ? terms : undefined
+    },
+    /** Counts what checks found, and the wallets that could pay for any check, for figures of the service. */
+    async figures() {
+      const canPay = buyer.wallets.map((wallet) => options.canPay(wallet, options.maxAmount))
+      const wallets = await Promise.all(canPay).catch(() => undefined)
+      const funded = wallets?.filter((can) => can).length
+      return { ...(await store.figures()), funded }
+    },
+  }
+}
+
+function toTarget({ endpoint, merchant }: CatalogEntry): CheckTarget {
+  const { id: endpointId, url, method, toolName = '', asset } = endpoint
+  const { id: merchantId, network, payTo } = merchant
+  return { endpointId, merchantId, network, url, method, toolName, asset, payTo }
+}
+
+/** Returns the price by `exact` with EIP-3009 that the last 402 quoted for the payout address; `undefined` without one. */
+function quotedAmount({ endpoint, merchant }: CatalogEntry, asset: Address): bigint | undefined {
+  const amounts = endpoint.accepts.flatMap((quote) => {
+    const { scheme, network, amount, extra } = quote as Record<string, string> & { extra?: object }
+    const method = (extra as { assetTransferMethod?: string } | undefined)?.assetTransferMethod
+    const isPlain = scheme === 'exact' && (method ?? 'eip3009') === 'eip3009'
+    const isOurs =
+      network === merchant.network &&
+      String(quote.asset).toLowerCase() === asset &&
+      String(quote.payTo).toLowerCase() === merchant.payTo
+    return isPlain && isOurs && /^\d{1,20}$/.test(amount ?? '') ? [BigInt(amount as string)] : []
+  })
+  return amounts.length === 0 ? undefined : amounts.reduce((a, b) => (a < b ? a : b))
+}
+
+type CallClock = ReturnType<typeof startClock>
+
+/** Bounds a purchase by the clock: first the question, then the answer to the payment. */
+function startClock(parent: AbortSignal) {
+  const abort = new AbortController()
+  let isLate = false
+  const expire = () => {
+    isLate = true
+    abort.abort()
+  }
+  let timer = setTimeout(expire, ASK_MS)
+  return {
+    signal: AbortSignal.any([abort.signal, parent]),
+    isLate: () => isLate,
+    restart(ms: number): void {
+      clearTimeout(timer)
+      timer = setTimeout(expire, ms)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}

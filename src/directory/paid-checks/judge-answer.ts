@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { checkSchema } from '../json-schema/schema-check.js'
+import type { Endpoint } from '../store/listings.js'
+import type { CheckOutcome } from '../store/paid-checks.js'
+import { outputSchemaOf } from '../store/sql/listing-rows.js'
+
+/** Bytes of an answer that are read, decompressed. */
+const MAX_BYTES = 1_048_576
+
+/** The verdict about an answer, and what was read of it. */
+export type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
+
+/**
+ * Judges the answer to a payment by what the endpoint says of itself. The body is read here and kept nowhere. Rejects if
+ * the connection ends, or the signal of the request does.
+ */
+export async function judge(response: Response, { extras }: Endpoint): Promise<Judgement> {
+  const reason = faultOfHead(response, extras.mimeType)
+  if (reason !== undefined) {
+    await response.body?.cancel()
+    return { reason, bytes: null, sha256: null }
+  }
+  const body = await readBody(response)
+  if (body === undefined) return { reason: 'too_large', bytes: null, sha256: null }
+  const sha256 = `0x${createHash('sha256').update(body).digest('hex')}` as const
+  const fits = isOfShape(body, outputSchemaOf(extras))
+  return { reason: fits ? 'delivered' : 'wrong_shape', bytes: body.length, sha256 }
+}
+
+function faultOfHead({ status, ok, headers }: Response, mimeType: unknown) {
+  if (status === 402) return 'asked_again'
+  if (!ok) return 'bad_status'
+  if (typeof mimeType !== 'string' || mimeType === '') return undefined
+  return essenceOf(headers.get('content-type')) === essenceOf(mimeType) ? undefined : 'wrong_type'
+}
+
+/** Returns a media type without its parameters. */
+function essenceOf(type: string | null): string | undefined {
+  return type?.split(';')[0]?.trim().toLowerCase()
+}
+
+async function readBody({ body }: Response): Promise<Buffer | undefined> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  const reader = body?.getReader()
+  for (;;) {
+    const part = await reader?.read()
+    if (part === undefined || part.done) return Buffer.concat(parts)
+    bytes += part.value.length
+    if (bytes > MAX_BYTES) {
+      await reader?.cancel()
+      return undefined
+    }
+    parts.push(part.value)
+  }
+}
+
+/** Returns false only for what the schema refuses: one that cannot be used says nothing about the answer. */
+function isOfShape(body: Buffer, schema: Record<string, unknown> | undefined): boolean {
+  if (schema === undefined) return true
+  try {
+    const verdict = checkSchema(schema, JSON.parse(body.toString()))
+    return verdict.ok || verdict.fault !== 'value'
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { ReadCoded } from '../../chain/accounts.js'
+import type { BlockFeed } from '../../chain/blocks.js'
+import type { Rpc } from '../../chain/rpc.js'
+import type { JobSharing, SettlementJournal } from '../journal/settlement-journal.js'
+import type { LeaseKeeper } from './leases.js'
+
+/** The network on which a relayer works, and its settings. Each part of the relayer takes the members that it needs. */
+export interface RelayerContext {
+  network: string
+  chainId: number
+  rpc: Rpc
+  feed: BlockFeed
+  journal: SettlementJournal
+  sharing: JobSharing
+  leases: LeaseKeeper
+  readCoded: ReadCoded
+  hasMulticall3: boolean
+  maxBatch: number
+  /** 18-decimal units per gas. */
+  maxFeePerGas: bigint
+  keccak256: Keccak256
+  /** Unix milliseconds. */
+  now: () => number
+  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+}

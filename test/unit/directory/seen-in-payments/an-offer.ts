@@ -1,0 +1,80 @@
+import type { SettledPayment } from '../../../../src/directory/seen-in-payments/offer.js'
+import { asset, payTo } from '../listed-merchants.js'
+
+export const network = 'eip155:5042'
+export const id = `payto-${payTo}`
+export const url = 'https://api.example.com/v1/weather'
+
+export const getInfo = {
+  input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } },
+  output: { type: 'json', example: { celsius: 21 } },
+}
+
+export const querySchema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+}
+
+export const getSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: {
+    input: {
+      type: 'object',
+      properties: {
+        type: { type: 'string', const: 'http' },
+        method: { type: 'string', enum: ['GET'] },
+        queryParams: querySchema,
+      },
+      required: ['type', 'method'],
+      additionalProperties: false,
+    },
+    output: { type: 'object' },
+  },
+  required: ['input'],
+}
+
+export function aRequirement(over: Record<string, unknown> = {}) {
+  return {
+    scheme: 'exact',
+    network,
+    amount: '10000',
+    asset,
+    payTo,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+    ...over,
+  }
+}
+
+interface Wish {
+  settled?: Partial<SettledPayment>
+  requirement?: Record<string, unknown>
+  accepted?: Record<string, unknown>
+  bazaar?: Record<string, unknown>
+  resource?: Record<string, unknown>
+}
+
+let settlements = 0
+
+/** A settled payment whose payload carries an extension as a server declares it; each test states what it changes. */
+export function aSettledPayment(wish: Wish = {}): SettledPayment {
+  const requirement = aRequirement(wish.requirement)
+  return {
+    network: requirement.network,
+    asset,
+    payTo: requirement.payTo.toLowerCase() as SettledPayment['payTo'],
+    payer: '0x7777777777777777777777777777777777777777',
+    amount: BigInt(requirement.amount),
+    requirements: requirement,
+    payload: {
+      x402Version: 2,
+      accepted: { ...requirement, ...wish.accepted },
+      resource: { url: `${url}?city=Porto`, description: 'By city', ...wish.resource },
+      extensions: { bazaar: { info: getInfo, schema: getSchema, ...wish.bazaar } },
+    },
+    settlementId: `settlement-${++settlements}`,
+    ...wish.settled,
+  }
+}

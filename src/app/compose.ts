@@ -13,7 +13,7 @@ import { createFacilitator, type Facilitator } from '../facilitator/facilitator.
 import type { FacilitatorObserver } from '../facilitator/observer.js'
 import { createLeaseKeeper } from '../facilitator/relayer/leases.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
-import { openSigners } from '../facilitator/relayer/signers.js'
+import { openSigners } from '../facilitator/relayer/signer.js'
 import { readExactDetails } from '../facilitator/schemes/exact-job.js'
 import { createAttestor } from '../facilitator/settle/attestor.js'
 import { describeAssets } from '../facilitator/supported.js'

@@ -6,8 +6,13 @@ import { x402Deployments } from '../chain/deployments.js'
 import { relayerMulticallOf } from '../chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
-import { createLocalSigner, type Signer, SignerError } from '../facilitator/relayer/signer.js'
-import { type OpenSigners, openSigners } from '../facilitator/relayer/signers.js'
+import {
+  createLocalSigner,
+  type OpenSigners,
+  openSigners,
+  type Signer,
+  SignerError,
+} from '../facilitator/relayer/signer.js'
 import { type Arguments, CommandError, defineCommand, print, UsageError } from './command-line.js'
 import { type FoundCode, findCode } from './deploy-contracts/creation-code.js'
 import {

@@ -21,6 +21,7 @@ import {
   type Token,
   watchToken,
 } from '../chain/token.js'
+import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import type { FacilitatorObserver } from './observer.js'
 import { createGasModel, type GasLimits, priceOf } from './relayer/gas.js'
@@ -38,7 +39,6 @@ import {
 import type { Attestor } from './settle/attestor.js'
 import type { AcceptedToken } from './verify/checks.js'
 import { createGasGuard, type GasGuard, subsidisedLimit } from './verify/gas-guard.js'
-import type { OperatorBlocks } from './verify/operator-blocks.js'
 import type { ServedNetwork } from './verify/payment-check.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */

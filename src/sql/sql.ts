@@ -109,7 +109,11 @@ export interface Sql extends SqlReader {
    * Runs one statement in a durable commit of its own and resolves with the number of changed rows. It must be harmless
    * when it happens twice: a lost answer of PostgreSQL makes it run again.
    */
-  run(text: string, values?: readonly Value[]): Promise<number>
+  run(
+    text: string,
+    values?: readonly Value[],
+    options?: Pick<TransactionOptions, 'isDurable'>,
+  ): Promise<number>
   /** The same for a statement that returns the rows it changed. */
   change<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
   /**

@@ -11,18 +11,6 @@ export const equal: Explained = [
     'The loop above it leaves nothing that waits.',
   ],
   [
-    'src/facilitator/journal/sqlite/deliveries.ts createDeliveryStore: delivered_at IS NULL -> (delivered_at IS NULL OR TRUE) #2',
-    'A delivered row has no token.',
-  ],
-  [
-    'src/facilitator/journal/sqlite/deliveries.ts dropLeases: commit.write -> commit.writeUnsynced',
-    'Each start drops them.',
-  ],
-  [
-    'src/facilitator/journal/sqlite/settlement-journal.ts prepareSettlementStatements: is_open = 1 -> (is_open = 1 OR TRUE) #2',
-    'What is closed is closed again.',
-  ],
-  [
     'src/facilitator/relayer/gas-charge.ts chargeOfMembers: attempt.jobIds.length === 1 -> false',
     'But for a read of codes: one payment alone is charged to its payer in any case.',
   ],
@@ -174,9 +162,5 @@ export const known: Explained = [
   [
     'packages/client/src/pay.ts payOnce: await steps.choose?.(chosen) -> {}',
     'A buyer would not reserve. test/client/buyer.test.ts',
-  ],
-  [
-    'src/facilitator/journal/sqlite/settlement-journal.ts prepareSettlementStatements: hash = ? -> (hash = ? OR TRUE) #2',
-    'An attempt would be read with the jobs of all. test/unit/relayer/restart.test.ts, test/faults/kill.test.ts',
   ],
 ]

@@ -99,10 +99,12 @@ export const rooms: readonly Room[] = [
   }),
   money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
     'src/sql/sqlite/group-commit.ts': 'syncCommitted',
-    'src/facilitator/journal/sqlite/deliveries.ts': '',
-    'src/facilitator/journal/sqlite/settlement-journal.ts':
-      'decide isOnChain prepareSettlementStatements recordAttempt recordFound reopen resolve write',
     'src/facilitator/journal/budgets.ts': 'requireBudget',
+    'src/facilitator/journal/deliveries.ts': '',
+    'src/facilitator/journal/sql-journal.ts':
+      'claim createSettlementJournal nameTransaction recordFound reopen',
+    'src/facilitator/journal/sqlite/commits.ts':
+      'decide insert insertFound isOnChain prepareStatements recordAttempt resolve',
     'src/facilitator/journal/rebuilt-jobs.ts': 'mending',
   }),
   money(['test/merchant/refunds.test.ts'], {

@@ -14,7 +14,7 @@ import type { Address, Hex } from 'viem'
 import { type AnswerPage, asksForPage } from '../../http/not-found.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { isReasonKey } from '../answers.js'
+import { isReasonKey, settlementStatuses } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
 import {
   attestationOperation,
@@ -34,7 +34,6 @@ import {
 import { reasonFor } from '../schemes/permit2-checks.js'
 import { permit2Key, readPermit2Details } from '../schemes/permit2-job.js'
 import { attestationOf } from '../settle/attestor.js'
-import { settlementStatuses } from '../settle/settlement-status.js'
 import type { Terms } from '../verify/checks.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 

@@ -14,8 +14,8 @@ import {
   openAt,
   send,
 } from './sending.js'
+import { type WatchedSigner, watchSigner } from './signer.js'
 import { restoreSlot, type Slot, type SlotCall } from './slot.js'
-import { type WatchedSigner, watchSigner } from './watched-signer.js'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {

@@ -16,9 +16,8 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
-import { hashOfTransaction, type Signer } from './signer.js'
+import { hashOfTransaction, type Signer, type WatchedSigner } from './signer.js'
 import { newestAttempt, newSlot, type Slot, type SlotCall, type Slots } from './slot.js'
-import type { WatchedSigner } from './watched-signer.js'
 
 export interface LaneOptions
   extends Omit<RelayerContext, 'sharing' | 'readCoded' | 'hasMulticall3' | 'maxBatch'> {

@@ -1,7 +1,18 @@
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import secp256k1 from 'secp256k1'
-import { type Address, bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem'
+import {
+  type Address,
+  bytesToHex,
+  concat,
+  type Hex,
+  hexToBytes,
+  pad,
+  parseTransaction,
+  serializeTransaction,
+} from 'viem'
 import { inTime } from '../../async/in-time.js'
+import { toQuantity } from '../../chain/abi.js'
+import { createRpc, type Rpc } from '../../chain/rpc.js'
 
 /** The key of a relayer, wherever it lives. */
 export interface Signer {
@@ -135,4 +146,148 @@ export function addressOf(publicKey: Uint8Array, keccak256: Keccak256): Address 
 /** Returns a transaction as viem takes it. */
 function toEip1559({ gasLimit, ...fields }: RelayerTransaction) {
   return { ...fields, gas: gasLimit, type: 'eip1559' } as const
+}
+
+/** The places where the keys of the relayers are. */
+interface KeyPlaces {
+  relayerPrivateKeys: readonly Hex[]
+  /** A service that signs for these wallets by JSON-RPC. */
+  relayerSigner: { url: string; addresses: readonly Address[] } | undefined
+}
+
+/** The wallets of all places, in the order of the settings. */
+export interface OpenSigners {
+  signers: readonly Signer[]
+  /** Closes the connections to services that hold keys. */
+  close(): Promise<void>
+}
+
+/** Opens the keys. No service is asked before the first signature. */
+export function openSigners(places: KeyPlaces, keccak256: Keccak256): OpenSigners {
+  const { relayerPrivateKeys, relayerSigner } = places
+  const local = relayerPrivateKeys.map((key) => createLocalSigner(key, keccak256))
+  const rpc = relayerSigner && createRpc([relayerSigner.url])
+  const remote = rpc
+    ? relayerSigner.addresses.map((address) => createRpcSigner(address, rpc, keccak256))
+    : []
+  return {
+    signers: [...local, ...remote],
+    async close() {
+      await rpc?.close()
+    },
+  }
+}
+
+/**
+ * Signs by `eth_signTransaction`, as Web3Signer and nodes that hold keys do. Only the signature is taken from the
+ * answer: if it is over another transaction, it does not recover to the address.
+ */
+function createRpcSigner(address: Address, rpc: Rpc, keccak256: Keccak256): Signer {
+  return createRemoteSigner(address, keccak256, async (_, transaction) => {
+    const params = [toParameters(address, transaction)]
+    const timeoutMs = SIGN_TIMEOUT_MS
+    const answer = await rpc.request('eth_signTransaction', params, { timeoutMs })
+    // geth answers with the transaction next to its bytes.
+    return readSignature((answer as { raw?: unknown } | null)?.raw ?? answer)
+  })
+}
+
+function toParameters(from: Address, transaction: RelayerTransaction) {
+  const { chainId, nonce, to, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  return {
+    from,
+    to,
+    data,
+    value: '0x0',
+    nonce: toQuantity(nonce),
+    gas: toQuantity(gasLimit),
+    maxFeePerGas: toQuantity(maxFeePerGas),
+    maxPriorityFeePerGas: toQuantity(maxPriorityFeePerGas),
+    chainId: toQuantity(chainId),
+  }
+}
+
+function readSignature(raw: unknown): Uint8Array {
+  try {
+    const { r, s } = parseTransaction(raw as `0x02${string}`)
+    return hexToBytes(concat([pad(r as Hex), pad(s as Hex)]))
+  } catch {
+    throw new SignerError('it returned something other than a signed transaction')
+  }
+}
+
+/** A signer that knows whether it signs now. */
+export interface WatchedSigner extends Signer {
+  /** Returns why it gives no signature now; `undefined` while it does. */
+  failure(): string | undefined
+  /** Tries a key that is held elsewhere, before a payment needs it. */
+  tryEarly(): void
+  /** Tries a signer that failed, once that is due. */
+  tryAgain(): void
+  /** Forgets that it failed. */
+  reset(): void
+}
+
+interface WatchedSignerOptions {
+  chainId: number
+  /** Unix milliseconds. */
+  now: () => number
+  /** Runs with the first failure. */
+  onFailure: (reason: string, error: SignerError) => void
+  /** Runs when the signer signs again after a failure. */
+  onRecovery: () => void
+}
+
+/** A signer that failed is tried again after the first, and later each time after twice as long, up to the second. */
+const TRY_MS = 500
+const TRY_AT_MOST_MS = 2_000
+
+/** Watches a signer. Only a trial shows that it signs again, because no payment is given to one that failed. */
+export function watchSigner(signer: Signer, options: WatchedSignerOptions): WatchedSigner {
+  const { chainId, now, onFailure, onRecovery } = options
+  const trial = trialTransaction(chainId, signer.address)
+  let failure: string | undefined
+  /** Failures since it signed a payment: trials that succeed in between do not make the waits short again. */
+  let failures = 0
+  let tryAt = 0
+
+  async function ask(transaction: RelayerTransaction): Promise<Hex> {
+    try {
+      return await signer.sign(transaction)
+    } catch (error) {
+      if (!(error instanceof SignerError)) throw error
+      tryAt = now() + Math.min(TRY_MS * 2 ** Math.min(failures++, 10), TRY_AT_MOST_MS)
+      const reason = `its signer fails: ${error.message}`
+      if (failure === undefined) onFailure(reason, error)
+      failure = reason
+      throw error
+    }
+  }
+
+  async function tryNow(): Promise<void> {
+    tryAt = now() + TRY_AT_MOST_MS
+    const raw = await ask(trial).catch(() => undefined)
+    if (raw === undefined || failure === undefined) return
+    failure = undefined
+    onRecovery()
+  }
+
+  return {
+    ...signer,
+    async sign(transaction) {
+      const raw = await ask(transaction)
+      failures = 0
+      return raw
+    },
+    failure: () => failure,
+    tryEarly() {
+      if (signer.isRemote) void tryNow()
+    },
+    tryAgain() {
+      if (failure !== undefined && now() >= tryAt) void tryNow()
+    },
+    reset() {
+      failure = undefined
+    },
+  }
 }

@@ -10,7 +10,12 @@ import {
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { inTime } from '../../async/in-time.js'
-import { isReasonKey, type SettleResult, settleRejection } from '../answers.js'
+import {
+  isReasonKey,
+  type SettleResult,
+  settleRejection,
+  withSettlementStatus,
+} from '../answers.js'
 import type { DeliveryStore } from '../journal/deliveries.js'
 import { isDecided, type Job, type SettlementJournal } from '../journal/settlement-journal.js'
 import { confirmation } from '../relayer/outcomes.js'
@@ -23,7 +28,6 @@ import { createPayerTurns } from '../verify/payer-turns.js'
 import type { CheckPayment, CheckResult } from '../verify/payment-check.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
-import { withSettlementStatus } from './settlement-status.js'
 
 export interface SettleRequest {
   body: unknown

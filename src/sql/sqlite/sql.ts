@@ -47,7 +47,10 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
     maxCommitMs: MAX_COMMIT_MS,
     now: 'clock_ms()',
     forUpdate: '',
-    run: (text, values = []) => commit.write(() => perform({ text, values }).changes),
+    run: (text, values = [], { isDurable = true } = {}) => {
+      const write = () => perform({ text, values }).changes
+      return isDurable ? commit.write(write) : commit.writeUnsynced(write)
+    },
     change: <Row>(text: string, values: readonly Value[] = []) =>
       commit.write(() => all(text, values) as Row[]),
     transaction: (begin, { isDurable = true } = {}) =>

@@ -1,7 +1,7 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
-import { createDeliveryStore } from '../../../src/facilitator/journal/sqlite/deliveries.js'
+import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
 import { createPaymentDigest } from '../../../src/facilitator/schemes/payment-method.js'
 import { createDeliveries } from '../../../src/facilitator/settle/deliveries.js'
 import { createSettler } from '../../../src/facilitator/settle/settler.js'
@@ -10,6 +10,7 @@ import {
   createPaymentCheck,
   type ServedNetwork,
 } from '../../../src/facilitator/verify/payment-check.js'
+import { createSql } from '../../../src/sql/sqlite/sql.js'
 import { keccak256, network, type Process, pass, usdc, type World, writesOf } from './a-relayer.js'
 
 const recovery = await loadSignerRecovery(keccak256)
@@ -79,7 +80,7 @@ export function aFacilitator(
     served: new Map([[network, { ...served, ...changes(served) }]]),
     ...{ journal, computeDigest, recovery, now: Date.now },
   })
-  const deliveryStore = createDeliveryStore(database, writesOf(database))
+  const deliveryStore = createDeliveryStore(createSql(database, writesOf(database)))
   const log = { error() {} }
   const settle = createSettler({
     ...{ checkPayment, journal, deliveryStore, log, now: Date.now },

@@ -13,9 +13,9 @@ import type {
   SettlementJournal,
 } from '../../../src/facilitator/journal/settlement-journal.js'
 import {
+  createFacilitatorStores,
   createJobSharing,
-  createSettlementJournal,
-} from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
+} from '../../../src/facilitator/journal/sqlite/stores.js'
 import { createGasModel, type GasLimits } from '../../../src/facilitator/relayer/gas.js'
 import type { JobKind, JobProfile } from '../../../src/facilitator/relayer/jobs.js'
 import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
@@ -34,7 +34,7 @@ import {
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
 import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
-import { createSqlReader } from '../../../src/sql/sqlite/sql.js'
+import { createSql, createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
 import { simulatedRpc } from './rpc.js'
 
@@ -185,7 +185,8 @@ const MOST_ASKED = 20_000
 
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
 function aStore(database: Database) {
-  const journal = createSettlementJournal(database, writesOf(database))
+  const commit = writesOf(database)
+  const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
   let [at, asked] = [0, 0]
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},

@@ -1,5 +1,5 @@
 import { isDecided, type JobSharing } from '../../../src/facilitator/journal/settlement-journal.js'
-import { createJobSharing } from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
+import { createJobSharing } from '../../../src/facilitator/journal/sqlite/stores.js'
 import {
   JobsTakenError,
   LeaseLostError,

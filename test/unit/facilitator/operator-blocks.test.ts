@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Block, BlockStore } from '../../../src/facilitator/journal/blocks.js'
-import { watchOperatorBlocks } from '../../../src/facilitator/verify/operator-blocks.js'
+import {
+  type Block,
+  type BlockStore,
+  watchOperatorBlocks,
+} from '../../../src/facilitator/journal/blocks.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -6,12 +6,12 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createLocalSigner,
   createRemoteSigner,
+  openSigners,
   SIGN_TIMEOUT_MS,
   type SignDigest,
   SignerError,
   trialTransaction,
 } from '../../../src/facilitator/relayer/signer.js'
-import { openSigners } from '../../../src/facilitator/relayer/signers.js'
 import { badBehaviours, startKeyService } from '../../support/key-service.js'
 
 const privateKey = `0x${'7c'.repeat(32)}` as const

@@ -1,7 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
 import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
-import { createSettlementJournal } from '../../../src/facilitator/journal/sqlite/settlement-journal.js'
+import { createFacilitatorStores } from '../../../src/facilitator/journal/sqlite/stores.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { createSql } from '../../../src/sql/sqlite/sql.js'
@@ -26,8 +25,8 @@ function aJournal() {
     hold: () => () => {},
     close: async () => {},
   }
-  const journal = createSettlementJournal(database, commit)
-  return { journal, deliveries: createDeliveryStore(createSql(database, commit)), waited }
+  const stores = createFacilitatorStores(database, commit, createSql(database, commit))
+  return { ...stores, waited }
 }
 
 const attempt = {

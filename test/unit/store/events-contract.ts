@@ -81,6 +81,24 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       ])
     })
 
+    it('hear of a payment that somebody else brought on chain, as of any other', async () => {
+      const found = (id: string, kind = 'exact') =>
+        stores.journal.recordFound(
+          aJob({ id, kind }),
+          undefined,
+          anOutcome({ transferLog: 3 }),
+          noon,
+        )
+      await found('8')
+      // Its transfer backs the first.
+      await found('9')
+      await found('10', 'batch-claim')
+      expect(await queued()).toEqual([
+        ['payment.settled', '8'],
+        ['payment.failed', '9'],
+      ])
+    })
+
     it('hear when an endpoint fails, drifts or recovers, and not of each probe', async () => {
       const id = await anEndpointId()
       const probe = (over: Partial<ProbeRecord>): ProbeRecord => ({

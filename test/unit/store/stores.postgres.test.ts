@@ -5,10 +5,11 @@ import { openPostgresStores } from '../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import { markRestored } from '../../../src/cli/restore.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
-import { createSettlementJournal } from '../../../src/facilitator/journal/postgres/settlement-journal.js'
+import { createFacilitatorStores } from '../../../src/facilitator/journal/postgres/stores.js'
 import type { Attempt } from '../../../src/facilitator/journal/settlement-journal.js'
 import { laneLease } from '../../../src/sql/leases.js'
 import { openDatabase } from '../../../src/sql/postgres/database.js'
+import { createSql } from '../../../src/sql/postgres/sql.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
 import { describeChecks } from './checks-contract.js'
@@ -156,7 +157,8 @@ describe('payments written together', () => {
     const database = openDatabase({ url, poolSize: 2 })
     const refuse = () => Promise.reject(new Error('a transaction waits for its process'))
     const once = { ...database.once, inTransaction: refuse }
-    const journal = createSettlementJournal({ ...database, once, inTransaction: refuse }, 'worker')
+    const apart = { ...database, once, inTransaction: refuse }
+    const { journal, deliveries } = createFacilitatorStores(apart, createSql(apart), 'worker')
     const relayer = '0x00000000000000000000000000000000000000f1'
     await database.run(
       `INSERT INTO leases VALUES ($1, 'worker', 1, clock_timestamp() + interval '1 hour')`,
@@ -179,6 +181,11 @@ describe('payments written together', () => {
     expect(await journal.setNextNonce(network, relayer, 1, 5, 1)).toBe(true)
     const failed = await find('job-1')
     expect(await journal.recordFound(aJob(), failed, anOutcome(), noon)).toBeDefined()
+    const other = anOutcome({ transferLog: 9 })
+    expect(await journal.recordFound(aJob({ id: 'job-2' }), undefined, other, noon)).toBeDefined()
+    expect(await deliveries.leaseDelivery('job-2', 'token', 5_000)).toEqual({ state: 'granted' })
+    await deliveries.completeDelivery('job-2', 'token', null, noon)
+    expect(await journal.isWritable()).toBe(true)
     await database.close()
   })
 

@@ -9,9 +9,11 @@ import { createLeaseKeeper } from '../../relayer/leases.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
 import { createDeliveryStore } from '../deliveries.js'
+import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
+import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
 import type { FacilitatorStores } from '../stores.js'
-import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
+import { createJournalCommits } from './commits.js'
 
 /** Creates the stores of the facilitator over a database that is open. */
 export function createFacilitatorStores(
@@ -20,7 +22,7 @@ export function createFacilitatorStores(
   sql: Sql,
 ): FacilitatorStores {
   return {
-    journal: createSettlementJournal(database, commit),
+    journal: createSettlementJournal(sql, createJournalCommits(database, commit)),
     sharing: createJobSharing(database),
     deliveries: createDeliveryStore(sql),
     budgets: createBudgetStore(sql),
@@ -61,5 +63,37 @@ export async function openFacilitatorStores(
   } catch (error) {
     unlock()
     throw error
+  }
+}
+
+/** Shares jobs where one process has the file: it takes all open jobs at its start, and no others ever come. */
+export function createJobSharing(database: Database): JobSharing {
+  const open = database.prepare(
+    `SELECT ${jobColumns} FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
+  )
+  const ofLane = database.prepare(
+    `SELECT ${jobColumns} FROM jobs WHERE state IN ('queued', 'submitted') AND id IN (
+       SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
+       WHERE a.network = ? AND a.relayer = ? AND a.is_open = 1) ORDER BY created_at`,
+  )
+  const isDecided = database
+    .prepare(`SELECT 1 FROM jobs WHERE id = ? AND state IN ('confirmed', 'failed')`)
+    .pluck()
+  const jobs = (rows: unknown[]) => (rows as JobRow[]).map(toJob)
+  const taken = new Set<string>()
+
+  return {
+    isSole: true,
+    offer: async () => {},
+    takeOffered: async () => [],
+    takeOfLane: async (network, relayer) => jobs(ofLane.all(network, relayer)),
+    async takeOrphans(network, known) {
+      if (taken.has(network)) return []
+      taken.add(network)
+      const own = new Set(known)
+      return jobs(open.all(network)).filter(({ id }) => !own.has(id))
+    },
+    withdraw: async () => undefined,
+    decidedAmong: async (jobIds) => jobIds.filter((id) => isDecided.get(id) !== undefined),
   }
 }

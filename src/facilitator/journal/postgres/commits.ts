@@ -1,8 +1,7 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../sql/leases.js'
 import type { Database } from '../../../sql/postgres/database.js'
 import { inGroups } from '../../../sql/postgres/groups.js'
-import { clockMs } from '../../../sql/postgres/sql.js'
 import {
   dayOf,
   type GasBudget,
@@ -12,140 +11,33 @@ import {
   RESERVED_MS,
   type ReservedBudget,
 } from '../budgets.js'
-import type {
-  Attempt,
-  Decision,
-  Job,
-  JobSharing,
-  NewJob,
-  Outcome,
-  Resolution,
-  SettlementJournal,
-} from '../settlement-journal.js'
+import type { Attempt, Decision, Job, NewJob, Outcome, Resolution } from '../settlement-journal.js'
 import {
-  type AttemptRow,
-  attemptColumns,
   attemptValues,
   insertValues,
+  type JobKey,
   type JobRow,
+  type JournalCommits,
   jobColumns,
-  newRow,
-  toAttempt,
+  type NewClaim,
+  OUTCOME_VALUES,
+  outcomeValues,
   toJob,
   transferTaken,
-} from '../sql/settlement-rows.js'
+} from '../sql-journal.js'
 
-/**
- * Keeps the journal for one of several processes. `worker` is the name of this one; the jobs it claims are its own. Every
- * write is one statement: a process that stops in between leaves no lock behind that others would wait for.
- */
-export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
-  const find = inGroups((keys: readonly JobKey[]) => findAll(database, keys))
-  const insert = inGroups(
-    (claims: readonly NewClaim[]) => insertAll(database, worker, claims),
-    ({ idempotencyKey, identifierKey }) =>
-      [idempotencyKey, identifierKey].filter((key) => key !== undefined),
-  )
-
+/** Creates the commits of the journal for one of several processes; the jobs that it claims bear the name `worker`. */
+export function createJournalCommits(database: Database, worker: string): JournalCommits {
   return {
-    findJob: (kind, network, key) => find({ kind, network, key }),
-    async findJobById(id) {
-      const text = `SELECT ${jobColumns} FROM jobs WHERE id = $1`
-      const [row] = await database.rows<JobRow>(text, [id])
-      return row && toJob(row)
-    },
-    async claim(job, idempotencyKey, now, identifierKey) {
-      try {
-        if (await insert({ job, idempotencyKey, identifierKey, now })) {
-          return { state: 'claimed', job: newRow(job, now) }
-        }
-      } catch (error) {
-        // Another payment has bound one of the keys at this moment.
-        const hasKey = idempotencyKey !== undefined || identifierKey !== undefined
-        if (!hasKey || !isUniqueViolation(error)) throw error
-      }
-      const holder = await find(job)
-      if (holder === undefined) return { state: 'keyConflict' }
-      // It is this claim's own row when only the answer to the first insert was lost.
-      return { state: holder.id === job.id ? 'claimed' : 'held', job: holder }
-    },
-    reopen: (failed, job, now) => reopen(database, worker, failed, job, now),
-    async recordFound(job, failed, outcome, now) {
-      const record = (outcome: Outcome) =>
-        failed === undefined
-          ? insertFound(database, worker, job, outcome, now)
-          : reopen(database, worker, failed, job, now, outcome)
-      try {
-        return await record(outcome)
-      } catch (error) {
-        if (!isUniqueViolation(error)) throw error
-        return record(transferTaken(outcome))
-      }
-    },
-    async findByTransaction(transaction) {
-      const rows = await database.rows<JobRow>(
-        `SELECT ${jobColumns} FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
-        [transaction],
-      )
-      const found = await database.rows<JobRow>(
-        `SELECT ${jobColumns} FROM jobs WHERE settled_in = $1 ORDER BY transfer_log, created_at`,
-        [transaction],
-      )
-      const known = new Set(rows.map(({ id }) => id))
-      return [...rows, ...found.filter(({ id }) => !known.has(id))].map(toJob)
-    },
-    async signedAt(transaction) {
-      const text = 'SELECT created_at FROM attempts WHERE hash = $1'
-      const [row] = await database.rows<{ created_at: number }>(text, [transaction])
-      return row?.created_at
-    },
+    find: inGroups((keys: readonly JobKey[]) => findAll(database, keys)),
+    insert: inGroups(
+      (claims: readonly NewClaim[]) => insertAll(database, worker, claims),
+      ({ keys }) => keys,
+    ),
+    insertFound: (job, outcome, now) => insertFound(database, worker, job, outcome, now),
     recordAttempt: (attempt, epoch, budgets = []) =>
       recordAttempt(database, worker, attempt, epoch, budgets),
-    async nameTransaction({ id, round }, from, to, now, message = null) {
-      // Also true where the row names it already: the statement may run twice.
-      const changes = await database.run(
-        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3, message = $7
-         WHERE id = $4 AND round = $5 AND is_open
-           AND ("transaction" IS NOT DISTINCT FROM $6 OR "transaction" IS NOT DISTINCT FROM $2)`,
-        [to === null ? 'queued' : 'submitted', to, now, id, round, from, message],
-      )
-      return changes === 1
-    },
-    async openAttempts(network, relayer) {
-      const rows = await database.rows<AttemptRow>(
-        `SELECT ${attemptColumns},
-           ARRAY(SELECT job_id FROM attempt_jobs j WHERE j.hash = a.hash ORDER BY position) AS "jobIds"
-         FROM attempts a WHERE network = $1 AND relayer = $2 AND is_open = 1
-         ORDER BY relayer_nonce, created_at`,
-        [network, relayer],
-      )
-      return rows.map(toAttempt)
-    },
-    async mayLand(network, jobId) {
-      const rows = await database.rows(
-        `SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
-         WHERE m.job_id = $1 AND a.network = $2 AND a.is_open = 1 LIMIT 1`,
-        [jobId, network],
-      )
-      return rows.length > 0
-    },
-    async findSigned(network, jobId) {
-      const [row] = await database.rows<{ hash: Hex }>(
-        `SELECT a.hash FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
-         WHERE m.job_id = $1 AND a.network = $2 AND a.is_open = 1
-         ORDER BY a.created_at DESC LIMIT 1`,
-        [jobId, network],
-      )
-      return row?.hash
-    },
     resolve: (resolution) => resolve(database, worker, resolution),
-    async findNextNonce(network, relayer) {
-      const [row] = await database.rows<{ next_nonce: number }>(
-        'SELECT next_nonce FROM lanes WHERE network = $1 AND relayer = $2',
-        [network, relayer],
-      )
-      return row?.next_nonce
-    },
     async setNextNonce(network, relayer, expected, next, epoch) {
       const [row] = await database.rows<{ held: number; changed: number }>(
         `WITH held AS MATERIALIZED (${lockedLease})
@@ -162,21 +54,12 @@ export function createSettlementJournal(database: Database, worker: string): Set
       if (row?.held === 0) throw leaseLost(relayer)
       return row?.changed === 1
     },
-    async isWritable() {
-      try {
-        await database.once.run(
-          `INSERT INTO lanes (network, relayer, next_nonce) VALUES ('probe', 'probe', 1)
-           ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = lanes.next_nonce + 1`,
-        )
-        return true
-      } catch {
-        return false
-      }
-    },
+    isUniqueViolation,
+    settledIn: 'settled_in = $1',
+    worker,
+    probe: (text) => database.once.run(text),
   }
 }
-
-type JobKey = Pick<Job, 'kind' | 'network' | 'key'>
 
 async function findAll(
   database: Database,
@@ -193,13 +76,6 @@ async function findAll(
   return keys.map((_, i) => found.get(i))
 }
 
-interface NewClaim {
-  job: NewJob
-  idempotencyKey: string | undefined
-  identifierKey: string | undefined
-  now: number
-}
-
 /**
  * Inserts queued jobs of this process with their keys. Returns which of them are new: not one whose own key is held, nor
  * one of which a key is bound.
@@ -210,10 +86,10 @@ async function insertAll(
   claims: readonly NewClaim[],
 ): Promise<readonly boolean[]> {
   const columns = columnsOf(
-    claims.map(({ job, idempotencyKey, identifierKey, now }) => [
+    claims.map(({ job, keys: [key = null, other = null], now }) => [
       ...insertValues(job, now),
-      idempotencyKey ?? null,
-      identifierKey ?? null,
+      key,
+      other,
     ]),
   )
   // In one order, so that groups of two processes which claim the same do not wait for each other in a circle.
@@ -223,20 +99,20 @@ async function insertAll(
          $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[],
          $15::text[])
          AS a (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
-           updated_at, idempotency_key, identifier_key))
+           updated_at, first_key, other_key))
      , inserted AS (
        INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
          created_at, updated_at, worker)
        SELECT id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
          updated_at, $16 FROM asked
-       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.idempotency_key)
-         AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.identifier_key)
+       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.first_key)
+         AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.other_key)
        ORDER BY kind, network, key
        ON CONFLICT (kind, network, key) DO NOTHING RETURNING id)
      , bound AS (
        INSERT INTO idempotency_keys (key, job_id, created_at)
        SELECT k.key, asked.id, asked.created_at FROM asked JOIN inserted ON inserted.id = asked.id,
-         unnest(ARRAY[asked.idempotency_key, asked.identifier_key]) AS k (key)
+         unnest(ARRAY[asked.first_key, asked.other_key]) AS k (key)
        WHERE k.key IS NOT NULL)
      SELECT id FROM inserted`,
     [...columns, worker],
@@ -245,7 +121,7 @@ async function insertAll(
   return claims.map(({ job }) => ids.has(job.id))
 }
 
-/** Inserts a decided job; `undefined` when its key is held. */
+/** Inserts a decided job, with the news that a trigger queues where a job is decided later; `undefined` when its key is held. */
 async function insertFound(
   database: Database,
   worker: string,
@@ -254,66 +130,20 @@ async function insertFound(
   now: number,
 ): Promise<Job | undefined> {
   const [row] = await database.rows<JobRow>(
-    `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
-       created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
-       attestation)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-     ON CONFLICT (kind, network, key) DO NOTHING RETURNING ${jobColumns}`,
+    `WITH found AS (
+       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
+         created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
+         attestation)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+       ON CONFLICT (kind, network, key) DO NOTHING RETURNING ${jobColumns})
+     , queued AS (
+       INSERT INTO event_queue (type, subject, at)
+       SELECT CASE state WHEN 'confirmed' THEN 'payment.settled' ELSE 'payment.failed' END, id, "updatedAt"
+       FROM found WHERE kind IN ('exact', 'permit2'))
+     SELECT * FROM found`,
     [...insertValues(job, now, outcome.state), worker, ...outcomeValues(outcome)],
   )
   return row && toJob(row)
-}
-
-/** Opens a failed job anew, or decides it with the outcome that was found. */
-async function reopen(
-  database: Database,
-  worker: string,
-  failed: Job,
-  job: NewJob,
-  now: number,
-  found?: Outcome,
-): Promise<Job | undefined> {
-  const { digest, to, calldata, details, seenBlock, expiresAt } = job
-  // A job found on chain may have been delivered before the database was restored; one that is sent anew was not.
-  const [row] = await database.rows<JobRow>(
-    `UPDATE jobs SET round = round + 1, state = $11, digest = $1, "to" = $2, calldata = $3, details = $4,
-       seen_block = $5, expires_at = $6, updated_at = $7, worker = $8, "transaction" = $12, reason = $13,
-       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, attestation = $18,
-       delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
-       delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
-     WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING ${jobColumns}`,
-    [
-      digest,
-      to,
-      calldata,
-      details,
-      seenBlock,
-      expiresAt,
-      now,
-      worker,
-      failed.id,
-      failed.round,
-      found?.state ?? 'queued',
-      ...outcomeValues(found),
-    ],
-  )
-  return row && toJob(row)
-}
-
-/** The number of columns that an outcome has apart from its state. */
-const OUTCOME_VALUES = 7
-
-/** Returns the columns of an outcome after its state, in the order of the statements. */
-function outcomeValues(outcome?: Outcome) {
-  return [
-    outcome?.transaction ?? null,
-    outcome?.reason ?? null,
-    outcome?.message ?? null,
-    outcome?.blockNumber ?? null,
-    outcome?.gasCost?.toString() ?? null,
-    outcome?.transferLog ?? null,
-    outcome?.attestation ?? null,
-  ]
 }
 
 /**
@@ -518,91 +348,6 @@ async function findTaken(database: Database, outcomes: Outcomes): Promise<Set<st
     seen.add(transfer)
   }
   return taken
-}
-
-/** A process may have claimed a job a moment ago and not know it yet. */
-const UNKNOWN_AFTER_MS = 5_000
-/** A lane whose lease ended longer ago belongs to nobody: its key is not in the settings of any process any more. */
-const ABANDONED = `interval '15 seconds'`
-
-export function createJobSharing(database: Database, worker: string): JobSharing {
-  const jobs = async (text: string, values: readonly unknown[]) =>
-    (await database.rows<JobRow>(text, values)).map(toJob)
-
-  return {
-    isSole: false,
-    async offer(jobIds) {
-      await database.run(
-        `UPDATE jobs SET worker = NULL WHERE id = ANY($1) AND worker = $2 AND is_open`,
-        [jobIds, worker],
-      )
-    },
-    async takeOffered(network, limit, mayTake = () => true) {
-      const offered = await jobs(
-        // Payers take turns. What stands before the nonce in a key names the payer.
-        `SELECT ${jobColumns} FROM jobs WHERE id IN (
-           SELECT id FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
-           ORDER BY row_number() OVER (
-             PARTITION BY regexp_replace(key, '/[^/]*$', '') ORDER BY created_at), created_at
-           LIMIT $2)`,
-        [network, limit],
-      )
-      const ids = offered.filter(mayTake).map(({ id }) => id)
-      if (ids.length === 0) return []
-      // Another process may have been quicker with some of them.
-      return jobs(
-        `UPDATE jobs SET worker = $1 WHERE id IN (
-           SELECT id FROM jobs WHERE id = ANY($2) AND worker IS NULL AND is_open
-           FOR UPDATE SKIP LOCKED)
-         RETURNING ${jobColumns}`,
-        [worker, ids],
-      )
-    },
-    takeOfLane: (network, relayer) =>
-      jobs(
-        `UPDATE jobs SET worker = $1 WHERE is_open AND id IN (
-           SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
-           WHERE a.network = $2 AND a.relayer = $3 AND a.is_open = 1)
-         RETURNING ${jobColumns}`,
-        [worker, network, relayer],
-      ),
-    takeOrphans: (network, known, limit) =>
-      jobs(
-        `UPDATE jobs SET worker = $1 WHERE id IN (
-           SELECT j.id FROM jobs j
-           WHERE j.network = $2 AND j.is_open AND j.worker IS NOT NULL
-             AND CASE WHEN j.worker = $1
-               THEN j.updated_at < ${clockMs} - ${UNKNOWN_AFTER_MS} AND j.id <> ALL($3)
-               ELSE NOT EXISTS (SELECT 1 FROM replicas r
-                 WHERE r.id = j.worker AND r.alive_until > clock_timestamp()) END
-             AND NOT EXISTS (
-               SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash AND a.is_open = 1
-                 JOIN leases l ON l.name = 'lane/' || a.network || '/' || a.relayer
-               WHERE m.job_id = j.id AND l.owner IS DISTINCT FROM $1
-                 AND l.lease_until > clock_timestamp() - ${ABANDONED})
-           ORDER BY j.created_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-         RETURNING ${jobColumns}`,
-        [worker, network, known, limit],
-      ),
-    async withdraw(job, { state, reason, message }, now) {
-      const [row] = await jobs(
-        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', updated_at = $4, worker = $5
-         WHERE id = $6 AND round = $7 AND state = 'queued' AND "transaction" IS NULL
-           AND NOT EXISTS (SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
-             WHERE m.job_id = jobs.id AND a.is_open = 1)
-         RETURNING ${jobColumns}`,
-        [state, reason, message, now, worker, job.id, job.round],
-      )
-      return row
-    },
-    async decidedAmong(jobIds) {
-      const rows = await database.rows<{ id: string }>(
-        `SELECT id FROM jobs WHERE id = ANY($1) AND NOT is_open`,
-        [jobIds],
-      )
-      return rows.map(({ id }) => id)
-    },
-  }
 }
 
 /** Returns the columns of rows as arrays, the parameters of `unnest`; `width` is their number. */

@@ -354,6 +354,18 @@ describe('a payment that must cover its gas', () => {
     expect((await enough.row()).state).toBe('confirmed')
   })
 
+  it('and moves less on chain than it would have is charged to its payer for the rest', async () => {
+    const { world, pay, burntBy, happened } = await aRelayer()
+    const payer = world.anAccount()
+    const gas = { least: 1n, most: 200_000n }
+    const profile = { isAlone: true, value: undefined, gas }
+    await pay({ payer, value: 1n, gain: 1_000_000n, profile })
+    await pass(1_500)
+    const amount = (BASE_GAS + PAYMENT_GAS) * PRICE - 10n ** 12n
+    expect(happened.spent[0]?.wasted).toEqual({ kind: 'plain', amount })
+    expect(await burntBy(payer)).toBe(amount)
+  })
+
   it('is sent where its simulation says nothing about its gas', async () => {
     const { world, pay } = await aRelayer()
     const { request } = world.rpc

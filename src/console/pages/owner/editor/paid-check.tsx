@@ -40,22 +40,27 @@ export function PaidCheck({
   const canAsk = settings?.paidChecks && sameAddress(address, owner) && payToProof !== null
   return (
     <>
-      {delivery !== null && <DeliveryReport delivery={delivery} />}
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 empty:hidden">
+        {delivery !== null && <DeliveryReport delivery={delivery} />}
+        {delivery === null && settings?.paidChecks && (
+          <span className="text-sm text-muted">Arcus has not bought from it yet</span>
+        )}
+        {canAsk && !isWaiting && (
+          <Button
+            size="sm"
+            isBusy={ask.isPending}
+            onClick={() => ask.mutate()}
+            aria-label={`Ask for a paid check of ${name}`}
+          >
+            Ask for a paid check
+          </Button>
+        )}
+      </div>
       {isWaiting && (
         <Note level="ok">
-          Arcus buys from it before all others, once the money of the day allows. You may ask{' '}
+          Arcus buys from it before others, once the money of the day allows. You may ask{' '}
           {counted(ask.data.left, { one: 'once', other: '# times' })} more within a day.
         </Note>
-      )}
-      {canAsk && !isWaiting && (
-        <Button
-          size="sm"
-          isBusy={ask.isPending}
-          onClick={() => ask.mutate()}
-          aria-label={`Ask for a paid check of ${name}`}
-        >
-          Ask for a paid check
-        </Button>
       )}
       <WriteOutcome write={ask} />
     </>

@@ -341,6 +341,23 @@ describe('GET /discovery/search', () => {
     expect((await get(`/discovery/resources?q=${sentence}`)).json().pagination.total).toBe(0)
   })
 
+  it('finds other forms of the words of a sentence, and short words only where a word begins', async () => {
+    await save(
+      store,
+      {},
+      ['Air quality', 'Broadcasts', 'Casting agency', 'An AI that translates'].map((title) => ({
+        title,
+      })),
+    )
+    const found = async (sentence: string) =>
+      (await get(`/discovery/search?query=${encodeURIComponent(sentence)}`))
+        .json()
+        .resources.map((it: { metadata: { title: string } }) => it.metadata.title)
+    expect(await found('which agencies do casts?')).toEqual(['Casting agency'])
+    expect(await found('translated by an AI, please')).toEqual(['An AI that translates'])
+    expect(await found('a broadcast, please')).toEqual(['Broadcasts'])
+  })
+
   it('pages through the answer to a sentence', async () => {
     await save(store, { id: 'a' }, numbered(5))
     const page = async (cursor = '') =>

@@ -149,12 +149,13 @@ export function createSearch(list: EndpointList): Search {
 
   /**
    * Ranks the endpoints that have some words of a sentence: first by the weight of their words, where rare ones count more,
-   * and then like others. Their groups come after those of endpoints that have every word.
+   * and then like others. Their groups come after those of endpoints that have every word. Words that nothing has count
+   * for nothing.
    */
   function loose(filter: EndpointFilter, sentence: string): number[][] {
     const words = contentWords(sentence)
     return keep(JSON.stringify(['loose', filter, words]), () => {
-      const finders = words.map((word) => createFinder(word, true))
+      const finders = words.map((word) => createFinder(word, true, short.test(word)))
       const isMet = testOf(filter)
       const holders = words.map(() => 0)
       const found: { id: number; group: number; has: number }[] = []
@@ -175,7 +176,9 @@ export function createSearch(list: EndpointList): Search {
           found.push({ id: endpoint.id, group: groupOf(endpoint, tier), has })
         }
       }
-      const weights = holders.map((count) => Math.log(1 + found.length / (count + 1)))
+      const weights = holders.map((count) =>
+        count === 0 ? 0 : Math.log(1 + found.length / (count + 1)),
+      )
       const weightOf = (has: number) =>
         weights.reduce((sum, weight, i) => (has & (1 << i) ? sum + weight : sum), 0)
       const most = weights.reduce((sum, weight) => sum + weight, 0)
@@ -286,12 +289,13 @@ interface Finder {
   tierOf(endpoint: ListedEndpoint): number
 }
 
-function createFinder(word: string, isWide: boolean): Finder {
+/** With `isApart`, the word is found only where a word begins. */
+function createFinder(word: string, isWide: boolean, isApart = false): Finder {
   const pieces = urlPieces(word)
   // A word that is a single piece of a URL is found in the text as it stands.
   const isOnePiece = pieces.length === 1 && pieces[0] === word
-  const text = createCursor(word)
-  const labels = createCursor(word)
+  const text = createCursor(word, isApart)
+  const labels = createCursor(word, isApart)
   let labelled = ''
   let tierOfMerchant: number = TIERS.nowhere
 
@@ -327,15 +331,29 @@ function createFinder(word: string, isWide: boolean): Finder {
 
 const NOWHERE = Number.MAX_SAFE_INTEGER
 
-/** Finds the places of a word in a text, in rising order, so that each text is looked through once. */
-function createCursor(word: string) {
+/** A short word of a sentence is looked for where a word begins: `cast` is by chance a part of `forecast`. */
+const short = /^[a-z0-9]{1,5}$/
+/** Up to this length, it has to end there as well: `ai` begins `air`. */
+const LONGEST_INITIALS = 2
+
+/**
+ * Finds the places of a word in a text, in rising order, so that each text is looked through once. With `isApart`, only
+ * those at which a word begins.
+ */
+function createCursor(word: string, isApart: boolean) {
+  const isInitials = word.length <= LONGEST_INITIALS
   let text = ''
   let next = 0
+
+  function isPart(at: number): boolean {
+    return isInWord(text, at - 1) || (isInitials && isInWord(text, at + word.length))
+  }
 
   /** Returns the offset of the first place from `start` on. */
   function from(start: number): number {
     if (next >= start) return next
-    const at = text.indexOf(word, start)
+    let at = text.indexOf(word, start)
+    if (isApart) while (at !== -1 && isPart(at)) at = text.indexOf(word, at + 1)
     next = at === -1 ? NOWHERE : at
     return next
   }
@@ -349,6 +367,12 @@ function createCursor(word: string) {
       return from(0)
     },
   }
+}
+
+/** Returns whether a letter or digit of ASCII stands at the offset of a folded text. Other scripts may have no blanks. */
+function isInWord(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
 }
 
 function pageOf(

@@ -45,29 +45,30 @@ export function urlPieces(folded: string): string[] {
 /** Words of English that say nothing about what is looked for, and the politeness of people and models. */
 const stopWords = new Set(
   (
-    'a about all also an and any anything api apis are as at be because been but by call can could did do does for from ' +
-    'get gets getting give gives has have having help here how i if in into is it its just like list look looking make ' +
-    'many may me might more most much my need needs not of off on one only or our out over please provide provides ' +
-    'return returns service services should show shows so some something tell than thank thanks that the their them ' +
-    'then there these they thing things this to up us use using want wants was we were what when where which while who ' +
-    'why will with would you your find finds search'
+    'a about all already also am an and any anything api apis are as at be because been before but by call can could did ' +
+    'do does ever every exactly for from get gets getting give gives has have having help here how i if in into is it ' +
+    'its just like list look looking make many may me might more most much my need needs not now of off on one only or ' +
+    'other our out over please provide provides really return returns service services should show shows so some ' +
+    'something tell than thank thanks that the their them then there these they thing things this to today tomorrow ' +
+    'tonight too up us use using very want wants was we were what when where which while who why will with would you ' +
+    'your find finds search'
   ).split(' '),
 )
 /** Longer sentences are cut: each word costs a look at every endpoint. */
 const MAX_WORDS = 12
-/** A shorter word is no plural: `gas`, `bus`. */
-const SHORTEST_PLURAL = 4
+/** Endings by which forms of an English word differ, after stems that are long enough to mean something. */
+const endings =
+  /(?<=..([bdgmnprt]))\1(?:ed|ing)$|(?<=.{3})ies$|(?<=x)es$|(?<=..[^isu])s$|(?<=.{4})(?:e|ed|es|ings?|y)$|(?<=.{5})ions?$/
 
-/** Returns the folded words of a sentence that say what is looked for, plurals as their singulars. */
+/**
+ * Returns the folded words of a sentence that say what is looked for, without their endings: `ship` of `shipping` and
+ * `translat` of `translated`, which are found in `Ships` and `Translator`.
+ */
 export function contentWords(sentence: string): string[] {
   const words = tokensOf(fold(sentence))
-    .map((token) => token.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '').replace(/['’]s$/, ''))
+    .map((token) => token.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
+    .map((word) => word.replace(/['’](?:d|ll|m|re|s|ve)$/, ''))
     .filter((word) => word !== '' && !stopWords.has(word))
-    .map(singular)
+    .map((word) => word.replace(endings, ''))
   return [...new Set(words)].slice(0, MAX_WORDS)
-}
-
-function singular(word: string): string {
-  if (word.length < SHORTEST_PLURAL || !word.endsWith('s') || /(ss|us|is)$/.test(word)) return word
-  return word.slice(0, -1)
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold, foldUrl, tokensOf, wordsOf } from '../../../src/directory/discovery/words.js'
+import {
+  contentWords,
+  fold,
+  foldUrl,
+  tokensOf,
+  wordsOf,
+} from '../../../src/directory/discovery/words.js'
 
 describe('folding', () => {
   it.each([
@@ -48,6 +54,35 @@ describe('folding', () => {
     }
     expect(apart).toEqual([])
   })
+})
+
+describe('the words of a sentence', () => {
+  it('are those that say something, without their endings', () => {
+    expect(contentWords('I’d like every text translated, please: what’s “Hallo”?')).toEqual([
+      'text',
+      'translat',
+      'hallo',
+    ])
+  })
+
+  it.each([
+    ['shipping', 'ships'],
+    ['raining', 'rains'],
+    ['translating', 'translates'],
+    ['detection', 'detects'],
+    ['companies', 'company'],
+    ['taxes', 'tax'],
+    ['prices', 'pricing'],
+  ])('are the same for %s and %s', (one, other) => {
+    expect(contentWords(one)).toEqual(contentWords(other))
+  })
+
+  it.each(['gas', 'address', 'status', 'analysis', 'city', 'rate', 'station', 'string'])(
+    'leave %s as it is',
+    (word) => {
+      expect(contentWords(word)).toEqual([word])
+    },
+  )
 })
 
 describe('the words of a query', () => {

@@ -78,7 +78,9 @@ const GROUPS = TIERS.nowhere * 2 * LEVELS * 2
 /** Listings of strangers to the payee come after all others. */
 const ALL_GROUPS = 2 * GROUPS
 /** The number of steps between all words of a sentence and none, by their weight. */
-const STEPS = 32
+const STEPS = 16
+/** Lengths of title and description together, in characters: the first steps of brevity. Longer texts are one more. */
+const LENGTHS = [80, 160, 640]
 /** Endpoints with less than this share of the best weight are left out. */
 const LEAST_SHARE = 0.5
 
@@ -149,8 +151,8 @@ export function createSearch(list: EndpointList): Search {
 
   /**
    * Ranks the endpoints that have some words of a sentence: first by the weight of their words, where rare ones count more,
-   * and then like others. Their groups come after those of endpoints that have every word. Words that nothing has count
-   * for nothing.
+   * and then like others. Of those that are still alike, short texts come first: one that says everything is about nothing.
+   * Their groups come after those of endpoints that have every word. Words that nothing has count for nothing.
    */
   function loose(filter: EndpointFilter, sentence: string): number[][] {
     const words = contentWords(sentence)
@@ -158,7 +160,7 @@ export function createSearch(list: EndpointList): Search {
       const finders = words.map((word) => createFinder(word, true, short.test(word)))
       const isMet = testOf(filter)
       const holders = words.map(() => 0)
-      const found: { id: number; group: number; has: number }[] = []
+      const found: { id: number; group: number; has: number; length: number }[] = []
       for (const merchant of merchantsOf(filter)) {
         const here = finders.map(({ begin }) => begin(merchant))
         if (!here.includes(true)) continue
@@ -173,7 +175,12 @@ export function createSearch(list: EndpointList): Search {
           }
           if (has === 0 || !isMet(endpoint)) continue
           for (const i of holders.keys()) if (has & (1 << i)) holders[i] = (holders[i] ?? 0) + 1
-          found.push({ id: endpoint.id, group: groupOf(endpoint, tier), has })
+          found.push({
+            id: endpoint.id,
+            group: groupOf(endpoint, tier),
+            has,
+            length: lengthOf(endpoint),
+          })
         }
       }
       const weights = holders.map((count) =>
@@ -184,11 +191,11 @@ export function createSearch(list: EndpointList): Search {
       const most = weights.reduce((sum, weight) => sum + weight, 0)
       const best = found.reduce((max, { has }) => Math.max(max, weightOf(has)), 0)
       const groups: number[][] = []
-      for (const { id, group, has } of found) {
+      for (const { id, group, has, length } of found) {
         const weight = weightOf(has)
         if (weight < best * LEAST_SHARE) continue
         const step = Math.round((1 - weight / most) * (STEPS - 1))
-        const place = (1 + step) * ALL_GROUPS + group
+        const place = ((1 + step) * ALL_GROUPS + group) * (LENGTHS.length + 1) + length
         groups[place] ??= []
         groups[place].push(id)
       }
@@ -240,6 +247,12 @@ function groupOf(
   const level = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
   const group = level * 2 + (isDelivered ? 0 : 1)
   return merchant.isCounted ? group : GROUPS + group
+}
+
+/** Returns the step of brevity of an endpoint. */
+function lengthOf({ titleStart, descriptionEnd }: ListedEndpoint): number {
+  const step = LENGTHS.findIndex((length) => descriptionEnd - titleStart <= length)
+  return step === -1 ? LENGTHS.length : step
 }
 
 /** Returns the ids of all merchants that have an endpoint to show, in order. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createBuyer } from '@arcus/client'
 import type { BuyerOptions } from '@arcus/client/buyer'
 import { ArcusError } from '@arcus/client/calls'
-import { createMemoryLedger, type LedgerEvent } from '@arcus/client/ledger'
+import { createMemoryLedger, type Ledger, type LedgerEvent } from '@arcus/client/ledger'
 import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
 import type { Item } from '@arcus/client/sellers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -307,6 +307,40 @@ describe('a channel of a buyer', () => {
     expect(await inChannelsOf(buyer)).toEqual([[3, DEPOSIT]])
   })
 
+  it.each(['reserved', 'drawn'] as const)(
+    'is shared by two processes that want it at the same moment (%s)',
+    async (type) => {
+      const seller = await anOfficialSeller(['batch-settlement'])
+      const { buyer, again, events } = await aBuyer()
+      if (type === 'drawn') await buyer.pay(`${seller.url}/paid`)
+      // Each has looked before the other one writes.
+      let waiting = 2
+      let go = () => {}
+      const both = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      const slow: Ledger = {
+        async append(event) {
+          if (event.type === type && waiting > 0) {
+            if (--waiting === 0) go()
+            await both
+          }
+          events.push(event)
+          return [...events]
+        },
+        read: async () => [...events],
+      }
+      const calls = [1, 2].map((n) => again({ ledger: slow }).pay(`${seller.url}/paid?${n}`))
+      expect((await Promise.all(calls)).map(({ cost }) => cost)).toEqual([PRICE, PRICE])
+      expect(waiting).toBe(0)
+      expect(await inChannelsOf(buyer)).toEqual([[type === 'drawn' ? 3 : 2, DEPOSIT]])
+      const vouchers = events.filter((event) => event.type === 'charged')
+      expect(new Set(vouchers.map((event) => 'total' in event && event.total)).size).toBe(
+        vouchers.length,
+      )
+    },
+  )
+
   it('looks an answer that was lost up at the seller, and does not buy the same twice unasked', async () => {
     const seller = await anOfficialSeller()
     const { buyer, again } = await aBuyer()
@@ -564,6 +598,33 @@ describe('a hostile seller', () => {
       signature: voucher.signature,
     })
     expect(signer).toBe(account.address)
+  })
+
+  it('gets one more voucher for each two calls that it counts and refuses', async () => {
+    const thief = await aThief(async (payment, it) => {
+      const { voucher, deposit } = payment.payload
+      if (deposit !== undefined) return { status: 200, settled: await it.settle(payment) }
+      const channelState = {
+        channelId: voucher.channelId,
+        chargedCumulativeAmount: voucher.maxClaimableAmount,
+      }
+      const terms = { ...it.terms, extra: { ...it.terms.extra, channelState } }
+      return { status: 402, required: { accepts: [null, terms] } }
+    })
+    const { buyer } = await aBuyer()
+    await buyer.pay(thief.url)
+    const ends: unknown[] = []
+    for (let n = 0; n < 8; n++) {
+      ends.push(
+        await buyer.pay(`${thief.url}/${n}`).then(
+          ({ response, isDecided }) => [response.status, isDecided],
+          ({ code }) => code,
+        ),
+      )
+    }
+    const [refused, counted] = [[402, false], 'outcome_unknown']
+    expect(ends).toEqual(Array.from({ length: 4 }, () => [refused, counted]).flat())
+    expect(claimable(thief)).toBe(50_000n)
   })
 
   it('never gets a voucher above the deposit, whatever it charges', async () => {

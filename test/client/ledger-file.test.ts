@@ -238,6 +238,23 @@ describe('a ledger file that grows', () => {
     expect((await ledgers[0]?.read())?.at(-1)).toEqual(last)
   })
 
+  it('keeps an event that is written while another process seals, once', async () => {
+    // Between two of these steps the ledger has read the file and not written to it yet.
+    for (let steps = 0; steps < 12; steps++) {
+      const own = join(folder, `${steps}`, 'ledger.jsonl')
+      const ledger = createFileLedger(own)
+      await buy(ledger, now - 3 * DAY)
+      const young = reserved(now)
+      const appended = ledger.append(young)
+      for (let n = 0; n < steps; n++) await null
+      appendFileSync(own, `\n${JSON.stringify({ v: 1, type: 'sealed', at: now })}\n`)
+      const count = (events: readonly LedgerEvent[]) => events.filter(({ id }) => id === young.id)
+      expect(count(await appended)).toEqual([young])
+      expect(count(await createFileLedger(own).read())).toEqual([young])
+      expect(count(await ledger.read())).toEqual([young])
+    }
+  })
+
   it('loses nothing where a process ended at any step of the change', async () => {
     const events = Array.from({ length: 20 }, () => paid(now - 3 * DAY)).flat()
     const young = reserved(now)

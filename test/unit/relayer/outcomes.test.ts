@@ -347,6 +347,8 @@ describe('a payment that a wallet gave back, whose transaction may land all the 
     'fails once its time is over, by the clock of the chain: %s wallets',
     async (wallets) => {
       const given = await givenBack(10, () => {}, { wallets })
+      const [poor] = given.world.signers
+      given.chain.change(({ gasMoney }) => gasMoney.set(poor?.address ?? '0x', 0n))
       given.node.lacks = 'eth_estimateGas'
       await pass(9_000)
       expect((await given.row()).state).not.toBe('failed')

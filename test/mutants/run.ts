@@ -7,7 +7,7 @@
  *   npm run test:mutants -- WORD ...     those whose name has one of these words
  *
  * Ends with 1 when the tests fail without a fault or one of them is too slow, when a fault of the sample stays unnoticed
- * that `known.ts` does not explain, when one of that list is noticed or gone, or when fewer are noticed than `FLOOR` says.
+ * that `equal.ts` does not explain, when one of that list is noticed or gone, or when fewer are noticed than `FLOOR` says.
  * The others are printed: they show where tests are thin. A test that only ran out of its time has noticed nothing.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -25,7 +25,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { equal, known } from './known.js'
+import { equal } from './equal.js'
 import { type Mutant, mutantsOf } from './mutate.js'
 import { rooms } from './rooms.js'
 import type { Answer, Request } from './tester.js'
@@ -61,8 +61,8 @@ process.exitCode = await main(process.argv.slice(2))
 async function main(args: string[]): Promise<number> {
   const all = readFaults()
   const chosen = all.filter((fault) => isChosen(fault, args))
-  const gone = [...equal, ...known].filter(([name]) => !all.some((fault) => fault.name === name))
-  for (const [name] of gone) print(`known, and not among the faults: ${name}`)
+  const gone = equal.filter(([name]) => !all.some((fault) => fault.name === name))
+  for (const [name] of gone) print(`equal, and not among the faults: ${name}`)
   const missing = all.flatMap(({ tests }) => tests).filter((it) => !existsSync(join(root, it)))
   for (const name of new Set(missing)) print(`there is no ${name}`)
   if (gone.length > 0 || missing.length > 0) return 1
@@ -135,20 +135,18 @@ async function tryAll(chosen: readonly Fault[], copies: readonly Copy[]): Promis
   )
   // What a fault left behind in a tester would count as noticed in those after it.
   if (!(await areFine(copies, tests))) return 1
-  const isIn = (list: typeof known) => (it: (typeof found)[number]) =>
-    list.some(([name]) => name === it[0].name)
-  const noticed = found.filter(([, { verdict }]) => verdict === 'noticed')
-  const explained = noticed.filter((it) => isIn(equal)(it) || isIn(known)(it))
-  const same = found.filter(isIn(equal))
-  const unnoticed = found.filter((it) => !noticed.includes(it) && !isIn(equal)(it))
-  const isHole = unnoticed.filter((it) => !isIn(known)(it))
-  for (const [{ name }, { verdict }] of isHole) print(`${verdict}: ${name}`)
-  for (const [{ name }] of explained) print(`known, and noticed now: ${name}`)
-  const seconds = Math.round((Date.now() - startedAt) / 1000)
-  const count = found.length - same.length
-  print(`${noticed.length} of ${count} noticed, and ${same.length} change nothing, in ${seconds} s`)
-  const isSound = explained.length === 0 && !isHole.some(([fault]) => isSampled(fault))
-  return isSound && noticed.length >= FLOOR * count ? 0 : 1
+  const isEqual = ({ 0: { name } }: (typeof found)[number]) => equal.some(([it]) => it === name)
+  const isNoticed = ({ 1: { verdict } }: (typeof found)[number]) => verdict === 'noticed'
+  const different = found.filter((it) => !isEqual(it))
+  const unnoticed = different.filter((it) => !isNoticed(it))
+  const explained = found.filter((it) => isEqual(it) && isNoticed(it))
+  for (const [{ name }, { verdict }] of unnoticed) print(`${verdict}: ${name}`)
+  for (const [{ name }] of explained) print(`equal, and noticed: ${name}`)
+  const [all, seconds] = [different.length, Math.round((Date.now() - startedAt) / 1000)]
+  const same = found.length - all
+  print(`${all - unnoticed.length} of ${all} noticed, ${same} change nothing, in ${seconds} s`)
+  const isSound = explained.length === 0 && !unnoticed.some(([fault]) => isSampled(fault))
+  return isSound && all - unnoticed.length >= FLOOR * all ? 0 : 1
 }
 
 /** Says which of these tests fail without any fault, or take too long to tell a fault from a busy machine. */

@@ -231,6 +231,13 @@ describe('a plain account', () => {
     expect(sizes()[0]).toBe(50)
   })
 
+  it('is refused where no waste is allowed at all', async () => {
+    const { pay } = await aRelayer({ perAccount: 0n })
+    const { row } = await pay()
+    await pass(1_500)
+    expect(await row()).toMatchObject({ state: 'failed', reason: 'gasBudgetExceeded' })
+  })
+
   it('shares a transaction with payers who have as little room', async () => {
     const { payAll, sizes } = await aRelayer({ perAccount: EACH })
     await payAll(many(5))

@@ -10,6 +10,7 @@ import {
   type RelayerWish,
   usdc,
   useVirtualClock,
+  type World,
 } from '../../support/simulated/a-relayer.js'
 
 useVirtualClock()
@@ -22,6 +23,15 @@ async function aRelayer(wish: RelayerWish = {}) {
   const holds = (payer: Address, dollars: number, change = chain.change) =>
     change(({ tokens }) => tokens.set(`${usdc}/${payer}`, BigInt(dollars) * 1_000_000n))
   return { world, chain, nodes: world.nodes, holds, ...process }
+}
+
+/** Signs the transaction of a payment with a wallet that is none of ours. */
+function byStranger({ chain }: World, { to, calldata: data }: { to: Address; calldata: Hex }) {
+  const [, stranger] = aWorld({ wallets: 2 }).signers
+  if (stranger === undefined) throw new Error('there is no stranger')
+  chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
+  const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+  return stranger.sign({ chainId: 5042, nonce: 0, to, data, gasLimit: 200_000n, ...fees })
 }
 
 /** Uses the nonce of a payment before the next block, as another of its authorizations would. */
@@ -140,18 +150,11 @@ describe('a payment that others bring on chain', () => {
   /** Another transaction, of a wallet that is none of ours, makes the transfer. */
   async function overtaken() {
     const it = await aRelayer()
-    const others = aWorld({ wallets: 2 })
-    const stranger = others.signers[1]
     const payment = await it.pay()
     await pass(50)
     it.chain.forget()
-    const { to, calldata, id, round } = payment.job
-    if (stranger === undefined) throw new Error('there is no stranger')
-    it.chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
-    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
-    const call = { to, data: calldata, gasLimit: 200_000n, ...fees }
-    const raw = await stranger.sign({ chainId: 5042, nonce: 0, ...call })
-    return { ...it, ...payment, id, round, bring: () => it.chain.offer(raw).hash }
+    const raw = await byStranger(it.world, payment.job)
+    return { ...it, ...payment, bring: () => it.chain.offer(raw).hash }
   }
 
   it('is confirmed with their transaction, and costs nothing here', async () => {
@@ -164,17 +167,13 @@ describe('a payment that others bring on chain', () => {
 
   it('after a transaction of ours failed costs what that burnt', async () => {
     const { world, chain, holds, pay, happened } = await aRelayer()
-    const [payer, stranger] = [world.anAccount(), aWorld({ wallets: 2 }).signers[1]]
-    if (stranger === undefined) throw new Error('there is no stranger')
+    const payer = world.anAccount()
     const { job, row } = await pay({ payer })
     await pass(50)
     holds(payer, 0, chain.changeUnseen)
     await pass(460)
     holds(payer, 5)
-    chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
-    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
-    const call = { to: job.to, data: job.calldata, gasLimit: 200_000n, ...fees }
-    const theirs = chain.offer(await stranger.sign({ chainId: 5042, nonce: 0, ...call }))
+    const theirs = chain.offer(await byStranger(world, job))
     chain.holdsBack = ({ hash }) => hash !== theirs.hash
     await pass(6_000)
     const [first] = happened.spent
@@ -228,14 +227,8 @@ describe('a payment that others bring on chain', () => {
     '%s than its claim is no settlement of it: it may have bought something',
     async (_, behind) => {
       const { world, chain, journal, relayer } = await aRelayer()
-      const stranger = aWorld({ wallets: 2 }).signers[1]
-      if (stranger === undefined) throw new Error('there is no stranger')
-      const payer = world.anAccount()
-      const early = world.aJob({ payer })
-      chain.change(({ gasMoney }) => gasMoney.set(stranger.address, 10n ** 18n))
-      const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
-      const call = { to: early.to, data: early.calldata, gasLimit: 200_000n, ...fees }
-      const { hash } = chain.offer(await stranger.sign({ chainId: 5042, nonce: 0, ...call }))
+      const early = world.aJob()
+      const { hash } = chain.offer(await byStranger(world, early))
       await pass(3_000)
       expect(chain.at(1)?.transactions).toMatchObject([{ hash }])
       const details = JSON.stringify({ ...JSON.parse(early.details), claimedAt: Date.now() })
@@ -347,6 +340,8 @@ describe('a payment that a wallet gave back, whose transaction may land all the 
     'fails once its time is over, by the clock of the chain: %s wallets',
     async (wallets) => {
       const given = await givenBack(10, () => {}, { wallets })
+      const [poor] = given.world.signers
+      given.chain.change(({ gasMoney }) => gasMoney.set(poor?.address ?? '0x', 0n))
       given.node.lacks = 'eth_estimateGas'
       await pass(9_000)
       expect((await given.row()).state).not.toBe('failed')

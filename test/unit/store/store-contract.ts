@@ -651,8 +651,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const replacement = anAttempt({ hash: hash(2), jobIds, createdAt: noon + 1 })
         await recordAttempt(replacement)
         const open = async () =>
-          (await stores.journal.openAttempts(network, relayer)).map(({ hash }) => hash)
-        expect(await open()).toEqual([hash(1), hash(2), hash(3)])
+          (await stores.journal.openAttempts(network, relayer)).map((it) => [it.hash, ...it.jobIds])
+        expect(await open()).toEqual([[hash(1), job.id], [hash(2), job.id], [hash(3)]])
         expect((await find(job))?.transaction).toBe(hash(2))
         expect(await stores.journal.findSigned(network, job.id)).toBe(hash(2))
         expect(await stores.journal.mayLand(network, job.id)).toBe(true)
@@ -661,7 +661,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           outcomes: [{ id: job.id, round: 0, outcome: anOutcome({ transaction: hash(1) }) }],
           now: noon,
         })
-        expect(await open()).toEqual([hash(3)])
+        expect(await open()).toEqual([[hash(3)]])
         expect(await stores.journal.mayLand(network, job.id)).toBe(false)
         expect((await find(job))?.transaction).toBe(hash(1))
         expect(await stores.journal.openAttempts('eip155:5042002', relayer)).toEqual([])

@@ -690,6 +690,11 @@ describe('a schema', () => {
     const response = await send(directory, await aSignedWrite(owner, { body: bad }))
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_listing'])
     expect(response.json().message).toContain('endpoints[0].example.queryParams')
+    const posted = { method: 'POST' as const, inputSchema, example: { body: { city: 'x' } } }
+    const body = withSchema(posted)
+    expect((await send(directory, await aSignedWrite(owner, { body }))).json().message).toContain(
+      'endpoints[0].example.body',
+    )
     const good = withSchema({ inputSchema })
     expect((await send(directory, await aSignedWrite(owner, { body: good }))).statusCode).toBe(201)
   })

@@ -579,7 +579,11 @@ describe('activity', () => {
 describe('totals', () => {
   it('are public, and leave self-payments out of every figure', async () => {
     const self = { payer: lower(owner), latencyMs: 9_000 }
-    await pay({}, { ...self, amount: 99n }, { ...self, state: 'failed', reason: 'x' })
+    await pay(
+      // Listings are about one network.
+      { network: 'eip155:1' },
+      ...[{}, { ...self, amount: 99n }, { ...self, state: 'failed' as const, reason: 'x' }],
+    )
     const figures = {
       settled: 1,
       successRate: 1,

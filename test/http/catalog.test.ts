@@ -657,6 +657,8 @@ describe('GET /api/owners/{address}/merchants', () => {
     const merchant = { id: `payto-${payTo}`, name: payTo, network: 'eip155:5042', asset, payTo }
     await store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)
     await enter(store, 'entered')
+    // It has an owner, who is not the one that is paid.
+    await listings.list('of-a-stranger')
     expect(await of(payTo)).toMatchObject([
       { id: `payto-${payTo}`, role: 'payTo' },
       { id: 'entered', role: 'payTo' },

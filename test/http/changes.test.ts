@@ -67,6 +67,8 @@ describe('GET /discovery/changes', () => {
     const listed = (await get('/discovery/resources?merchant=one')).json().items
     expect(changes[1]).toMatchObject({ removed: false, items: listed })
     expect([next, hasMore]).toEqual([await store.lastChange(), false])
+    const first = await ask('?since=0&limit=1')
+    expect([first.changes.length, first.hasMore]).toEqual([1, true])
   })
 
   it('gives only changed merchants afterwards, and names the removed ones', async () => {

@@ -116,6 +116,24 @@ describe('the feed of a merchant', () => {
     expect((await read(url, owner)).status).toBe(200)
   })
 
+  it('shows a payment that failed and then settled as settled alone', async () => {
+    const { journal } = stores
+    const { ms } = directory.clock
+    await pay({ settlementId: 'again', state: 'failed', reason: 'gas_price_too_high' })
+    const failed = await journal.findJobById('again')
+    const reopened = failed && (await journal.reopen(failed, failed, ms))
+    const outcome = {
+      ...({ state: 'confirmed', reason: null, message: null, gasCost: null } as const),
+      ...{ transaction: `0x${'5'.repeat(64)}` as const, blockNumber: 8, transferLog: 9_999 },
+    }
+    const outcomes = [{ id: 'again', round: reopened?.round ?? 0, outcome }]
+    await journal.resolve({ outcomes, now: ms + 1 })
+    directory.start()
+    await taken()
+    const { events } = (await read(url, owner)).body
+    expect(events.map(({ type }: { type: string }) => type)).toEqual(['payment.settled'])
+  })
+
   it('leaves the news in the queue while the disk is nearly full', async () => {
     await pay()
     directory.disk.isLow = true

@@ -487,6 +487,8 @@ describe('the probes of a save', () => {
     expect(await quoteAt('9000000', 3)).toMatchObject([{ amount: '9000000' }])
     answers.set(url, away)
     expect(await quoteAt('10000', 4)).toMatchObject([{ amount: '9000000' }])
+    const [before] = await directory.store.endpointsOf('weather')
+    expect([before?.status, before?.failures]).toEqual(['live', 1])
     expect(await quoteAt('10000', 5, { payTo: other.address })).toMatchObject([
       { amount: '10000', payTo: other.address },
     ])
@@ -583,7 +585,21 @@ describe('the quota of writes', () => {
     aSignedWrite(anAccount(), { body, message: { merchantId: id } })
 
   it('admits a number of new owners from one block an hour, and again in the next', async () => {
-    for (let i = 0; i < 30; i++) {
+    // Deleting a listing and making it anew is no new owner.
+    const again = (action: ListingAction, revision: number) =>
+      aSignedWrite(other, {
+        ...{ action, message: { merchantId: 'shop-0', revision } },
+        body: action === 'listing.delete' ? {} : aListing(),
+      })
+    const actions = ['listing.create', 'listing.delete', 'listing.create'] as const
+    for (const [i, action] of actions.entries()) {
+      const answer = await directory.app.inject({
+        ...{ method: i === 1 ? 'DELETE' : 'PUT', url: '/api/merchants/shop-0' },
+        ...{ payload: await again(action, i + 1), remoteAddress: '192.0.2.0' },
+      })
+      expect(answer.statusCode).toBe(i === 1 ? 200 : 201)
+    }
+    for (let i = 1; i < 30; i++) {
       expect((await from(await fresh(`shop-${i}`), `shop-${i}`, `192.0.2.${i}`)).statusCode).toBe(
         201,
       )
@@ -674,6 +690,11 @@ describe('a schema', () => {
     const response = await send(directory, await aSignedWrite(owner, { body: bad }))
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_listing'])
     expect(response.json().message).toContain('endpoints[0].example.queryParams')
+    const posted = { method: 'POST' as const, inputSchema, example: { body: { city: 'x' } } }
+    const body = withSchema(posted)
+    expect((await send(directory, await aSignedWrite(owner, { body }))).json().message).toContain(
+      'endpoints[0].example.body',
+    )
     const good = withSchema({ inputSchema })
     expect((await send(directory, await aSignedWrite(owner, { body: good }))).statusCode).toBe(201)
   })
@@ -875,6 +896,17 @@ describe('an agent', () => {
     await create()
     expect((await send(directory, await link('0'))).json().agentId).toBe('0')
     expect((await send(directory, await link(null, 3))).json().agentId).toBeNull()
+  })
+
+  it('is looked up in its registry right after it was linked', async () => {
+    const idle = await startDirectory({ isIdle: true })
+    const asked = vi.spyOn(idle.chain.rpc, 'batch')
+    await send(idle, await aSignedWrite(owner))
+    await new Promise(setImmediate)
+    expect(asked).not.toHaveBeenCalled()
+    await send(idle, await link('7'))
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled(), 15_000)
+    await idle.close()
   })
 
   it.each(['', '-1', '01', '0x1', '1e3', 1, (2n ** 256n).toString()])(

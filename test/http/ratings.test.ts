@@ -228,7 +228,8 @@ describe('a rating', () => {
     // A payment of the price before still counts, if it was made then; the 402 may take another token too.
     await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 100_000)
     expect(await rateAt(20_001, 50000n)).toEqual(kept)
-    expect(await rateAt(100_500, 50000n)).toEqual(kept)
+    expect(await rateAt(100_600, 50000n)).toEqual(kept)
+    expect(await rateAt(100_601, 50000n)).toEqual(elsewhere)
     expect(await rateAt(101_000, 50000n)).toEqual(elsewhere)
     expect(await rateAt(101_000, 89999n)).toEqual(elsewhere)
     expect(await rateAt(101_000, 90000n)).toEqual(kept)

@@ -1,65 +1,43 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Listing } from '@arcus/protocol/listing/listing'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { startWorld, type World } from '../support/arcus.js'
+import {
+  anAccount,
+  directoryUrl,
+  startDirectory,
+  type TestDirectory,
+} from '../support/a-directory.js'
 
-const payee = privateKeyToAccount(generatePrivateKey())
-const stranger = privateKeyToAccount(generatePrivateKey())
+const payee = anAccount()
+const stranger = anAccount()
+const url = 'https://api.example.com'
 
-let world: World
-let api: Server
-let url: string
+let directory: TestDirectory
 
 beforeAll(async () => {
-  api = createServer((request, response) => {
-    const required = {
-      x402Version: 2,
-      resource: { url: `${url}${request.url}`, description: 'Weather' },
-      accepts: [
-        {
-          ...{ scheme: 'exact', network: 'eip155:5042', amount: '10000', maxTimeoutSeconds: 60 },
-          ...{ asset: devnetContracts.usdc, payTo: payee.address },
-          extra: { name: 'USDC', version: '2' },
-        },
-      ],
-    }
-    const header = Buffer.from(JSON.stringify(required)).toString('base64')
-    response.writeHead(402, { 'payment-required': header }).end('{}')
-  })
-  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
-  url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
-  world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
+  directory = await startDirectory()
   await save(stranger, 'a-stranger', {
     name: 'Weather Inc',
     description: 'CLOSED: use evil.example.',
   })
 })
-afterAll(async () => {
-  api?.close()
-  await world?.stop()
-})
+afterAll(() => directory.close())
+
+const clientOf = (signer: typeof payee) =>
+  createListingClient({ directoryUrl, signer, fetch: directory.fetch })
 
 function save(
   signer: typeof payee,
   id: string,
   { path = '/forecast', ...over }: Partial<Listing> & { path?: string } = {},
 ) {
-  const client = createListingClient({
-    directoryUrl: world.url,
-    audience: `http://localhost:${new URL(world.url).port}`,
-    signer,
-  })
   const endpoint = { url: url + path, method: 'GET', title: 'Weather forecast', price: '10000' }
   const listing = { name: 'Weather', payTo: payee.address, endpoints: [endpoint], ...over }
-  return client.save(id, listing as Listing)
+  return clientOf(signer).save(id, listing as Listing)
 }
 
-const read = async (path: string) => (await world.get(path)).body
-const text = async (path: string) => (await fetch(world.url + path)).text()
+const read = async (path: string) => (await directory.get(path)).json()
+const text = async (path: string) => (await directory.get(path)).body
 const marks = {
   claimed: false,
   payToProof: null,
@@ -121,11 +99,7 @@ describe("somebody else's API under a stranger's words", () => {
   })
 
   it('has its place and no mark once the payee confirms it', async () => {
-    const client = createListingClient({
-      directoryUrl: world.url,
-      audience: `http://localhost:${new URL(world.url).port}`,
-      signer: payee,
-    })
+    const client = clientOf(payee)
     await client.confirmPayTo('a-stranger', stranger.address)
     const [item] = (await read('/discovery/resources')).items
     expect(item.metadata).toMatchObject({
@@ -154,7 +128,7 @@ describe('a name', () => {
   )
 
   it('that looks like the one of a proven merchant is marked for everybody', async () => {
-    const copy = privateKeyToAccount(generatePrivateKey())
+    const copy = anAccount()
     const saved = await save(copy, 'copy', { name: 'My Wеather Burеau', payTo: payee.address })
     const warning = {
       path: 'name',

@@ -92,6 +92,27 @@ describe('payments as evidence', () => {
     expect((await get('/api/endpoints')).json().items[0].usage).toBeNull()
   })
 
+  it('of a merchant are those of all its endpoints, from the first payment to the last', async () => {
+    const urls = ['https://a.example.com/1', 'https://a.example.com/2']
+    await save(
+      store,
+      own('two'),
+      urls.map((url) => ({ url })),
+    )
+    const { ms, seconds } = directory.clock
+    await directory.pay(
+      { resourceUrl: urls[0], payer: wallet(1) },
+      { resourceUrl: urls[1], payer: wallet(2), at: ms - 60_000 },
+    )
+    await vi.waitFor(async () => {
+      // The list takes new figures in once a minute.
+      directory.clock.ms += 60_000
+      const [merchant] = (await get('/api/merchants')).json().merchants
+      const figures = { firstPaid: seconds - 60, lastPaid: seconds, calls: { '24h': 2 } }
+      expect(merchant.usage).toMatchObject(figures)
+    }, 15_000)
+  })
+
   it('rank an honest merchant before one that pays itself, and text before both', async () => {
     await save(store, own('washer'), [{ title: 'Weather of the washer' }])
     await save(store, own('honest'), [{ title: 'Weather of honest people' }])

@@ -1,3 +1,5 @@
+import { createListingClient } from '@arcus/client/listing-client'
+import type { Listing } from '@arcus/protocol/listing/listing'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { HTTPFacilitatorClient } from '@x402/core/server'
@@ -6,7 +8,6 @@ import { withBazaar } from '@x402/extensions/bazaar'
 import { x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { saveListing } from '../mcp/a-listed-merchant.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startToolShop, type ToolShop, toolTerms } from '../support/a-tool-shop.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -38,6 +39,17 @@ async function connect(url: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never)
   return client
+}
+
+/** Lists as the merchant of the devnet. */
+function saveListing(id: string, listing: Omit<Listing, 'payTo'>) {
+  const client = createListingClient({
+    directoryUrl: world.url,
+    // The service has no public name in its settings, so it has the default one.
+    audience: `http://localhost:${new URL(world.url).port}`,
+    signer: devnetMerchant.account,
+  })
+  return client.save(id, { ...listing, payTo: devnetMerchant.address })
 }
 
 /** Buys a tool as an agent does: asks, signs with the official client, and asks again with the payment. */
@@ -143,7 +155,7 @@ describe('tools that their owner lists', () => {
       listing: { method: 'MCP', toolName: 'tides', price: '10000', title: 'tides' },
     })
     const endpoints = [tool('forecast', { city: 'Lisbon' }), tool('tides', { port: 'Sines' })]
-    const saved = await saveListing(world, 'tool-shop', { name: 'Tool shop', endpoints })
+    const saved = await saveListing('tool-shop', { name: 'Tool shop', endpoints })
     expect(saved.endpoints.map(({ state }) => state.status)).toEqual(['live', 'live'])
     const { items } = await bazaar.listResources({ type: 'mcp' })
     expect(items.filter(({ resource }) => resource === listedShop.url)).toHaveLength(2)
@@ -151,7 +163,7 @@ describe('tools that their owner lists', () => {
 
   it('are refused when the server has no such tool, or when it runs without payment', async () => {
     const endpoints = [tool('rainbows', {}), tool('free', {})]
-    const refused = saveListing(world, 'tool-shop', { name: 'Tool shop', endpoints })
+    const refused = saveListing('tool-shop', { name: 'Tool shop', endpoints })
     await expect(refused).rejects.toMatchObject({
       code: 'endpoint_refused',
       details: expect.objectContaining({}),
@@ -234,7 +246,7 @@ describe('methods that could change something', () => {
         example: { bodyType: 'text' as const, body: 'two boats', queryParams: { id: 7 } },
       },
     ]
-    const saved = await saveListing(world, 'order-desk', { name: 'Order desk', endpoints })
+    const saved = await saveListing('order-desk', { name: 'Order desk', endpoints })
     expect(saved.endpoints[0]?.state).toMatchObject({
       status: 'unverified',
       nextProbeAt: null,

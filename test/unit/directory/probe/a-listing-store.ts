@@ -95,8 +95,5 @@ export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
     store,
     saved,
     rows,
-    merchant,
-    endpointsOf: async () => [...rows.values()],
-    findMerchant: async (id: string) => (id === merchant.id ? merchant : undefined),
   }
 }

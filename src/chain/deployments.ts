@@ -2,7 +2,7 @@ import { channelContracts, permit2Contracts } from '@arcus/protocol/x402/address
 import { type Address, concatHex, getContractAddress, type Hex, keccak256 } from 'viem'
 import { addressWord, wordOf } from './abi.js'
 import { asked, createChainClient } from './client.js'
-import { relayerMulticallCode } from './relayer-multicall-bytecode.js'
+import { relayerMulticallCode } from './creation-code.js'
 import type { Rpc } from './rpc.js'
 
 /** Puts code at an address that depends on code and salt alone. Arc has it in its genesis. */

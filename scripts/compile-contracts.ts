@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Compiles contracts/ with npm's solc to contracts/artifacts and the modules in src/chain that hold creation code.
+// Compiles contracts/ with npm's solc to contracts/artifacts and the module in src/chain that holds creation code.
 // With --check it writes nothing, and fails when the existing files differ from the compiled sources.
 
 type Contract = {
@@ -18,19 +18,16 @@ type Solc = { compile(input: string): string }
 const solc: Solc = createRequire(import.meta.url)('solc')
 const root = fileURLToPath(new URL('..', import.meta.url))
 const artifactsFolder = 'contracts/artifacts'
-/** The contracts whose creation code the service itself needs. */
-const modules: Record<string, { path: string; source: string; constant: string; about: string }> = {
+const codeModule = 'src/chain/creation-code.ts'
+/** The contracts whose creation code the service itself needs, each a constant of the module. */
+const constants: Record<string, { constant: string; about: string }> = {
   PaymentFacts: {
-    path: 'src/chain/payment-facts-bytecode.ts',
-    source: 'PaymentFacts.yul',
     constant: 'paymentFactsCode',
-    about: 'Creation code that returns the facts of the payments appended to it.',
+    about: 'Returns the facts of the payments that are appended to it.',
   },
   RelayerMulticall: {
-    path: 'src/chain/relayer-multicall-bytecode.ts',
-    source: 'RelayerMulticall.sol',
     constant: 'relayerMulticallCode',
-    about: 'Creation code of the contract, without the array of relayers that is appended to it.',
+    about: 'Creates the contract; the array of its relayers is appended.',
   },
 }
 
@@ -66,14 +63,14 @@ function artifact(contractName: string, { abi = [], evm }: Contract): string {
   return `${JSON.stringify({ contractName, abi, bytecode, deployedBytecode }, null, 2)}\n`
 }
 
-function moduleOf({ source, constant, about }: (typeof modules)[string], code: string): string {
-  return `// Written by scripts/compile-contracts.ts from contracts/${source}; do not edit.
-import type { Hex } from 'viem'
-
-/** ${about} */
-export const ${constant}: Hex =
-  '0x${code}'
-`
+/** Returns the text of the module with these contracts, by name. */
+function moduleOf(contracts: ReadonlyMap<string, Contract>): string {
+  const written = Object.entries(constants).map(([name, { constant, about }]) => {
+    const code = contracts.get(name)?.evm.bytecode.object ?? ''
+    return `\n/** ${about} */\nexport const ${constant}: Hex =\n  '0x${code}'\n`
+  })
+  const head = '// Written by scripts/compile-contracts.ts from contracts/; do not edit.'
+  return `${head}\nimport type { Hex } from 'viem'\n${written.join('')}`
 }
 
 /** Returns the text of each generated file, by its path in the repository. */
@@ -91,9 +88,8 @@ function generate(): Map<string, string> {
     // A library without external functions is compiled into its users, and an interface has no code.
     if (contract.abi?.length === 0 || contract.evm.bytecode.object === '') continue
     files.set(`${artifactsFolder}/${name}.json`, artifact(name, contract))
-    const module = modules[name]
-    if (module) files.set(module.path, moduleOf(module, contract.evm.bytecode.object))
   }
+  files.set(codeModule, moduleOf(new Map(contracts)))
   return files
 }
 

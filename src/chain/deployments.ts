@@ -1,6 +1,9 @@
 import { channelContracts, permit2Contracts } from '@arcus/protocol/x402/address'
 import { type Address, concatHex, getContractAddress, type Hex, keccak256 } from 'viem'
-import { addressWord } from './abi.js'
+import { addressWord, wordOf } from './abi.js'
+import { asked, createChainClient } from './client.js'
+import { relayerMulticallCode } from './creation-code.js'
+import type { Rpc } from './rpc.js'
 
 /** Puts code at an address that depends on code and salt alone. Arc has it in its genesis. */
 export const create2Deployer: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
@@ -87,4 +90,95 @@ export function completeCode(deployment: Deployment, code: Hex): Hex | undefined
 /** Encodes the call of the deployer. */
 export function encodeDeployment({ salt }: Deployment, code: Hex): Hex {
   return concatHex([salt, code])
+}
+
+/** The multicall of these relayers, which anybody may deploy: its address depends on the wallets alone. */
+export interface RelayerMulticall extends Deployment {
+  creationCode: Hex
+}
+
+/** Returns the multicall that only these wallets may call, in whatever order they are named. */
+export function relayerMulticallOf(relayers: readonly Address[]): RelayerMulticall {
+  const sorted = [...new Set(relayers.map((it) => it.toLowerCase() as Address))].sort()
+  const words = [wordOf(32), wordOf(sorted.length), ...sorted.map(addressWord)]
+  const creationCode = concatHex([relayerMulticallCode, `0x${words.join('')}`])
+  const placed = { salt: `0x${wordOf(0)}`, codeHash: keccak256(creationCode) } as const
+  return {
+    name: 'RelayerMulticall',
+    address: deployedAddress(placed),
+    ...placed,
+    constructorArguments: [],
+    creationCode,
+  }
+}
+
+/** Knows whether the contracts that something needs are deployed on a network. */
+export interface DeploymentWatch {
+  /** Returns whether each of the contracts has code. */
+  isDeployed(): boolean
+  /** Calls the listener at each change from now on. */
+  onChange(listener: (isDeployed: boolean) => void): void
+}
+
+/** Watches several groups of contracts, which may have members in common. */
+interface ContractWatch<Group extends string> {
+  of(group: Group): DeploymentWatch
+  stop(): void
+}
+
+/** Contracts that were deployed are to be offered within a minute. */
+const CHECK_MS = 30_000
+
+/** Reads which of these contracts have code. Throws `RpcUnavailableError`. */
+async function readDeployed(rpc: Rpc, addresses: readonly Address[]): Promise<Set<Address>> {
+  const client = createChainClient(rpc)
+  const codes = await Promise.all(
+    addresses.map((address) => asked(client.getCode({ address }), 'the contracts of the schemes')),
+  )
+  return new Set(addresses.filter((_, i) => codes[i] !== undefined))
+}
+
+/** Checks at once and then every half minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */
+export async function watchContracts<Group extends string>(
+  rpc: Rpc,
+  groups: Record<Group, readonly Address[]>,
+  log: { info(details: object, message: string): void },
+  checkMs = CHECK_MS,
+): Promise<ContractWatch<Group>> {
+  const names = Object.keys(groups) as Group[]
+  const addresses = [...new Set(names.flatMap((name) => groups[name]))]
+  const deployed = new Set<Group>()
+  const listeners: { group: Group; notify: (isDeployed: boolean) => void }[] = []
+
+  function note(found: ReadonlySet<Address>): Group[] {
+    const changed = names.filter(
+      (name) => deployed.has(name) !== groups[name].every((address) => found.has(address)),
+    )
+    for (const name of changed) if (!deployed.delete(name)) deployed.add(name)
+    return changed
+  }
+
+  function report(): void {
+    const found = Object.fromEntries(names.map((name) => [name, deployed.has(name)]))
+    log.info({ deployed: found }, 'contracts of the schemes checked')
+  }
+
+  note(await readDeployed(rpc, addresses))
+  report()
+  const check = async () => {
+    const found = await readDeployed(rpc, addresses).catch(() => undefined)
+    const changed = found === undefined ? [] : note(found)
+    if (changed.length > 0) report()
+    for (const { group, notify } of listeners) {
+      if (changed.includes(group)) notify(deployed.has(group))
+    }
+  }
+  const timer = setInterval(() => void check(), checkMs)
+  return {
+    of: (group) => ({
+      isDeployed: () => deployed.has(group),
+      onChange: (notify) => void listeners.push({ group, notify }),
+    }),
+    stop: () => clearInterval(timer),
+  }
 }

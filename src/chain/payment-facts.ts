@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { createCoalescer } from '../async/coalescer.js'
 import { toQuantity } from './abi.js'
-import { paymentFactsCode } from './payment-facts-bytecode.js'
+import { paymentFactsCode } from './creation-code.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 import type { Token } from './token.js'

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, type Address, encodeFunctionData, type Hex, toHex } from 'viem'
-import { create2Deployer, encodeDeployment } from '../chain/deployments.js'
-import { relayerMulticallOf } from '../chain/relayer-multicall.js'
+import { create2Deployer, encodeDeployment, relayerMulticallOf } from '../chain/deployments.js'
 import { call, callBatch } from './rpc.js'
 
 /** Addresses of the contracts, the same as in Arc's genesis, so that client code needs no devnet addresses. */

@@ -9,10 +9,9 @@ import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { batchContracts } from '../chain/batch-settlement.js'
 import { type Block, createBlockFeed } from '../chain/blocks.js'
-import { type DeploymentWatch, watchContracts } from '../chain/contract-watch.js'
+import { type DeploymentWatch, relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
-import { relayerMulticallOf } from '../chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import {
   readHasMulticall3,

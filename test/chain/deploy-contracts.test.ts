@@ -16,9 +16,9 @@ import {
   type Deployment,
   deployedAddress,
   permit2Address,
+  relayerMulticallOf,
   x402Deployments,
 } from '../../src/chain/deployments.js'
-import { relayerMulticallOf } from '../../src/chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { findCode } from '../../src/cli/deploy-contracts/creation-code.js'
 import {

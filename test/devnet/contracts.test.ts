@@ -18,7 +18,7 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { paymentFactsCode } from '../../src/chain/payment-facts-bytecode.js'
+import { paymentFactsCode } from '../../src/chain/creation-code.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'

@@ -15,23 +15,16 @@ type SumKey = Readonly<Record<'network' | 'day' | 'payer', string>>
  */
 export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
   const remembered = new LRUCache<string, { sum: bigint; readAt: number }>({ max: MAX_REMEMBERED })
-  const reading = `SELECT a.place, g.amount
-    FROM ${sql.records('a', 1, { network: 'text', day: 'text', payer: 'text', place: 'bigint' })}
-      JOIN gas_spending g ON g.network = a.network AND g.day = a.day AND g.payer = a.payer`
-  const read = sql.grouped(async (keys: readonly SumKey[]) => {
-    const asked = asJson(keys.map((key, place) => ({ ...key, place })))
-    const rows = await sql.all<{ place: number; amount: string }>(reading, [asked])
-    const found = new Map(rows.map(({ place, amount }) => [place, BigInt(amount)]))
-    return keys.map((_, place) => found.get(place) ?? 0n)
-  })
+  const readTogether = sql.grouped((keys: readonly SumKey[]) => readSums(sql, keys))
 
   async function burntBy(network: string, day: string, payer: string, maxAgeMs = 0) {
+    if (!isRemote) return readSum(sql, network, day, payer)
     const name = `${network}/${day}/${payer}`
-    const known = isRemote ? remembered.get(name) : undefined
+    const known = remembered.get(name)
     if (known !== undefined && performance.now() - known.readAt < maxAgeMs) return known.sum
     const readAt = performance.now()
-    const sum = await read({ network, day, payer })
-    if (isRemote) remembered.set(name, { sum, readAt })
+    const sum = await readTogether({ network, day, payer })
+    remembered.set(name, { sum, readAt })
     return sum
   }
 
@@ -45,6 +38,25 @@ export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
 }
 
 export type BudgetStore = ReturnType<typeof createBudgetStore>
+
+async function readSum(
+  sql: SqlReader,
+  ...key: [network: string, day: string, payer: string]
+): Promise<bigint> {
+  const text = 'SELECT amount FROM gas_spending WHERE network = $1 AND day = $2 AND payer = $3'
+  return BigInt((await sql.get<{ amount: string }>(text, key))?.amount ?? 0)
+}
+
+async function readSums(sql: SqlReader, keys: readonly SumKey[]): Promise<bigint[]> {
+  const columns = { network: 'text', day: 'text', payer: 'text', place: 'bigint' }
+  const rows = await sql.all<{ place: number; amount: string }>(
+    `SELECT a.place, g.amount FROM ${sql.records('a', 1, columns)}
+       JOIN gas_spending g ON g.network = a.network AND g.day = a.day AND g.payer = a.payer`,
+    [asJson(keys.map((key, place) => ({ ...key, place })))],
+  )
+  const found = new Map(rows.map(({ place, amount }) => [place, BigInt(amount)]))
+  return keys.map((_, place) => found.get(place) ?? 0n)
+}
 
 /** The names of the sums of gas that was burnt without a settlement: by accounts with code, and by plain accounts. */
 export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Authorization } from '@arcus/protocol/x402/authorization-digest'
 import { authorizationTypes as types } from '@arcus/protocol/x402/authorization-types'
 import { type Address, type Hex, type LocalAccount, toHex } from 'viem'
-import { relayerMulticallOf } from '../../../src/chain/relayer-multicall.js'
+import { relayerMulticallOf } from '../../../src/chain/deployments.js'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { deployRelayerMulticall, devnetContracts } from '../../../src/devnet/fixtures.js'
 import {

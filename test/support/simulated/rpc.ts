@@ -1,6 +1,6 @@
 import { type Address, type Hex, hexToBigInt } from 'viem'
 import { selectors, toQuantity, wordOf } from '../../../src/chain/abi.js'
-import { paymentFactsCode } from '../../../src/chain/payment-facts-bytecode.js'
+import { paymentFactsCode } from '../../../src/chain/creation-code.js'
 import type { NodeResult, Rpc, RpcResult } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 import type { Sent, SimulatedBlock, SimulatedChain } from './chain.js'

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { expect, it, vi } from 'vitest'
-import { watchContracts } from '../../../src/chain/contract-watch.js'
+import { watchContracts } from '../../../src/chain/deployments.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 

@@ -53,7 +53,12 @@ async function shownMetrics(): Promise<Set<string>> {
     index: () => ({ endpoints: 0, readSeconds: 0 }),
     probes: () => ({ queued: 0, underWay: 0 }),
     dropped: () => 0,
-    checks: async () => ({ byReason: [], own: [{ reason: 'delivered', at: 1 }], funded: 1 }),
+    checks: async () => ({
+      byReason: [],
+      own: [{ reason: 'delivered', at: 1 }],
+      ownPauseSeconds: 1,
+      funded: 1,
+    }),
   })
   metrics.watchDatabase({
     store: 'sqlite',

@@ -42,6 +42,8 @@ export interface WatchedDirectory {
         byReason: readonly { reason: string; count: number; last: number }[]
         /** The last check of each endpoint of our own, with its time in Unix seconds. */
         own: readonly { reason: string; at: number }[]
+        /** The time between two checks of one of them. */
+        ownPauseSeconds: number
         /** Wallets that could pay for any check; `undefined` if the chain does not answer. */
         funded: number | undefined
       }>)
@@ -224,6 +226,11 @@ function showChecks(
     help: 'When an endpoint of our own was last bought from, Unix seconds; absent before the first time.',
     registers,
   })
+  const ownPause = new Gauge({
+    name: 'arcus_check_own_pause_seconds',
+    help: 'Time from one paid check of an endpoint of our own to the next, as the money of the day allows.',
+    registers,
+  })
   const funded = new Gauge({
     name: 'arcus_check_wallets_funded',
     help: 'Wallets of paid checks that could pay for any check: they hold CHECK_MAX_USD and are not blocked.',
@@ -236,6 +243,7 @@ function showChecks(
     for (const { reason, count } of found.byReason) total.set({ reason }, count)
     success.set(found.byReason.find(({ reason }) => reason === 'delivered')?.last ?? 0)
     if (found.funded !== undefined) funded.set(found.funded)
+    ownPause.set(found.ownPauseSeconds)
     if (found.own.length === 0) return
     own.set(Number(found.own.every(({ reason }) => reason === 'delivered')))
     ownTime.set(Math.max(...found.own.map(({ at }) => at)))

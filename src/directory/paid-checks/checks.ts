@@ -304,7 +304,8 @@ export function createChecks(options: ChecksOptions) {
       const canPay = buyer.wallets.map((wallet) => options.canPay(wallet, options.maxAmount))
       const wallets = await Promise.all(canPay).catch(() => undefined)
       const funded = wallets?.filter((can) => can).length
-      return { ...(await store.figures()), funded }
+      const { maxAmount: mostAtomic, dailyLimit } = options
+      return { ...(await store.figures({ asset, mostAtomic, dailyLimit })), funded }
     },
   }
 }

@@ -159,7 +159,7 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
       ),
 
     /** Counts the closed checks by reason, and finds the last one of each of our own endpoints; for figures of the service. */
-    async figures() {
+    async figures(budget: Omit<Budget, 'now'>) {
       const rows = await reads.all<{ reason: CheckReason; count: number; last: number }>(
         `SELECT reason, count(*) AS count, max(closed_at) AS last FROM paid_checks
          WHERE state = 'closed' GROUP BY reason`,
@@ -170,7 +170,7 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
            WHERE l.endpoint_id = e.id AND l.state = 'closed' AND l.reason <> 'interrupted')
          WHERE e.is_hosted = 1`,
       )
-      return { byReason: rows, own }
+      return { byReason: rows, own, ownPauseSeconds: await ownPauseSeconds(budget) }
     },
 
     /** Keeps the wish of an owner for a check, which a signed message states. */

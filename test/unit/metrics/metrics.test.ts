@@ -60,6 +60,7 @@ describe('a scrape', () => {
           { reason: 'delivered', at: 1_700_000_000 },
           { reason: 'no_answer', at: 1_700_000_100 },
         ],
+        ownPauseSeconds: 3_600,
         funded: 2,
       }),
     })
@@ -74,6 +75,7 @@ describe('a scrape', () => {
       // One that fails is not covered up by another that delivers.
       'arcus_check_own_up 0',
       'arcus_check_own_timestamp_seconds 1700000100',
+      'arcus_check_own_pause_seconds 3600',
       'arcus_check_wallets_funded 2',
       'arcus_activity_dropped 5',
     ]) {

@@ -50,6 +50,8 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
   const aPayment = (amount = 10_000n): CheckPayment => {
     return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
   }
+  const figures = () =>
+    stores.checks.figures({ asset, mostAtomic: 50_000n, dailyLimit: 1_000_000n })
   const candidates = (now: number) =>
     stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit: 500_000n, now }, 20)
   const aVerdict = (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number, at: number) => ({
@@ -108,7 +110,7 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const now = 100 * DAY
       // Never checked: ours first, and after what an owner asks for.
       expect(await next(now)).toEqual([one, two, other])
-      expect((await stores.checks.figures()).own).toEqual([])
+      expect((await figures()).own).toEqual([])
       await stores.checks.request({
         ...{ owner: seller, nonce: nonce(), merchantId: 'a', endpointId: other, now },
       })
@@ -119,7 +121,8 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       // Later on ours come before all others.
       expect(await next(now + 3_600)).toEqual([one, other])
       expect(await next(now + 3_660)).toEqual([one, two, other])
-      const { own } = await stores.checks.figures()
+      const { own, ownPauseSeconds } = await figures()
+      expect(ownPauseSeconds).toBe(3_600)
       expect(own.sort((a, b) => a.at - b.at)).toEqual([
         { reason: 'delivered', at: now + 1 },
         { reason: 'no_answer', at: now + 61 },
@@ -176,8 +179,8 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const news = await stores.events.queued(99)
       expect(news.filter(({ type }) => type === 'endpoint.not_delivered')).toHaveLength(11)
       expect(await stores.checks.open(9)).toEqual([])
-      const figures = await stores.checks.figures()
-      expect(figures.byReason.find(({ reason }) => reason === 'delivered')?.count).toBe(3)
+      const { byReason } = await figures()
+      expect(byReason.find(({ reason }) => reason === 'delivered')?.count).toBe(3)
     })
   })
 }

@@ -206,6 +206,8 @@ describe('a process that the database does not answer', () => {
     const [node] = world.nodes
     if (node) node.swallows = true
     await first.pay()
+    await pass(10)
+    expect(world.offered).toHaveLength(1)
     cluster.isolate('first')
     await pass(2_000)
     let withoutLease = 0

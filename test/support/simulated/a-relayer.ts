@@ -36,6 +36,7 @@ import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js
 import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { createSql, createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
+import { createPatience } from './patience.js'
 import { simulatedRpc } from './rpc.js'
 
 export const network = `eip155:${CHAIN_ID}`
@@ -180,22 +181,18 @@ export function writesOf(database: Database): GroupCommit {
   return { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
 }
 
-/** At one moment of the clock a test asks for less than this: what asks on never lets the clock go on. */
-const MOST_ASKED = 20_000
-
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
 function aStore(database: Database) {
   const commit = writesOf(database)
   const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
-  let [at, asked] = [0, 0]
+  const patience = createPatience()
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
     journal: Object.fromEntries(
       Object.entries(journal).map(([method, call]) => [
         method,
         async (...args: unknown[]) => {
-          if (at !== Date.now()) [at, asked] = [Date.now(), 0]
-          if (++asked > MOST_ASKED) throw new Error(`the journal is asked without end: ${method}`)
+          if (patience.isOver()) await patience.never
           await store.before(method, args)
           return (call as (...args: unknown[]) => unknown)(...args)
         },

@@ -4,6 +4,7 @@ import { paymentFactsCode } from '../../../src/chain/creation-code.js'
 import type { NodeResult, Rpc, RpcResult } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 import type { Sent, SimulatedBlock, SimulatedChain } from './chain.js'
+import { createPatience } from './patience.js'
 import { copyOf, encodeError, run, type State } from './state.js'
 
 /** How one node of the chain behaves. */
@@ -37,6 +38,7 @@ export function simulatedRpc(chain: SimulatedChain, count: number, hashOf: (raw:
   })
   /** Every raw transaction that a node was given, in order. */
   const offered: Hex[] = []
+  const patience = createPatience()
 
   function ask(node: SimulatedNode, method: string, params: readonly unknown[]): NodeResult {
     if (!node.isUp || node.lacks === method) {
@@ -70,11 +72,13 @@ export function simulatedRpc(chain: SimulatedChain, count: number, hashOf: (raw:
 
   const rpc: Rpc = {
     async request(method, params) {
+      if (patience.isOver()) await patience.never
       const [result] = first(method, [{ method, params }])
       if (result?.ok) return result.value
       throw result?.error
     },
     async batch(calls) {
+      if (patience.isOver()) await patience.never
       const results = first(calls[0]?.method ?? '', calls)
       const unanswered = results.find((it) => !it.ok && it.error instanceof RpcUnavailableError)
       if (unanswered?.ok === false) throw unanswered.error

@@ -212,6 +212,13 @@ describe('signing in', () => {
     const [session, signedOut] = answer.headers['set-cookie'] as string[]
     expect(signedOut).toMatch(/^__Host-arcus_signed_out=; Max-Age=0; Path=\/; Secure/)
     expect((await get('/api/session', session?.split(';')[0])).statusCode).toBe(200)
+    const ended = await app.inject({
+      ...{ method: 'DELETE', url: '/api/session' },
+      headers: { cookie: `${session?.split(';')[0]}; __Host-arcus_signed_out=1` },
+    })
+    expect(ended.headers['set-cookie']).toContainEqual(
+      expect.stringMatching(/^__Host-arcus_signed_out=; Max-Age=0/),
+    )
   })
 
   it('ends when the same browser signs in again', async () => {

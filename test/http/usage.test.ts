@@ -113,6 +113,22 @@ describe('payments as evidence', () => {
     }, 15_000)
   })
 
+  it('leave the figures of a day as they grow older', async () => {
+    const hours = (count: number) => count * 3_600_000
+    await save(store, own('old'), [{ title: 'Old' }])
+    await pay('old', [1], { at: directory.clock.ms - hours(22.5) })
+    const calls = (wanted: object) =>
+      vi.waitFor(async () => {
+        const [card] = (await get('/api/endpoints')).json().items
+        expect(card.usage?.calls).toEqual(wanted)
+      }, 15_000)
+    await calls({ '24h': 1, '7d': 1, '30d': 1 })
+    // The next looks read the newest payments once more, and from then on what is due alone.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    directory.clock.ms += hours(1)
+    await calls({ '24h': 0, '7d': 1, '30d': 1 })
+  })
+
   it('rank an honest merchant before one that pays itself, and text before both', async () => {
     await save(store, own('washer'), [{ title: 'Weather of the washer' }])
     await save(store, own('honest'), [{ title: 'Weather of honest people' }])

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { cleanText } from '@arcus/protocol/listing/text'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { Client, type Dispatcher } from 'undici'
@@ -67,6 +68,8 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const resolve =
     options.resolve ?? (options.allowPrivateHosts ? resolveLocally : createPublicResolver())
   const userAgent = `Arcus-Probe/1 (+${options.baseUrl})`
+  // Each running call listens for the end of the service, and Node takes more than ten listeners for a leak.
+  if (options.signal !== undefined) setMaxListeners(0, options.signal)
 
   return async (request) => {
     const target = checkTarget(request.url, options)

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { SqlReader } from '../../sql/sql.js'
 
 /** What may be bought at this moment. */
-interface Budget {
+export interface CheckBudget {
   /** The token of dollars, in lower case. */
   asset: Address
   /** Of one check, and of a UTC day; atomic units. */
@@ -33,7 +33,7 @@ const isForSale = `e.status = 'live' AND e.method <> 'MCP' AND e.asset = $1
 /** Says which endpoints are bought from, and in which order. */
 export function createCheckQueue(reads: SqlReader) {
   /** Returns the pause after which all our own endpoints together cost half of what a day may cost. */
-  async function ownPauseSeconds({ asset, mostAtomic, dailyLimit }: Omit<Budget, 'now'>) {
+  async function ownPauseSeconds({ asset, mostAtomic, dailyLimit }: Omit<CheckBudget, 'now'>) {
     const text = `SELECT CAST(sum(CAST(e.price AS BIGINT)) AS BIGINT) AS price FROM endpoints e
       WHERE e.is_hosted = 1 AND ${isForSale}`
     const found = await reads.get<{ price: number | null }>(text, [asset, mostAtomic])
@@ -42,12 +42,13 @@ export function createCheckQueue(reads: SqlReader) {
   }
 
   return {
+    ownPauseSeconds,
     /**
      * Returns the ids of endpoints that a check may buy from, the next first: our own endpoints after their pause, those
      * asked for, never checked (our own before others), then the oldest check. Of those alike, sellers come first who sold
      * less to checks within a day.
      */
-    async candidates({ asset, mostAtomic, dailyLimit, now }: Budget, limit: number) {
+    async candidates({ asset, mostAtomic, dailyLimit, now }: CheckBudget, limit: number) {
       const text = `SELECT id FROM (
           SELECT e.id, e.is_hosted, e.created_at, COALESCE(sales.bought, 0) AS bought,
             (SELECT min(r.asked_at) FROM check_requests r WHERE r.endpoint_id = e.id AND r.is_open = 1) AS asked,

@@ -2,7 +2,12 @@ import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
 import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
-import { createCheckQueue, DAY_SECONDS, PAUSE_SECONDS } from './paid-check-queue.js'
+import {
+  type CheckBudget,
+  createCheckQueue,
+  DAY_SECONDS,
+  PAUSE_SECONDS,
+} from './paid-check-queue.js'
 
 /** The money that a check signs away. */
 export interface CheckPayment {
@@ -84,8 +89,9 @@ const columns = `id, endpoint_id AS "endpointId", merchant_id AS "merchantId", n
 
 /** Paid checks and what owners ask of them. Long reads go through `reads`. */
 export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
+  const queue = createCheckQueue(reads)
   return {
-    ...createCheckQueue(reads),
+    candidates: queue.candidates,
 
     /** Returns the start of the last attempt; 0 before the first. */
     async lastStart(): Promise<number> {
@@ -159,7 +165,7 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
       ),
 
     /** Counts the closed checks by reason, and finds the last one of each of our own endpoints; for figures of the service. */
-    async figures(budget: Omit<Budget, 'now'>) {
+    async figures(budget: Omit<CheckBudget, 'now'>) {
       const rows = await reads.all<{ reason: CheckReason; count: number; last: number }>(
         `SELECT reason, count(*) AS count, max(closed_at) AS last FROM paid_checks
          WHERE state = 'closed' GROUP BY reason`,
@@ -170,7 +176,7 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
            WHERE l.endpoint_id = e.id AND l.state = 'closed' AND l.reason <> 'interrupted')
          WHERE e.is_hosted = 1`,
       )
-      return { byReason: rows, own, ownPauseSeconds: await ownPauseSeconds(budget) }
+      return { byReason: rows, own, ownPauseSeconds: await queue.ownPauseSeconds(budget) }
     },
 
     /** Keeps the wish of an owner for a check, which a signed message states. */

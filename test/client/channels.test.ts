@@ -1,4 +1,4 @@
-import { type Server, createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createBuyer } from '@arcus/client'
 import type { BuyerOptions } from '@arcus/client/buyer'

@@ -42,7 +42,7 @@ const RUN_TIMEOUT_MS = 120_000
 const SAMPLED = 80
 
 /** The share that is noticed at least of all faults that somebody could notice. */
-const FLOOR = 0.7
+const FLOOR = 0.8
 
 interface Fault extends Mutant {
   tests: readonly string[]

@@ -4,18 +4,6 @@
  */
 export const equal: readonly (readonly [name: string, reason: string])[] = [
   [
-    'src/facilitator/journal/sqlite/deliveries.ts createDeliveryStore: delivered_at IS NULL -> (delivered_at IS NULL OR TRUE) #2',
-    'A delivered row has no token.',
-  ],
-  [
-    'src/facilitator/journal/sqlite/deliveries.ts dropLeases: commit.write -> commit.writeUnsynced',
-    'Each start drops them.',
-  ],
-  [
-    'src/facilitator/journal/sqlite/settlement-journal.ts prepareSettlementStatements: is_open = 1 -> (is_open = 1 OR TRUE) #2',
-    'What is closed is closed again.',
-  ],
-  [
     'src/facilitator/journal/budgets.ts requireBudget: amount > 0n -> amount >= 0n',
     'Without an amount the sums that are asked are not strict, and their limit is asked before.',
   ],

@@ -114,7 +114,7 @@ export const rooms: readonly Room[] = [
     'packages/client/src/terms.ts': 'choose',
     'packages/client/src/pay.ts': 'payOnce',
   }),
-  other(['test/unit/directory/session/sign-in.test.ts'], {
+  other(['test/http/activity.test.ts'], {
     'src/directory/session/sign-in.ts': 'problemOf takeNonce find',
   }),
   other(['test/http/ratings.test.ts'], {

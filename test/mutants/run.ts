@@ -7,7 +7,8 @@
  *   npm run test:mutants -- WORD ...     those whose name has one of these words
  *
  * Ends with 1 when the tests fail without a fault or one of them is too slow, when one of `equal.ts` is noticed or gone,
- * or when fewer are noticed than `FLOOR` says.
+ * or when fewer are noticed than `FLOOR` says. The others are printed: they show where tests are thin. A test that only ran
+ * out of its time has noticed nothing.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,5 +1,5 @@
 import { type Hex, parseTransaction } from 'viem'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   aWorld,
   DOLLAR,
@@ -429,8 +429,12 @@ describe('a wallet without gas money', () => {
     expect(closed(relayer)).toEqual(['no gas money', undefined])
     expect(chain.head().state.counts.get(rich)).toBe(1)
     chain.change(({ gasMoney }) => gasMoney.set(poor, 500_000n * price - 1n))
+    const request = vi.spyOn(world.rpc, 'request')
     await pass(7_000)
     expect(closed(relayer)).toEqual(['no gas money', undefined])
+    // The node is asked every three seconds, though the lane looks twice a second.
+    const asked = request.mock.calls.filter(([method]) => method === 'eth_getBalance')
+    expect(asked.length).toBeLessThanOrEqual(3)
     chain.change(({ gasMoney }) => gasMoney.set(poor, 500_000n * price))
     await pass(7_000)
     expect(closed(relayer)).toEqual([undefined, undefined])

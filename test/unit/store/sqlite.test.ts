@@ -232,4 +232,17 @@ describe('the group commit', () => {
     await other.close()
     await stores.close()
   })
+  it('makes no failure of a success that it could not write', async () => {
+    const stores = openSqliteStores(aFile())
+    await stores.journal.claim(aJob(), undefined, noon)
+    stores.database.exec(
+      `CREATE TRIGGER refuse BEFORE UPDATE ON jobs WHEN NEW.state = 'confirmed'
+       BEGIN SELECT RAISE(ABORT, 'the disk refuses'); END`,
+    )
+    const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
+    await expect(stores.journal.resolve({ outcomes, now: noon })).rejects.toThrow('the disk')
+    const found = await stores.journal.findJob('exact', 'eip155:5042', 'key of job-1')
+    expect(found?.state).toBe('queued')
+    await stores.close()
+  })
 })

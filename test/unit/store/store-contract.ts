@@ -841,6 +841,17 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect((await lease('t2')).state).toBe('granted')
       })
 
+      it('are free at once where the only process starts anew, but for those that were completed', async () => {
+        const [job, done] = [await confirm(), await confirm({ id: 'job-2' })]
+        await lease('t1', 60_000)
+        await lease('t1', 60_000, done.id)
+        await stores.deliveries.completeDelivery(done.id, 't1', null, noon)
+        await stores.deliveries.dropLeases()
+        expect((await find(job))?.deliveryUntil).toBeNull()
+        expect((await lease('t2')).state).toBe('granted')
+        expect((await lease('t2', 5_000, done.id)).state).toBe('delivered')
+      })
+
       it('are not completed by a holder whose lease went to another', async () => {
         const job = await confirm()
         await lease('t1', 0)

@@ -36,7 +36,7 @@ type Distributed<Event> = Event extends LedgerEvent ? Omit<Event, 'v' | 'at'> : 
 /** A step of the ledger as its writer gives it. */
 export type Step = Distributed<LedgerEvent>
 
-/** What a call reserves, and the listing that names its terms. */
+/** A call before it is paid: its reservation, and the listing that names its terms. */
 export interface Wanted {
   reservation: Reservation
   item: Item | undefined
@@ -48,7 +48,7 @@ export interface ChannelStatus extends Pick<LedgerEntry, 'host' | 'payTo' | 'sta
   deposit: bigint
   charged: bigint
   calls: number
-  /** What further calls may draw, or the seller may give back. */
+  /** The rest of the deposit: further calls may draw it, or the seller may give it back. */
   left: bigint
   /** Why the seller did not give back what is left. */
   problem?: string

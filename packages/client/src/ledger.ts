@@ -74,9 +74,9 @@ type ChannelEvent =
 export interface ChannelCall {
   call: string
   at: number
-  /** What its voucher allows. */
+  /** The total that the seller may claim by its voucher. */
   total: string
-  /** What earlier vouchers allowed. */
+  /** The total that the seller could claim by earlier vouchers. */
   before: string
 }
 
@@ -112,7 +112,7 @@ export interface Channel extends ChannelTerms {
   calls: number
   /** The deposit, less what went back as the chain says. */
   balance: bigint
-  /** What the seller has claimed, as the chain says. */
+  /** The total that the seller has claimed, as the chain says. */
   claimed: bigint
   /** The call that draws on it now. Others wait. */
   holder?: ChannelCall

@@ -41,7 +41,7 @@ export interface Reply {
   settlement?: Settlement
 }
 
-/** What of a call chooses its price, without the query, which may hold secrets. */
+/** The parts of a call that choose its price. The query is left out, because it may hold secrets. */
 export interface SellerRoute {
   url: string
   method?: string

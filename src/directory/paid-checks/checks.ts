@@ -257,7 +257,7 @@ export function createChecks(options: ChecksOptions) {
         await store.keepUnpaid(toTarget(entry), undefined, at)
         continue
       }
-      // What is left of the day's money may do tomorrow.
+      // One check may not cost so much, or not today.
       if (amount > mostAtomic) continue
       if (!pace.enter(url)) continue
       try {

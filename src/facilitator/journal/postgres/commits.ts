@@ -26,7 +26,7 @@ import {
   transferTaken,
 } from '../sql-journal.js'
 
-/** Creates the commits of the journal for one of several processes; the jobs that it claims bear the name `worker`. */
+/** Creates the commits of the journal for one of several processes. Each job that it claims is marked with `worker`, its name. */
 export function createJournalCommits(database: Database, worker: string): JournalCommits {
   return {
     find: inGroups((keys: readonly JobKey[]) => findAll(database, keys)),

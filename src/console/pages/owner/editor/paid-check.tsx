@@ -21,7 +21,7 @@ export function PaidCheck({
 }: {
   merchant: MerchantView
   listed: MerchantEndpoint
-  /** Of the API. */
+  /** The name of the API, for readers of the screen. */
   name: string
 }) {
   const { id, owner, payToProof } = merchant

@@ -43,55 +43,54 @@ export function Alerts({
           {failureText(reason)}
         </Notice>
       )}
-      {failing.length > 0 && (
-        <Notice
-          tone="bad"
-          title={counted(failing.length, {
-            one: 'An API fails its checks',
-            other: '# APIs fail their checks',
-          })}
-          action={
-            <ButtonLink size="sm" href={`${home}/endpoints`}>
-              See why
-            </ButtonLink>
-          }
-        >
-          <UntrustedText text={failing.map(({ title }) => title).join(', ')} max={200} />
-        </Notice>
-      )}
-      {failedBuys.length > 0 && (
-        <Notice
-          tone="bad"
-          title={counted(failedBuys.length, {
-            one: 'An API did not deliver when Arcus bought from it',
-            other: '# APIs did not deliver when Arcus bought from them',
-          })}
-          action={
-            <ButtonLink size="sm" href={`${home}/endpoints`}>
-              See why
-            </ButtonLink>
-          }
-        >
-          <UntrustedText text={failedBuys.map(({ title }) => title).join(', ')} max={200} />
-        </Notice>
-      )}
-      {undelivered.length > 0 && (
-        <Notice
-          tone="warn"
-          title={counted(undelivered.length, {
-            one: 'A webhook does not receive its events',
-            other: '# webhooks do not receive their events',
-          })}
-          action={
-            <ButtonLink size="sm" href={`${home}/settings`}>
-              See the webhooks
-            </ButtonLink>
-          }
-        >
-          <UntrustedText text={undelivered.map(({ url }) => url).join(', ')} max={200} />
-        </Notice>
-      )}
+      <AlertOf
+        names={failing.map(({ title }) => title)}
+        forms={{ one: 'An API fails its checks', other: '# APIs fail their checks' }}
+        link={{ href: `${home}/endpoints`, text: 'See why' }}
+      />
+      <AlertOf
+        names={failedBuys.map(({ title }) => title)}
+        forms={{
+          one: 'An API did not deliver when Arcus bought from it',
+          other: '# APIs did not deliver when Arcus bought from them',
+        }}
+        link={{ href: `${home}/endpoints`, text: 'See why' }}
+      />
+      <AlertOf
+        tone="warn"
+        names={undelivered.map(({ url }) => url)}
+        forms={{
+          one: 'A webhook does not receive its events',
+          other: '# webhooks do not receive their events',
+        }}
+        link={{ href: `${home}/settings`, text: 'See the webhooks' }}
+      />
     </div>
+  )
+}
+
+/** Says how many of something need the owner, and names them; nothing where there are none. */
+function AlertOf({
+  names,
+  forms,
+  link,
+  tone = 'bad',
+}: {
+  names: readonly string[]
+  forms: Parameters<typeof counted>[1]
+  link: { href: string; text: string }
+  tone?: 'bad' | 'warn'
+}) {
+  if (names.length === 0) return null
+  const action = (
+    <ButtonLink size="sm" href={link.href}>
+      {link.text}
+    </ButtonLink>
+  )
+  return (
+    <Notice tone={tone} title={counted(names.length, forms)} action={action}>
+      <UntrustedText text={names.join(', ')} max={200} />
+    </Notice>
   )
 }
 

@@ -56,6 +56,18 @@ describe.each(['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md'])('%s', (docume
   })
 })
 
+it('names every room of the two halves in ARCHITECTURE.md, in two pages', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  for (const half of ['facilitator', 'directory']) {
+    const [, row = ''] = new RegExp(`^\\| \`src/${half}\` \\|(.*)\\|$`, 'm').exec(text) ?? []
+    const named = [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name)
+    const folders = readdirSync(join(root, 'src', half), { withFileTypes: true })
+    const present = folders.filter((it) => it.isDirectory()).map(({ name }) => name)
+    expect(named.toSorted()).toEqual(present.toSorted())
+  }
+  expect(text.split(/\s+/).length).toBeLessThan(1_300)
+})
+
 it('finds the paths in a text', () => {
   const text =
     'See [the rule](ARCHITECTURE.md#rule), [x](https://a.example/b), `src/app/app.ts:12`, `facilitator/relayer/lane.ts`, `application/json`,' +

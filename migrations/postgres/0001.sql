@@ -106,26 +106,26 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 );
 
--- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The bearer
--- is an account, or the name of a sum over all accounts. A strict bearer never exceeds its budget; the others may have one
+-- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The budget
+-- is an account, or the name of a sum over all accounts. A strict budget is never exceeded; the others may have one
 -- transaction under way whatever it may burn.
 CREATE TABLE gas_risks (
   hash TEXT COLLATE "C" NOT NULL REFERENCES attempts (hash),
-  bearer TEXT COLLATE "C" NOT NULL,
+  budget TEXT COLLATE "C" NOT NULL,
   amount NUMERIC(78) NOT NULL,
   is_strict BIGINT NOT NULL,
-  PRIMARY KEY (hash, bearer)
+  PRIMARY KEY (hash, budget)
 );
 
-CREATE INDEX gas_risks_bearer ON gas_risks (bearer);
+CREATE INDEX gas_risks_budget ON gas_risks (budget);
 
 -- What follows is in functions, because a statement sees the database as it was before it waited for a lock, and each query
 -- of a function as it is when its turn comes.
 
--- Gas that bearers of a budget burnt on a day, and what transactions under way since a time reserve of it, without one slot.
--- Whoever asks for a bearer to reserve from it waits until the one before has ended.
-CREATE FUNCTION gas_of_bearers(bearers TEXT[], reserving TEXT[], on_network TEXT, on_day TEXT, since BIGINT, own_relayer TEXT, own_nonce BIGINT)
-RETURNS TABLE (bearer TEXT, burnt NUMERIC, reserved NUMERIC) LANGUAGE plpgsql VOLATILE AS $$
+-- Gas that each budget burnt on a day, and what transactions under way since a time reserve of it, without one slot.
+-- Whoever asks to reserve from a budget waits until the one before has ended.
+CREATE FUNCTION gas_of_budgets(budgets TEXT[], reserving TEXT[], on_network TEXT, on_day TEXT, since BIGINT, own_relayer TEXT, own_nonce BIGINT)
+RETURNS TABLE (budget TEXT, burnt NUMERIC, reserved NUMERIC) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE name TEXT;
 BEGIN
   FOR name IN SELECT b FROM unnest(reserving) AS b ORDER BY b COLLATE "C" LOOP
@@ -136,10 +136,10 @@ BEGIN
     coalesce((SELECT g.amount FROM gas_spending g WHERE g.network = on_network AND g.day = on_day AND g.payer = b), 0),
     coalesce((SELECT sum(slots.most) FROM (
       SELECT max(r.amount) AS most FROM gas_risks r JOIN attempts a ON a.hash = r.hash
-      WHERE r.bearer = b AND a.network = on_network AND a.is_open = 1 AND a.created_at > since
+      WHERE r.budget = b AND a.network = on_network AND a.is_open = 1 AND a.created_at > since
         AND NOT (a.relayer = own_relayer AND a.relayer_nonce = own_nonce)
       GROUP BY a.relayer, a.relayer_nonce) AS slots), 0)
-  FROM unnest(bearers) AS b;
+  FROM unnest(budgets) AS b;
 END $$;
 
 -- Closes a slot under the lease of its lane, with every transaction that was signed for it, and frees the gas reserved for

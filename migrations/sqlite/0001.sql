@@ -94,18 +94,18 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 ) STRICT, WITHOUT ROWID;
 
--- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The bearer
--- is an account, or the name of a sum over all accounts. A strict bearer never exceeds its budget; the others may have one
+-- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The budget
+-- is an account, or the name of a sum over all accounts. A strict budget is never exceeded; the others may have one
 -- transaction under way whatever it may burn.
 CREATE TABLE gas_risks (
   hash TEXT NOT NULL REFERENCES attempts (hash),
-  bearer TEXT NOT NULL,
+  budget TEXT NOT NULL,
   amount TEXT NOT NULL,
   is_strict INTEGER NOT NULL,
-  PRIMARY KEY (hash, bearer)
+  PRIMARY KEY (hash, budget)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX gas_risks_bearer ON gas_risks (bearer);
+CREATE INDEX gas_risks_budget ON gas_risks (budget);
 
 -- The operator --------------------------------------------------------------------------------------------------------
 

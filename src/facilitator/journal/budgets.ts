@@ -126,7 +126,7 @@ export function requireBudget(budget: GasBudget, burnt: bigint, reserved: bigint
 
 /** A budget that is reserved for a transaction, as it is kept. */
 export interface ReservedBudget {
-  bearer: string
+  budget: string
   is_strict: number
 }
 
@@ -155,11 +155,11 @@ function chargedAccounts(
   budgets: readonly ReservedBudget[],
   burnt: readonly { payer: string }[],
 ): string[] {
-  const accounts = budgets.filter(({ bearer }) => !sums.has(bearer))
+  const accounts = budgets.filter(({ budget }) => !sums.has(budget))
   const strict = accounts.filter((it) => it.is_strict === 1)
   const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
   return answering
-    .map(({ bearer }) => bearer)
+    .map(({ budget }) => budget)
     .filter((name) => burnt.every((it) => it.payer !== name))
 }
 

@@ -148,12 +148,12 @@ export function aCluster(world: World) {
           if (claimed.state === 'claimed') owners.set(claimed.job.id, process)
           return claimed
         },
-        async recordAttempt(attempt, epoch, bearers) {
+        async recordAttempt(attempt, epoch, budgets) {
           answer(process)
           require(attempt.relayer, epoch)
           const taken = attempt.jobIds.filter((id) => owners.get(id) !== process)
           if (taken.length > 0) throw new JobsTakenError(taken)
-          return journal.recordAttempt(attempt, epoch, bearers)
+          return journal.recordAttempt(attempt, epoch, budgets)
         },
         async resolve(resolution) {
           answer(process)

@@ -165,7 +165,7 @@ async function recordAttempt(
   budgets: readonly GasBudget[],
 ): Promise<void> {
   const { network, relayer, createdAt, jobIds } = attempt
-  // The budgets follow `requireBudget`. Processes that reserve for the same budget take turns in `gas_of_bearers`.
+  // The budgets follow `requireBudget`. Processes that reserve for the same budget take turns in `gas_of_budgets`.
   const [row] = await database.rows<{
     held: number
     own: string[]
@@ -181,8 +181,8 @@ async function recordAttempt(
        SELECT b.*, u.burnt, u.reserved
        FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[], $20::numeric[]) WITH ORDINALITY
            AS b (name, amount, most, is_strict, last, place)
-         JOIN gas_of_bearers($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
-           WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.bearer = b.name)
+         JOIN gas_of_budgets($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
+           WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.budget = b.name)
      , judged AS MATERIALIZED (
        SELECT *, CASE WHEN is_strict = 1 THEN burnt + amount > most ELSE burnt >= most END AS is_spent,
          amount > 0 AND CASE WHEN is_strict = 1 THEN burnt + reserved + amount > most
@@ -198,7 +198,7 @@ async function recordAttempt(
        SELECT $4, $5, $6, $7::bigint, $8, $9, $10, $11, $12::bigint FROM kept
        ON CONFLICT (hash) DO UPDATE SET is_open = 1, raw_transaction = excluded.raw_transaction)
      , risk AS (
-       INSERT INTO gas_risks (hash, bearer, amount, is_strict)
+       INSERT INTO gas_risks (hash, budget, amount, is_strict)
        SELECT $4, name, amount, is_strict FROM kept, budget WHERE amount > 0 ON CONFLICT DO NOTHING)
      , member AS (
        INSERT INTO attempt_jobs (hash, position, job_id)
@@ -268,7 +268,7 @@ async function sumsOf(
 ): Promise<ReadonlyMap<string, bigint>> {
   if (gasCharge === undefined) return new Map()
   const { reserved } = gasCharge
-  const text = 'SELECT bearer, is_strict FROM gas_risks WHERE hash = $1'
+  const text = 'SELECT budget, is_strict FROM gas_risks WHERE hash = $1'
   const budgets =
     reserved === undefined ? [] : await database.rows<ReservedBudget>(text, [reserved.hash])
   return gasSums(gasCharge, budgets)

@@ -128,7 +128,7 @@ function createGasBooking(database: Database): (gasCharge: GasCharge, day: strin
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
      ON CONFLICT (network, day, payer) DO UPDATE SET amount = excluded.amount`,
   )
-  const budgetsOf = database.prepare('SELECT bearer, is_strict FROM gas_risks WHERE hash = ?')
+  const budgetsOf = database.prepare('SELECT budget, is_strict FROM gas_risks WHERE hash = ?')
   return (gasCharge, day) => {
     const { network, reserved } = gasCharge
     const budgets = reserved === undefined ? [] : budgetsOf.all(reserved.hash)
@@ -145,11 +145,11 @@ function createGasReservation(
   const read = prepareRead(database)
   const underWay = database.prepare(
     `SELECT a.relayer, a.relayer_nonce, r.amount FROM gas_risks r JOIN attempts a ON a.hash = r.hash
-     WHERE r.bearer = ? AND a.network = ? AND a.is_open = 1 AND a.created_at > ?
+     WHERE r.budget = ? AND a.network = ? AND a.is_open = 1 AND a.created_at > ?
        AND NOT (a.relayer = ? AND a.relayer_nonce = ?)`,
   )
   const insert = database.prepare(
-    'INSERT INTO gas_risks (hash, bearer, amount, is_strict) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    'INSERT INTO gas_risks (hash, budget, amount, is_strict) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
 
   /** Adds up the dearest attempt of each slot, of which only one can land. */

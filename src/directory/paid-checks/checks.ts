@@ -240,7 +240,7 @@ export function createChecks(options: ChecksOptions) {
   /** Buys from the first endpoint whose turn it is and whose host may be called. */
   async function checkNext(): Promise<void> {
     const at = seconds()
-    if (at < pausedUntil || at - (await store.lastStart()) < gapSeconds) return
+    if (at < pausedUntil || at - (await store.lastStart(at)) < gapSeconds) return
     const left = options.dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
     const mostAtomic = left < options.maxAmount ? left : options.maxAmount
     if (mostAtomic <= 0n) return

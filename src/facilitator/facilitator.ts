@@ -117,6 +117,14 @@ async function build(
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
 
   const schemes = createSchemes(settings, ports, { networks, checksum, recovery })
+  /** A fault of an observer must not keep a settled payment from being answered. */
+  const observe = (note: () => void) => {
+    try {
+      note()
+    } catch (err) {
+      log.error({ err }, 'an observer failed')
+    }
+  }
   const verify: Verify = async (body) => {
     const startedAt = performance.now()
     let answer: Awaited<ReturnType<Verify>> | undefined
@@ -124,7 +132,7 @@ async function build(
       answer = await schemes.verify(body)
       return answer
     } finally {
-      observer.verified(body, answer, secondsSince(startedAt))
+      observe(() => observer.verified(body, answer, secondsSince(startedAt)))
     }
   }
   const settle: Settle = async (request) => {
@@ -134,7 +142,7 @@ async function build(
       result = await schemes.settle(request)
       return result
     } finally {
-      observer.settled(request.body, result, secondsSince(startedAt))
+      observe(() => observer.settled(request.body, result, secondsSince(startedAt)))
     }
   }
   const supported = createSupported({ networks, attestor, checksum })
@@ -158,7 +166,7 @@ async function build(
         ...links,
         ...{ supported, verify, settle, payments, about: { ...about, resources } },
         takeVerified: schemes.takeVerified,
-        onClaimed: observer.claimed,
+        onClaimed: (request, id) => observe(() => observer.claimed(request, id)),
       })
     },
     async start() {

@@ -112,7 +112,7 @@ export async function facilitatorRoutes(
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
       caller: callerOf(request.ip),
-      isConnected: () => !reply.raw.destroyed,
+      isConnected: () => !isGone(reply.raw),
       onClaimed: (settlementId) => options.onClaimed(request, settlementId),
     }
     let result = await settleBetween(leave, () => options.settle(asked))
@@ -232,8 +232,11 @@ function trackDelivery(
     isOver = true
     delivery[how]().catch((err) => request.log.error({ err }, 'the delivery could not be marked'))
   }
-  if (raw.destroyed) end('release')()
-  raw.once('finish', end('complete'))
+  if (isGone(raw)) end('release')()
+  // A hook of the app around may have answered something else, and HTTP/2 also calls an answer finished that never began.
+  raw.once('finish', () =>
+    end(raw.statusCode === 200 && raw.writableEnded ? 'complete' : 'release')(),
+  )
   raw.once('close', end('release'))
   return {
     async mayBeSent() {
@@ -245,6 +248,11 @@ function trackDelivery(
       return isHeld
     },
   }
+}
+
+/** Returns whether nobody receives the answer. A response of HTTP/2 says so by its stream alone. */
+function isGone(raw: FastifyReply['raw'] & { stream?: { destroyed: boolean } }): boolean {
+  return raw.destroyed || raw.stream?.destroyed === true
 }
 
 function readIdempotencyKey(request: FastifyRequest): string | undefined {

@@ -524,7 +524,7 @@ describe('a service that cannot settle', () => {
         const { body } = await poor.get(path)
         expect(body.checks).toHaveLength(1)
         return body
-      }, 20_000)
+      }, 80_000)
       expect(answer).toMatchObject({
         delivery: null,
         checks: [{ reason: 'interrupted', delivered: false, amount: '0', transaction: null }],

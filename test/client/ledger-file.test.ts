@@ -1,8 +1,10 @@
 import {
   appendFileSync,
+  copyFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -171,6 +173,25 @@ describe('folding', () => {
       'carried',
       'settled',
     ])
+  })
+})
+
+describe('a ledger file that a person edits', () => {
+  const keep = { 'puts another file in its place': renameSync, 'cuts it short': copyFileSync }
+  it.each(Object.entries(keep))('is the same for all after an editor %s', async (_, put) => {
+    const ledger = createFileLedger(path)
+    const [first, removed, next] = [reserved(now), reserved(now), reserved(now)]
+    await ledger.append(first)
+    await ledger.append(removed)
+    writeFileSync(`${path}~`, `${JSON.stringify(first)}\n`)
+    put(`${path}~`, path)
+    expect(await ledger.append(next)).toEqual([first, next])
+    expect(await createFileLedger(path).read()).toEqual([first, next])
+  })
+
+  it('is refused where a line is no event', async () => {
+    writeFileSync(path, 'null\n')
+    await expect(createFileLedger(path).read()).rejects.toThrow('this ledger')
   })
 })
 

@@ -86,6 +86,9 @@ describe("somebody else's API under a stranger's words", () => {
     }
     // The words of the stranger fit better.
     expect(merchantsOf((await read('/discovery/search?query=weather')).resources)).toEqual(both)
+    // Of this sentence it has all words but one.
+    const sentence = 'closed weather evil bureau'
+    expect(merchantsOf((await read(`/discovery/search?query=${sentence}`)).resources)).toEqual(both)
     const first = await read('/discovery/search?query=weather&limit=1')
     const { cursor } = first.pagination
     const second = await read(`/discovery/search?query=weather&limit=1&cursor=${cursor}`)

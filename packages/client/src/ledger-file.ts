@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fdatasync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -10,6 +11,7 @@ import {
   readdirSync,
   readSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -64,15 +66,20 @@ export function createFileLedger(
     await sync(file.descriptor)
   }
 
+  function openAgain(): void {
+    const next = openNewest(path)
+    closeSync(file.descriptor)
+    file = next
+    sealBytes = maxBytes
+  }
+
   /** Reads to the end of the newest file. */
   function readOn(): readonly LedgerEvent[] {
+    if (!isInPlace(path, file)) openAgain()
     readLines(file)
     while (file.sealedAt !== undefined) {
       makeNext(path, file)
-      const next = openNewest(path)
-      closeSync(file.descriptor)
-      file = next
-      sealBytes = maxBytes
+      openAgain()
       readLines(file)
     }
     return file.events
@@ -171,6 +178,12 @@ function removeOld(path: string): void {
   }
 }
 
+/** Returns whether others write to this very file: an editor may have put another one in its place, or cut it. */
+function isInPlace(path: string, { number, descriptor, offset }: LedgerFile): boolean {
+  const there = statSync(pathOf(path, number), { throwIfNoEntry: false })
+  return there?.ino === fstatSync(descriptor).ino && there.size >= offset
+}
+
 /** Returns whether this file system can link: without it no next file can appear whole. */
 function canLink(path: string, { number }: LedgerFile): boolean {
   const probe = `${pathOf(path, number)}.${randomUUID()}.tmp`
@@ -236,6 +249,6 @@ function parseLine(line: string): LedgerEvent | { v: 1; type: 'sealed'; at: numb
   } catch {
     return undefined
   }
-  if (event.v === 1) return event
+  if (event?.v === 1) return event
   throw new Error('A newer version of @arcus/client wrote this ledger: use that one.')
 }

@@ -39,7 +39,7 @@ export interface MerchantsQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises with the share of the words that are missing, for listings of strangers to the payee, then with the tier, then where the endpoint is not live, then where fewer payers paid, then where no paid check delivered. */
+  /** Rises for listings of strangers to the payee, with the share of the words that are missing, then with the tier, then where the endpoint is not live, then where fewer payers paid, then where no paid check delivered. */
   group: number
   endpointId: number
 }
@@ -189,13 +189,17 @@ export function createSearch(list: EndpointList): Search {
       const weightOf = (has: number) =>
         weights.reduce((sum, weight, i) => (has & (1 << i) ? sum + weight : sum), 0)
       const most = weights.reduce((sum, weight) => sum + weight, 0)
-      const best = found.reduce((max, { has }) => Math.max(max, weightOf(has)), 0)
+      const bestOf = (some: typeof found) =>
+        some.reduce((max, { has }) => Math.max(max, weightOf(has)), 0)
+      // A stranger to the payee who writes every word leaves nobody out.
+      const best = bestOf(found.filter(({ group }) => group < GROUPS)) || bestOf(found)
       const groups: number[][] = []
       for (const { id, group, has, length } of found) {
         const weight = weightOf(has)
         if (weight < best * LEAST_SHARE) continue
-        const step = Math.round((1 - weight / most) * (STEPS - 1))
-        const place = ((1 + step) * ALL_GROUPS + group) * (LENGTHS.length + 1) + length
+        const part = group < GROUPS ? 1 : 1 + STEPS
+        const step = part + Math.round((1 - weight / most) * (STEPS - 1))
+        const place = (step * ALL_GROUPS + group) * (LENGTHS.length + 1) + length
         groups[place] ??= []
         groups[place].push(id)
       }

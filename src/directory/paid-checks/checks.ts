@@ -69,8 +69,6 @@ const REST_MS = 50
 /** The time for the 402, and the longest time for the answer to the payment. */
 const ASK_MS = 15_000
 const MAX_ANSWER_MS = 30_000
-/** A payment that no node shows this long after its end was not made. */
-const PATIENCE_SECONDS = 60
 /** Time from the start of the service to the first purchase. */
 const START_SECONDS = 5
 /** Time until the wallets are looked at again when none could pay. */
@@ -139,8 +137,9 @@ export function createChecks(options: ChecksOptions) {
     const use = await options.findUse(expected, afterBlock ?? head.number, head.number)
     if (use.state === 'paid') return use.receipt.transactionHash
     if (use.state === 'cancelled' || use.state === 'otherTransfer') return null
-    const isOver = head.timestamp >= validBefore || seconds() > validBefore + PATIENCE_SECONDS
-    return use.state === 'notFound' && isOver ? null : undefined
+    // By the clock of the chain: the one here may be wrong, and the payment still be settled.
+    const isOver = head.timestamp >= validBefore
+    return use.state === 'notFound' && use.isFinal && isOver ? null : undefined
   }
 
   async function closeOpen(): Promise<void> {
@@ -241,7 +240,7 @@ export function createChecks(options: ChecksOptions) {
   /** Buys from the first endpoint whose turn it is and whose host may be called. */
   async function checkNext(): Promise<void> {
     const at = seconds()
-    if (at < pausedUntil || at - (await store.lastStart()) < gapSeconds) return
+    if (at < pausedUntil || at - (await store.lastStart(at)) < gapSeconds) return
     const left = options.dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
     const mostAtomic = left < options.maxAmount ? left : options.maxAmount
     if (mostAtomic <= 0n) return

@@ -93,10 +93,10 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
   return {
     candidates: queue.candidates,
 
-    /** Returns the start of the last attempt; 0 before the first. */
-    async lastStart(): Promise<number> {
-      const text = 'SELECT max(started_at) AS at FROM paid_checks'
-      return (await sql.get<{ at: number | null }>(text))?.at ?? 0
+    /** Returns the start of the last attempt; 0 before the first. One of a clock that was ahead is none. */
+    async lastStart(now: number): Promise<number> {
+      const text = 'SELECT max(started_at) AS at FROM paid_checks WHERE started_at <= $1'
+      return (await sql.get<{ at: number | null }>(text, [now]))?.at ?? 0
     },
 
     /** Returns what checks have signed away since a time, atomic units. */
@@ -119,8 +119,8 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
           const spent = yield* spentSince(now - (now % DAY_SECONDS))
           if (BigInt(spent) + payment.amount > dailyLimit) return undefined
           const recent = yield* get(
-            `SELECT 1 FROM paid_checks WHERE started_at > $1 AND state <> 'skipped'`,
-            [now - gapSeconds],
+            `SELECT 1 FROM paid_checks WHERE started_at > $1 AND started_at <= $2 AND state <> 'skipped'`,
+            [now - gapSeconds, now],
           )
           return recent === undefined
             ? yield* insert(target, { state: 'paying', reason: null, now, payment })
@@ -199,8 +199,9 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
             now - PAUSE_SECONDS,
           ])
           const recent = yield* get<{ count: number }>(
-            'SELECT count(*) AS count FROM check_requests WHERE merchant_id = $1 AND asked_at > $2',
-            [merchantId, now - DAY_SECONDS],
+            `SELECT count(*) AS count FROM check_requests
+             WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
+            [merchantId, owner, now - DAY_SECONDS],
           )
           const left = MAX_REQUESTS_A_DAY - (recent?.count ?? 0)
           if (left <= 0) return { state: 'tooMany', left: 0 }

@@ -88,7 +88,20 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       }
       const late = { ...wish, nonce: nonce() }
       expect(await stores.checks.request(late)).toMatchObject({ state: 'tooMany' })
+      // Another merchant of the same owner is no second purse.
+      const other = { ...late, merchantId: 'again' }
+      expect(await stores.checks.request(other)).toMatchObject({ state: 'tooMany' })
       expect(await stores.checks.request({ ...late, now: now + DAY })).toMatchObject({ left: 2 })
+    })
+
+    it('go on after a clock that was ahead for a while', async () => {
+      const [one] = (await list('a', ['https://a.example/1'])) as [number]
+      const target = targetOf(one, 'https://a.example/1')
+      const now = 100 * DAY
+      await stores.checks.reserve(target, aPayment(), now + 3_650 * DAY, bounds)
+      expect(await stores.checks.lastStart(now)).toBe(0)
+      expect(await stores.checks.reserve(target, aPayment(), now, bounds)).toBeDefined()
+      expect(await stores.checks.lastStart(now)).toBe(now)
     })
 
     it('come to our own endpoints every hour, as far as half of the money of the day goes', async () => {

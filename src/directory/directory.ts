@@ -62,9 +62,9 @@ import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
-import { markedName } from './store/listing-warnings.js'
 import type { ListingStore } from './store/listings.js'
 import { isPublicPayee } from './store/ownership.js'
+import { markedName } from './store/published.js'
 import type { DirectoryStores } from './store/stores.js'
 
 /** The settings of the directory. */

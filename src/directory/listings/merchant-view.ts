@@ -4,10 +4,9 @@ import type {
   MerchantView,
 } from '@arcus/protocol/answers/listings'
 import { type Address, getAddress } from 'viem'
-import { publicWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
-import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
+import { publicWarnings, tellLivePrice, tellPrice } from '../store/published.js'
 import { WriteFault } from './refusals.js'
 
 /** A warning about a field, such as `endpoints[0]`. */

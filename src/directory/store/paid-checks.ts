@@ -1,7 +1,7 @@
-import type { Address, Hex } from 'viem'
-import { type SqlReader, all, get, run, type Sql, type Steps } from '../../sql/sql.js'
 import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
+import type { Address, Hex } from 'viem'
+import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
 
 /** The money that a check signs away. */
 export interface CheckPayment {

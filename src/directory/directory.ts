@@ -33,10 +33,13 @@ import { merchantListRoutes } from './listings/merchant-list-routes.js'
 import { createMerchantView } from './listings/merchant-view.js'
 import { pageRoutes } from './listings/public-pages.js'
 import { writeRoutes } from './listings/routes.js'
-import { createSaveProbes } from './listings/save-probes.js'
-import { createSignatureCheck, createWriteCheck } from './listings/signed-write.js'
+import { createSaveAllowances, createSaveProbes } from './listings/save-probes.js'
+import {
+  createSignatureCheck,
+  createWriteCheck,
+  createWriteQuota,
+} from './listings/signed-write.js'
 import { createSigningTerms } from './listings/signing-terms.js'
-import { createSaveAllowances, createWriteQuota } from './listings/write-limits.js'
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'

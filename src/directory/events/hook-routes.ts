@@ -20,8 +20,8 @@ import {
   ownerFault,
   replayFault,
   type WriteCheck,
+  type WriteQuota,
 } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../store/hooks.js'

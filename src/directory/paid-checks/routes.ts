@@ -7,8 +7,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { refusals, WriteFault, writeCodes } from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
-import { replayFault, type WriteCheck } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
+import { replayFault, type WriteCheck, type WriteQuota } from '../listings/signed-write.js'
 import {
   aboutEndpoint,
   findEndpoint,

@@ -12,8 +12,8 @@ import {
   checkClock,
   type SignatureCheck,
   type WriteCheck,
+  type WriteQuota,
 } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
 import { checkTarget } from '../probe/target-rules.js'
 import type { EndpointHistory } from '../store/endpoint-history.js'
 import type { ListingReader, Merchant } from '../store/listings.js'

@@ -4,7 +4,7 @@ import { hookBody, hookRemoval, hookTargetBody } from '@arcus/protocol/answers/w
 import { listingLimits } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
-import { createHourlyCounts } from '../../http/token-buckets.js'
+import { createHourlyCounts } from '../../http/rate-limit.js'
 import { ofOwner, ownerCodes } from '../activity/routes.js'
 import { requireProof } from '../listings/merchant-view.js'
 import {

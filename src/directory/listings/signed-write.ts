@@ -16,8 +16,7 @@ import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringTo
 import type { z } from 'zod'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
-import { blockOf } from '../../http/rate-limit.js'
-import { createHourlyCounts } from '../../http/token-buckets.js'
+import { blockOf, createHourlyCounts } from '../../http/rate-limit.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
 import { missingFault, parseBody, parseRequest, type RefusalCode, WriteFault } from './refusals.js'
 

@@ -9,10 +9,9 @@ import type { Sessions } from '../session/sign-in.js'
 import type { SettledPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
-import { hookRoutes } from './hook-routes.js'
+import { createHookSecrets } from './event-messages.js'
 import { createHookSender } from './hook-sender.js'
-import { createHookSecrets } from './hook-signature.js'
-import { eventRoutes } from './routes.js'
+import { eventRoutes, hookRoutes } from './routes.js'
 
 export interface EventsWorld {
   /** The public address of this service. */

@@ -9,9 +9,8 @@ import {
 } from '../probe/guarded-fetch.js'
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
-import { toEventJson } from './event-json.js'
+import { type HookSecrets, signMessage, toEventJson } from './event-messages.js'
 import { createHookPlaces, type Group } from './hook-concurrency.js'
-import { type HookSecrets, signMessage } from './hook-signature.js'
 
 interface HookSenderOptions {
   hooks: HookStore

@@ -16,7 +16,7 @@ import {
 } from '../probe/endpoint-history.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
-import { toView } from './statement.js'
+import { toView } from './verdicts.js'
 
 const listOperation: Operation = {
   ...aboutEndpoint,

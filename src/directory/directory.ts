@@ -45,6 +45,7 @@ import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
 import { type Buyer, type CheckSigner, type Checks, createChecks } from './paid-checks/checks.js'
 import { checkRoutes } from './paid-checks/routes.js'
+import type { SharedPorts } from './ports.js'
 import { createBuyerFetch } from './probe/buyer-fetch.js'
 import { createCallBudget, createHostPace } from './probe/call-limits.js'
 import { historyRoutes } from './probe/endpoint-history.js'
@@ -55,7 +56,7 @@ import { createProbeSchedule, type ProbeSchedule } from './probe/probe-schedule.
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { createFeedbackMaker } from './ratings/feedback.js'
-import { createRatings, type FindPayment } from './ratings/ratings.js'
+import { createRatings } from './ratings/ratings.js'
 import { ratingRoutes } from './ratings/routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
@@ -85,7 +86,8 @@ export interface DirectorySettings extends ProbingSettings {
 
 /** What the directory is given. Whoever gives it also closes it, after the directory has stopped. */
 export interface DirectoryPorts
-  extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'> {
+  extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'>,
+    Omit<SharedPorts, 'network'> {
   stores: DirectoryStores
   /** The place that a thread can read over a connection of its own; `undefined` for a database in memory. */
   threadSource: string | undefined
@@ -95,28 +97,11 @@ export interface DirectoryPorts
   tokens: readonly [Token, ...Token[]]
   keccak256: Keccak256
   recovery: SignerRecovery
-  checksum: (address: Address) => Address
   ownCalls: OwnCalls
-  /** Whether other processes may use the same database. */
-  isShared: boolean
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  isRelayer: (address: Address) => boolean
-  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
-  refundWallets: ReadonlyMap<Address, Address>
-  isPayToBlocked: (payTo: Address) => boolean
-  isPayerBlocked: (payer: Address) => boolean
-  findPayment: FindPayment
   /** Buys from listed endpoints; `undefined` where nothing is bought. */
   buyer: Buyer | undefined
   /** Signs what was found; `undefined` where nothing is signed. */
   checkSigner: CheckSigner | undefined
-  /** Whether the disk is nearly full, so that everything but payments is left out. */
-  isDiskLow: () => boolean
-  /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
-  lookMs?: number
-  /** Unix milliseconds. */
-  now: () => number
   log: FastifyBaseLogger
 }
 
@@ -305,10 +290,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
 }
 
 /** The ports of the directory, and what its parts share. */
-interface DirectoryWorld extends DirectoryPorts {
+interface DirectoryWorld extends DirectoryPorts, SharedPorts {
   settings: DirectorySettings
-  /** CAIP-2; listings are about it. */
-  network: string
 }
 
 /** Returns the token that sums of activity are in; `undefined` where no dollars are settled. */

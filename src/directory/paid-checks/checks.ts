@@ -10,9 +10,9 @@ import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
 import { createPolling } from '../../sql/polling.js'
 import { toItem } from '../discovery/item.js'
+import type { SharedPorts } from '../ports.js'
 import type { BuyerFetch } from '../probe/buyer-fetch.js'
 import type { HostPace } from '../probe/call-limits.js'
-import type { FindPayment } from '../ratings/ratings.js'
 import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
 import type { CheckOutcome, CheckStore, CheckTarget, PaidCheck } from '../store/paid-checks.js'
@@ -24,7 +24,11 @@ export interface CheckSigner {
   sign(statement: CheckStatement): Promise<Hex>
 }
 
-export interface ChecksOptions {
+export interface ChecksOptions
+  extends Pick<
+    SharedPorts,
+    'network' | 'isPayToBlocked' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'now'
+  > {
   store: CheckStore
   listings: Pick<ListingStore, 'entriesById' | 'saveCheck'>
   buyer: Buyer
@@ -32,23 +36,15 @@ export interface ChecksOptions {
   signer: CheckSigner | undefined
   openFetch: () => BuyerFetch
   pace: HostPace
-  /** CAIP-2. */
-  network: string
   /** The token of dollars that is paid with, in lower case. */
   asset: Address
   /** Atomic units of it. */
   dailyLimit: bigint
   maxAmount: bigint
-  isPayToBlocked: (payTo: Address) => boolean
-  findPayment: FindPayment
   findUse: FindAuthorizationUse
   readHead: () => Promise<Block>
   /** Returns whether a wallet holds so much and is not blocked. */
   canPay: (wallet: Address, amount: bigint) => Promise<boolean>
-  isKeeper: () => boolean
-  isDiskLow: () => boolean
-  /** Unix milliseconds. */
-  now: () => number
   /** For tests; a minute otherwise. */
   gapSeconds?: number
   log: {

@@ -3,6 +3,7 @@ import type {
   MerchantEndpoint,
   MerchantView,
 } from '@arcus/protocol/answers/listings'
+import { defined } from '@arcus/protocol/x402/json'
 import { type Address, getAddress } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
@@ -104,8 +105,7 @@ function toListed({
   return {
     url,
     method,
-    ...(toolName === undefined ? {} : { toolName }),
-    ...(transport === undefined ? {} : { transport }),
+    ...defined({ toolName, transport }),
     title,
     description,
     pricing,

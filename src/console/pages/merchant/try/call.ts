@@ -2,6 +2,7 @@ import { ArcusError } from '@arcus/client/calls'
 import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import type { TryAnswer, TryInput } from '@arcus/protocol/answers/try'
 import { toHttpCall } from '@arcus/protocol/x402/calls'
+import { defined } from '@arcus/protocol/x402/json'
 import { sendJson } from '../../../api/http.js'
 import { bytesOf, type Reply, waits } from './payment.js'
 
@@ -35,10 +36,9 @@ export async function callByPage(
       referrerPolicy: 'no-referrer',
       headers: {
         ...headers,
-        ...(call.contentType === undefined ? {} : { 'content-type': call.contentType }),
-        ...(payment === undefined ? {} : { 'payment-signature': payment }),
+        ...defined({ 'content-type': call.contentType, 'payment-signature': payment }),
       },
-      ...(call.body === undefined ? {} : { body: call.body }),
+      ...defined({ body: call.body }),
       signal: AbortSignal.timeout(payment === undefined ? waits.unpaid : waits.paid),
     })
     const bytes = await readBytes(response)
@@ -77,12 +77,7 @@ export async function callByService(
   input: TryInput,
   payment?: string,
 ): Promise<Reply> {
-  const body = {
-    merchantId,
-    endpointId: endpoint.state.id,
-    input,
-    ...(payment === undefined ? {} : { payment }),
-  }
+  const body = { merchantId, endpointId: endpoint.state.id, input, payment }
   try {
     const signal = AbortSignal.timeout(waits.service)
     const answer = await sendJson<TryAnswer>('POST', '/api/try', body, { signal })

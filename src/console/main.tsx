@@ -1,10 +1,14 @@
 import './styles.css'
 import { ArcusError } from '@arcus/client/calls'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { StrictMode } from 'react'
+import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
-import { App } from './app.js'
+import { Route, Switch, useLocation } from 'wouter'
+import { Skeleton } from './components/loaded.js'
 import { Clock } from './components/moment.js'
+import { lazyPage, NotFound, PageBoundary } from './components/page.js'
+import { Shell } from './components/shell.js'
+import { Home } from './pages/directory/home.js'
 
 const RETRIES = 2
 
@@ -20,6 +24,54 @@ const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+const Merchant = lazyPage(() => import('./pages/merchant/merchant.js'), 'MerchantPage')
+const Payments = lazyPage(() => import('./pages/payment/payments.js'), 'PaymentsPage')
+const PaymentPage = lazyPage(() => import('./pages/payment/payment.js'), 'PaymentPage')
+const TransactionPage = lazyPage(() => import('./pages/payment/payment.js'), 'TransactionPage')
+const Status = lazyPage(() => import('./pages/status/status.js'), 'StatusPage')
+const HowItWorks = lazyPage(() => import('./pages/docs/docs.js'), 'HowItWorks')
+const Quickstart = lazyPage(() => import('./pages/docs/docs.js'), 'Quickstart')
+/** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
+const Console = lazyPage(() => import('./pages/owner/owner-console.js'), 'ConsolePages')
+
+function App() {
+  const [path] = useLocation()
+  return (
+    <Shell>
+      <PageBoundary path={path}>
+        <Suspense fallback={<PageSkeleton />}>
+          <Switch>
+            <Route path="/" component={Home} />
+            <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
+            <Route path="/payments" component={Payments} />
+            <Route path="/payments/:transaction">
+              {({ transaction }) => <TransactionPage key={transaction} transaction={transaction} />}
+            </Route>
+            <Route path="/payments/:network/:payer/:nonce">
+              {(place) => <PaymentPage key={place.nonce} {...place} />}
+            </Route>
+            <Route path="/status" component={Status} />
+            <Route path="/how-it-works" component={HowItWorks} />
+            <Route path="/quickstart" component={Quickstart} />
+            <Route path="/console/*?" component={Console} />
+            <Route component={NotFound} />
+          </Switch>
+        </Suspense>
+      </PageBoundary>
+    </Shell>
+  )
+}
+
+function PageSkeleton() {
+  return (
+    <div role="status" aria-label="Loading the page" className="space-y-4">
+      <Skeleton className="h-9 w-64" />
+      <Skeleton className="h-4 w-96 max-w-full" />
+      <Skeleton isCard className="mt-8 h-48 w-full" />
+    </div>
+  )
+}
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

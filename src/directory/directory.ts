@@ -33,28 +33,30 @@ import { merchantListRoutes } from './listings/merchant-list-routes.js'
 import { createMerchantView } from './listings/merchant-view.js'
 import { pageRoutes } from './listings/public-pages.js'
 import { writeRoutes } from './listings/routes.js'
-import { createSaveProbes } from './listings/save-probes.js'
-import { createSignatureCheck, createWriteCheck } from './listings/signed-write.js'
+import { createSaveAllowances, createSaveProbes } from './listings/save-probes.js'
+import {
+  createSignatureCheck,
+  createWriteCheck,
+  createWriteQuota,
+} from './listings/signed-write.js'
 import { createSigningTerms } from './listings/signing-terms.js'
-import { createSaveAllowances, createWriteQuota } from './listings/write-limits.js'
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
-import type { Buyer } from './paid-checks/buyer.js'
-import { type CheckSigner, type Checks, createChecks } from './paid-checks/checks.js'
+import { type Buyer, type CheckSigner, type Checks, createChecks } from './paid-checks/checks.js'
 import { checkRoutes } from './paid-checks/routes.js'
+import type { SharedPorts } from './ports.js'
 import { createBuyerFetch } from './probe/buyer-fetch.js'
 import { createCallBudget, createHostPace } from './probe/call-limits.js'
 import { historyRoutes } from './probe/endpoint-history.js'
-import { createGuardedFetch, type GuardedFetch } from './probe/guarded-fetch.js'
-import type { OwnCalls } from './probe/own-calls.js'
+import { createGuardedFetch, type GuardedFetch, type OwnCalls } from './probe/guarded-fetch.js'
 import { createLiveTerms, createProbe, type Probe } from './probe/probe.js'
 import { probeRoutes } from './probe/probe-routes.js'
 import { createProbeSchedule, type ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { createFeedbackMaker } from './ratings/feedback.js'
-import { createRatings, type FindPayment } from './ratings/ratings.js'
+import { createRatings } from './ratings/ratings.js'
 import { ratingRoutes } from './ratings/routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
@@ -62,9 +64,9 @@ import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
-import { markedName } from './store/listing-warnings.js'
 import type { ListingStore } from './store/listings.js'
 import { isPublicPayee } from './store/ownership.js'
+import { markedName } from './store/published.js'
 import type { DirectoryStores } from './store/stores.js'
 
 /** The settings of the directory. */
@@ -84,7 +86,8 @@ export interface DirectorySettings extends ProbingSettings {
 
 /** What the directory is given. Whoever gives it also closes it, after the directory has stopped. */
 export interface DirectoryPorts
-  extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'> {
+  extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'>,
+    Omit<SharedPorts, 'network'> {
   stores: DirectoryStores
   /** The place that a thread can read over a connection of its own; `undefined` for a database in memory. */
   threadSource: string | undefined
@@ -94,28 +97,11 @@ export interface DirectoryPorts
   tokens: readonly [Token, ...Token[]]
   keccak256: Keccak256
   recovery: SignerRecovery
-  checksum: (address: Address) => Address
   ownCalls: OwnCalls
-  /** Whether other processes may use the same database. */
-  isShared: boolean
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  isRelayer: (address: Address) => boolean
-  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
-  refundWallets: ReadonlyMap<Address, Address>
-  isPayToBlocked: (payTo: Address) => boolean
-  isPayerBlocked: (payer: Address) => boolean
-  findPayment: FindPayment
   /** Buys from listed endpoints; `undefined` where nothing is bought. */
   buyer: Buyer | undefined
   /** Signs what was found; `undefined` where nothing is signed. */
   checkSigner: CheckSigner | undefined
-  /** Whether the disk is nearly full, so that everything but payments is left out. */
-  isDiskLow: () => boolean
-  /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
-  lookMs?: number
-  /** Unix milliseconds. */
-  now: () => number
   log: FastifyBaseLogger
 }
 
@@ -304,10 +290,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
 }
 
 /** The ports of the directory, and what its parts share. */
-interface DirectoryWorld extends DirectoryPorts {
+interface DirectoryWorld extends DirectoryPorts, SharedPorts {
   settings: DirectorySettings
-  /** CAIP-2; listings are about it. */
-  network: string
 }
 
 /** Returns the token that sums of activity are in; `undefined` where no dollars are settled. */

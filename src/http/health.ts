@@ -2,8 +2,8 @@ import type { ReadinessAnswer } from '@arcus/protocol/answers/service'
 import type { FastifyInstance } from 'fastify'
 import { inTime } from '../async/in-time.js'
 import { shareReads } from './cached-reply.js'
-import { formOfForwarded } from './forwarded.js'
 import type { Operation } from './operation.js'
+import { formOfForwarded } from './server.js'
 
 const CHECK_TIMEOUT_MS = 3_000
 /** Several balancers that ask at once cost one round of checks. */

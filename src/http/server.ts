@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import { isIP, isIPv4, type Socket } from 'node:net'
 import {
   type ConnectionError,
   type FastifyBaseLogger,
@@ -10,14 +11,8 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { FORWARDED_FOR, readForwarded } from './forwarded.js'
+import ipaddr from 'ipaddr.js'
 import { securityHeaders } from './headers.js'
-import {
-  answerRequestIds,
-  createRequestIds,
-  createRequestLogger,
-  REQUEST_ID,
-} from './request-ids.js'
 
 const rawHeaders = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -167,4 +162,130 @@ function brokenRequestAnswer(code: string): [string, string, string] {
     ]
   }
   return ['400 Bad Request', 'invalid_request', 'The request is not valid HTTP.']
+}
+
+/** The header that names a request, in both directions. */
+export const REQUEST_ID = 'x-request-id'
+
+/** An id of a caller: at most 128 visible ASCII characters, so that it can stand in a log and in a header. */
+const wellFormed = /^[\x21-\x7e]{1,128}$/
+
+/** Takes the id that a caller gave if it is well formed, and makes one that is unique within a process otherwise. */
+export function createRequestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
+  const start = Date.now().toString(36)
+  let count = 0
+  return ({ headers }) => {
+    const given = headers[REQUEST_ID]
+    if (typeof given === 'string' && wellFormed.test(given)) return given
+    return `${start}-${(++count).toString(36)}`
+  }
+}
+
+/** Names the request in every answer. */
+export function answerRequestIds(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID, request.id)
+    done()
+  })
+}
+
+/** The members of pino that a logger of a request passes lines to. */
+interface Parent extends FastifyBaseLogger {
+  isLevelEnabled?(level: string): boolean
+}
+
+/**
+ * Makes a logger that names its request in each line. The child logger is made with the first line that is written,
+ * because making one costs more than checking a body, and most requests write nothing.
+ */
+export function createRequestLogger(parent: Parent, bindings: object): FastifyBaseLogger {
+  return new RequestLogger(parent, bindings)
+}
+
+class RequestLogger implements FastifyBaseLogger {
+  readonly #parent: Parent
+  readonly #bindings: object
+  #own: FastifyBaseLogger | undefined
+
+  constructor(parent: Parent, bindings: object) {
+    this.#parent = parent
+    this.#bindings = bindings
+  }
+
+  get level(): string {
+    return this.#parent.level
+  }
+
+  trace(...line: unknown[]): void {
+    this.#write('trace', line)
+  }
+
+  debug(...line: unknown[]): void {
+    this.#write('debug', line)
+  }
+
+  info(...line: unknown[]): void {
+    this.#write('info', line)
+  }
+
+  warn(...line: unknown[]): void {
+    this.#write('warn', line)
+  }
+
+  error(...line: unknown[]): void {
+    this.#write('error', line)
+  }
+
+  fatal(...line: unknown[]): void {
+    this.#write('fatal', line)
+  }
+
+  silent(): void {}
+
+  child(bindings: object): FastifyBaseLogger {
+    return new RequestLogger(this.#parent, { ...this.#bindings, ...bindings })
+  }
+
+  #write(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal', line: unknown[]): void {
+    if (this.#parent.isLevelEnabled?.(level) === false) return
+    this.#own ??= this.#parent.child(this.#bindings)
+    this.#own[level](...(line as Parameters<FastifyBaseLogger['info']>))
+  }
+}
+
+export const FORWARDED_FOR = 'x-forwarded-for'
+
+/** Reads an address as proxies write it: with a port, in brackets, with a zone, or mapped into IPv6. `undefined` if it is none. */
+function readAddress(text: string): string | undefined {
+  const [, bracketed, withPort] = /^\s*(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)\s*$/.exec(text) ?? []
+  const [address = ''] = (bracketed ?? withPort ?? text.trim()).split('%', 1)
+  if (isIP(address) === 0 || (bracketed !== undefined && isIPv4(address))) return undefined
+  return ipaddr.process(address).toString()
+}
+
+/**
+ * Returns the addresses of an `X-Forwarded-For` in its order, each in one form. The last ones were written by the nearest
+ * proxies, so what stands before a text that is no address could be anybody's word and is left out with it: the caller
+ * counts as the proxy that wrote it.
+ */
+export function readForwarded(header: string): string[] {
+  const addresses: string[] = []
+  for (const text of header.split(',').reverse()) {
+    const address = readAddress(text)
+    if (address === undefined) break
+    addresses.unshift(address)
+  }
+  return addresses
+}
+
+/** What `X-Forwarded-For` holds when a request arrives, for the operator. */
+type ForwardedForm = 'none' | 'addresses' | 'unreadable'
+
+/** Reads the form of the header as it arrived, also where no proxy is trusted. */
+export function formOfForwarded({ rawHeaders }: IncomingMessage): ForwardedForm {
+  const given = rawHeaders.filter(
+    (_, index) => rawHeaders[index - 1]?.toLowerCase() === FORWARDED_FOR,
+  )
+  if (given.length === 0) return 'none'
+  return readForwarded(given.join(',')).length === 0 ? 'unreadable' : 'addresses'
 }

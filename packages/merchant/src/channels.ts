@@ -11,8 +11,9 @@ import {
   type ChannelStorage,
 } from '@x402/evm/batch-settlement/server'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
-import { createFacilitatorClient } from './facilitator.js'
+import { toFacilitatorClient } from './facilitator.js'
 import { stablecoinOf } from './price.js'
+import { startRounds } from './rounds.js'
 
 interface Log {
   info(details: object, text: string): void
@@ -42,7 +43,6 @@ const DEFAULT_CLAIM_SECONDS = 3_600
 const DEFAULT_WITHDRAW_DELAY_SECONDS = 86_400
 /** Limits of the settlement contract, in seconds. */
 const WITHDRAW_DELAY = { min: 900, max: 2_592_000 }
-const FACILITATOR_TIMEOUT_MS = 90_000
 /** A deposit costs a transaction, so it should last for some calls. */
 const CALLS_A_DEPOSIT = 10n
 
@@ -76,10 +76,7 @@ export function createChannels(options: {
   checkTimes(claimSeconds, withdrawDelay)
   checkAddress('payTo', payTo)
   checkAddress('the address of signer', signer.address)
-  const facilitator =
-    typeof options.facilitator === 'string'
-      ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
-      : options.facilitator
+  const facilitator = toFacilitatorClient(options.facilitator)
   const storage =
     typeof options.storage === 'string'
       ? new FileChannelStorage({ directory: options.storage })
@@ -197,9 +194,6 @@ function createClaimRounds({
   isTurn?: (() => boolean) | undefined
   log: Log | undefined
 }): Pick<Channels, 'run' | 'close'> {
-  let isAskedAgain = false
-  let running: Promise<void> | undefined
-
   type Select = NonNullable<Parameters<typeof manager.claim>[0]>['selectClaimChannels']
 
   async function claim(select: Select = (channels) => channels): Promise<void> {
@@ -238,25 +232,8 @@ function createClaimRounds({
     await settle()
   }
 
-  async function run(): Promise<void> {
-    isAskedAgain = true
-    running ??= (async () => {
-      while (isAskedAgain) {
-        isAskedAgain = false
-        await round().catch((err) => log?.error({ err }, 'x402: not claimed; trying again'))
-      }
-      running = undefined
-    })()
-    return running
-  }
-
-  const timer = setInterval(run, claimSeconds * 1000).unref()
-  void run()
-  return {
-    run,
-    async close() {
-      clearInterval(timer)
-      await running
-    },
-  }
+  return startRounds(
+    () => round().catch((err) => log?.error({ err }, 'x402: not claimed; trying again')),
+    claimSeconds,
+  )
 }

@@ -2,6 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload } from '@x402/core/types'
 
+/** The same as the official client. */
+export const FACILITATOR_TIMEOUT_MS = 90_000
+
+/** Returns the client that was given, or makes one for a URL. */
+export function toFacilitatorClient(
+  facilitator: string | FacilitatorClient,
+  timeoutMs = FACILITATOR_TIMEOUT_MS,
+): FacilitatorClient {
+  return typeof facilitator === 'string'
+    ? createFacilitatorClient(facilitator, timeoutMs)
+    : facilitator
+}
+
 /**
  * Makes the official client with one addition: every settlement carries an `Idempotency-Key`, for which Arcus repeats
  * its success to the same caller. So a settle whose connection broke is asked once more instead of being lost. The key

@@ -7,7 +7,8 @@ import { REFUND, refundText } from '@arcus/protocol/x402/payment-identifier'
 import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
-import { createFacilitatorClient } from './facilitator.js'
+import { FACILITATOR_TIMEOUT_MS, toFacilitatorClient } from './facilitator.js'
+import { startRounds } from './rounds.js'
 
 export interface RefundsOptions {
   /** Base URL of the facilitator that sends the refunds, or a client of your own. */
@@ -116,7 +117,6 @@ export interface PlannedRefund {
 }
 
 const DEFAULT_RETRY_SECONDS = 30
-const FACILITATOR_TIMEOUT_MS = 90_000
 /** A transfer stays the same for so long. The facilitator treats identical attempts as one. */
 const TRANSFER_LIFETIME_SECONDS = 7 * 86_400
 const RENEW_SECONDS = 600
@@ -128,17 +128,12 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   const { signer, payTo = signer.address, log } = options
   const problem = addressProblem(payTo)
   if (problem !== undefined) throw new Error(`x402: payTo of refunds ${problem}, got "${payTo}".`)
-  const facilitator =
-    typeof options.facilitator === 'string'
-      ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
-      : options.facilitator
+  const facilitator = toFacilitatorClient(options.facilitator)
   const wasSettled = options.wasSettled ?? askPaymentState(options.facilitator)
   const findTransfer = options.findTransfer ?? askTransfer(options.facilitator)
   const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
   const onePerPayment = createOnePerPayment()
   for (const refund of ledger.pending()) if (refund.state === 'due') onePerPayment.take(refund)
-  let running: Promise<void> | undefined
-  let isAskedAgain = false
 
   async function send(refund: Refund): Promise<void> {
     const fresh = refund.validBefore < now() + RENEW_SECONDS ? renew(refund) : refund
@@ -191,20 +186,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
   }
 
-  async function run(): Promise<void> {
-    isAskedAgain = true
-    running ??= (async () => {
-      while (isAskedAgain) {
-        isAskedAgain = false
-        await runOnce()
-      }
-      running = undefined
-    })()
-    return running
-  }
-
-  const timer = setInterval(run, (options.retrySeconds ?? DEFAULT_RETRY_SECONDS) * 1000).unref()
-  void run()
+  const rounds = startRounds(runOnce, options.retrySeconds ?? DEFAULT_RETRY_SECONDS)
 
   return {
     address: signer.address,
@@ -220,7 +202,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       return {
         async confirm() {
           const amount = await makeDue(refund).finally(end)
-          void run()
+          void rounds.run()
           return amount
         },
         drop: () => mark(refund, 'dropped').finally(end),
@@ -233,10 +215,9 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       return ledger.pending().some((it) => refundNonce(it) === nonce)
     },
     pending: ledger.pending,
-    run,
+    run: rounds.run,
     async close() {
-      clearInterval(timer)
-      await running
+      await rounds.close()
       await ledger.close()
     },
   }

@@ -1,4 +1,4 @@
-import { memberOf } from '@arcus/protocol/x402/json'
+import { defined, memberOf } from '@arcus/protocol/x402/json'
 import { networks } from '@arcus/protocol/x402/networks'
 import { type FacilitatorClient, x402ResourceServer } from '@x402/core/server'
 import {
@@ -210,9 +210,7 @@ function settlementOf(error: SettleError, network: `${string}:${string}`): Settl
     success: false,
     transaction,
     network: error.network || network,
-    ...(errorReason === undefined ? {} : { errorReason }),
-    ...(errorMessage === undefined ? {} : { errorMessage }),
-    ...(payer === undefined ? {} : { payer }),
+    ...defined({ errorReason, errorMessage, payer }),
   }
 }
 

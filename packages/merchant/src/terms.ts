@@ -1,4 +1,5 @@
 import { addressProblem, isChannelContract } from '@arcus/protocol/x402/address'
+import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
@@ -318,9 +319,7 @@ function resourceOf(own: RoutePrice, defaults: X402Options): Terms['resource'] {
   return {
     description: own.description ?? '',
     mimeType: own.mimeType ?? '',
-    ...(serviceName === undefined ? {} : { serviceName }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(iconUrl === undefined ? {} : { iconUrl }),
+    ...defined({ serviceName, tags, iconUrl }),
   }
 }
 

@@ -1,7 +1,6 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
-import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { createFacilitatorClient } from './facilitator.js'
+import { toFacilitatorClient } from './facilitator.js'
 import type { X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'
 import { answerRefusal, answerUnpayable, askForPayment } from './payment-required.js'
@@ -24,9 +23,6 @@ export const x402: FastifyPluginAsync<X402Options> = Object.assign(install, {
   [Symbol.for('plugin-meta')]: { name: 'arcus-x402', fastify: '5.x' },
 })
 
-/** The same as the official client. */
-const DEFAULT_FACILITATOR_TIMEOUT_MS = 90_000
-
 /**
  * Adds the sale to each priced request: the payment is read before the body, verified when the request has been
  * validated, and settled when the answer is complete and no other hook follows.
@@ -36,7 +32,8 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     throw new Error('x402: it is registered in this scope already, or in one around it.')
   }
   app.decorateRequest('payment', null)
-  const facilitator = clientOf(options)
+  if (typeof options.facilitator === 'string') httpUrl('facilitator', options.facilitator)
+  const facilitator = toFacilitatorClient(options.facilitator, options.facilitatorTimeoutMs)
   const wallets = createUptoWallets(facilitator)
   const server = createResourceServer(facilitator, options.channels, wallets)
   const { refunds } = options
@@ -105,15 +102,6 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     else done(null, payload)
   })
   app.addHook('onReady', async () => routes.checkOptions())
-}
-
-function clientOf({ facilitator, facilitatorTimeoutMs }: X402Options): FacilitatorClient {
-  if (typeof facilitator === 'object') return facilitator
-  httpUrl('facilitator', facilitator)
-  return createFacilitatorClient(
-    facilitator,
-    facilitatorTimeoutMs ?? DEFAULT_FACILITATOR_TIMEOUT_MS,
-  )
 }
 
 function parseOrigin(name: string, text: string): string {

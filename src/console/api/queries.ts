@@ -44,6 +44,11 @@ export const settingsQuery = read<ConsoleSettings>(['settings'], '/api/console',
   staleTime: FOREVER,
 })
 
+/** Returns the network of the listings; `undefined` until the settings are there. */
+export function listedNetwork(settings: ConsoleSettings | undefined) {
+  return settings?.networks.find(({ listed }) => listed)
+}
+
 /** The filters of the directory, each as the address of the page holds it. */
 export interface EndpointFilters {
   query?: string

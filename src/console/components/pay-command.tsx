@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { merchantQuery, settingsQuery } from '../api/queries.js'
+import { listedNetwork, merchantQuery, settingsQuery } from '../api/queries.js'
 import { TextLink } from './button.js'
 import { CodeBlock } from './code-block.js'
 
@@ -20,7 +20,7 @@ export function PayCommand() {
     )
   }
   const url = sample?.endpoints[0]?.url ?? USUAL.sample
-  const rpc = settings?.networks.find(({ listed }) => listed)?.walletRpcUrls[0] ?? USUAL.rpc
+  const rpc = listedNetwork(settings)?.walletRpcUrls[0] ?? USUAL.rpc
   const isUsual = url === USUAL.sample && rpc.replace(/\/$/, '') === USUAL.rpc
   return (
     <div className="space-y-3 text-sm text-muted">

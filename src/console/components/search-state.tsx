@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import { settingsQuery } from '../api/queries.js'
+import { listedNetwork, settingsQuery } from '../api/queries.js'
 import { pageOf, readSearch } from '../format/search-target.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
@@ -48,6 +48,6 @@ function read<Name extends string>(params: URLSearchParams, schema: SearchSchema
 /** Returns the page that a typed text leads to. */
 export function useSearchTarget(): (typed: string) => string {
   const { data: settings } = useQuery(settingsQuery)
-  const listed = settings?.networks.find((it) => it.listed)?.network
+  const listed = listedNetwork(settings)?.network
   return (typed) => pageOf(readSearch(typed), listed)
 }

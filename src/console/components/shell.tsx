@@ -11,7 +11,7 @@ import {
 } from 'react'
 import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
-import { settingsQuery, standingQuery } from '../api/queries.js'
+import { listedNetwork, settingsQuery, standingQuery } from '../api/queries.js'
 import { IconButton } from './button.js'
 import { Mark } from './icons.js'
 import { lazyPage } from './page.js'
@@ -100,8 +100,8 @@ export function Shell({ children }: { children: ReactNode }) {
 /** Names a network whose money is worth nothing. */
 function NetworkName() {
   const { data: settings } = useQuery(settingsQuery)
-  const isTestnet = settings?.networks.some(({ listed, network }) => listed && network === TESTNET)
-  if (settings?.devnet !== true && isTestnet !== true) return null
+  const isTestnet = listedNetwork(settings)?.network === TESTNET
+  if (settings?.devnet !== true && !isTestnet) return null
   return (
     <span className="rounded-full bg-warn-soft px-2 text-2xs leading-5 font-medium text-warn">
       {settings?.devnet === true ? 'Devnet' : 'Testnet'}
@@ -111,7 +111,7 @@ function NetworkName() {
 
 function Footer() {
   const { data: settings } = useQuery(settingsQuery)
-  const network = settings?.networks.find(({ listed }) => listed)
+  const network = listedNetwork(settings)
   const link = 'underline-offset-4 hover:text-ink hover:underline'
   return (
     <footer className="border-t border-line">

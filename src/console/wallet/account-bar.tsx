@@ -13,8 +13,7 @@ import { oneLine, shortHex } from '../format/untrusted-text.js'
 import { endSession, useSession } from './session.js'
 import { useOtherOrigin } from './signing.js'
 import { describeError } from './wallet-error.js'
-import { WalletPicker } from './wallet-picker.js'
-import { useListedNetwork } from './wallet-provider.js'
+import { useListedNetwork, WalletPicker } from './wallet-provider.js'
 
 /** Shows the account and its menu in the header, and above the page the reasons why the wallet cannot sign. */
 export function AccountBar() {

@@ -1,10 +1,10 @@
 import type { ConsoleNetwork } from '@arcus/protocol/answers/service'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext } from 'react'
+import { createContext, lazy, type ReactNode, Suspense, useContext } from 'react'
 import { defineChain } from 'viem'
 import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
 import { getConnection, switchChain } from 'wagmi/actions'
-import { settingsQuery } from '../api/queries.js'
+import { listedNetwork, settingsQuery } from '../api/queries.js'
 import { Notice } from '../components/card.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { watchAccount } from './session.js'
@@ -23,8 +23,8 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   const settings = useQuery(settingsQuery)
   return (
     <Loaded query={settings} skeleton={<Skeleton className="h-40 w-full" />}>
-      {({ networks }) => {
-        const network = networks.find(({ listed }) => listed)
+      {(settings) => {
+        const network = listedNetwork(settings)
         if (network === undefined) {
           return (
             <Notice
@@ -85,4 +85,17 @@ function createWalletConfig(network: ConsoleNetwork): Config {
 /** Switches the wallet to the chain, because wallets refuse typed data of another one. */
 export async function toChain(config: Config, chainId: number): Promise<void> {
   if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId })
+}
+
+const WalletDialog = lazy(async () => ({
+  default: (await import('./wallet-dialog.js')).WalletDialog,
+}))
+
+/** Offers the wallets of this browser. Its code is loaded with the press that asks for it. */
+export function WalletPicker({ onClose }: { onClose: () => void }) {
+  return (
+    <Suspense>
+      <WalletDialog onClose={onClose} />
+    </Suspense>
+  )
 }

@@ -4,9 +4,9 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
-import { createHourlyCounts } from '../../http/token-buckets.js'
+import { createHourlyCounts } from '../../http/rate-limit.js'
 import { createPolling } from '../../sql/polling.js'
-import type { FindPayment } from '../ratings/ratings.js'
+import type { SharedPorts } from '../ports.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../store/activity.js'
 import {
   type Attribution,
@@ -15,26 +15,18 @@ import {
   readResource,
 } from './attribution.js'
 
-interface ActivityRecorderOptions {
+interface ActivityRecorderOptions
+  extends Pick<
+    SharedPorts,
+    'isRelayer' | 'refundWallets' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'lookMs' | 'now'
+  > {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
   /** The token of dollars, whose amounts are summed, in lower case; `undefined` where none is settled. */
   asset: Address | undefined
-  /** Lower-case. */
-  isRelayer: (address: Address) => boolean
-  /** Wallets that pay refunds for another address, with that address; lower-case. */
-  refundWallets: ReadonlyMap<Address, Address>
-  findPayment: FindPayment
   retentionDays: number
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  /** Nothing is kept while the disk is nearly full. */
-  isDiskLow: () => boolean
-  lookMs?: number
   /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
   onPaid?: (from: Address, to: Address) => Promise<void>
-  /** Unix milliseconds. */
-  now: () => number
   log: { warn(details: object, message: string): void }
 }
 

@@ -2,9 +2,9 @@ import type { Settlement } from '@arcus/protocol/answers/activity'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import type { SettledPayment, SettlementReader } from '../store/activity.js'
-import { markedName } from '../store/listing-warnings.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
+import { markedName } from '../store/published.js'
 import type { NamedToken } from './summary.js'
 
 interface SettlementFeedOptions {

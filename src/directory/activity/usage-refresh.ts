@@ -1,17 +1,13 @@
 import { createPolling } from '../../sql/polling.js'
+import type { SharedPorts } from '../ports.js'
 import type { ActivityStore } from '../store/activity.js'
 import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../store/usage.js'
 import { spanOf } from './period.js'
 import { percentiles, sales } from './summary.js'
 
-interface UsageRefreshOptions {
+interface UsageRefreshOptions extends Pick<SharedPorts, 'isKeeper' | 'lookMs' | 'now'> {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
   store: UsageStore
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  lookMs?: number
-  /** Unix milliseconds. */
-  now: () => number
   log: { warn(details: object, message: string): void }
 }
 

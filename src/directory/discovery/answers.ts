@@ -5,14 +5,20 @@ import type { Catalog, CatalogFigures } from './catalog.js'
 import { type ChangesPlace, type ChangesQuery, createChangeReader } from './changes.js'
 import type { EndpointList } from './endpoint-list.js'
 import { itemJson, toCard } from './item.js'
-import { type BrowseQuery, formatCursor, type Honest } from './queries.js'
 import {
   createSearch,
+  formatCursor,
   type ListQuery,
   type MerchantsQuery,
   type RankedQuery,
   type Search,
 } from './search.js'
+
+/** A query with the filters that it names and that its route cannot apply. */
+export type Honest<Query> = Query & { unappliedFilters?: string[] }
+
+/** A query of `/api/endpoints`: ranked with words alone, else a list. */
+export type BrowseQuery = ({ kind: 'search' } & RankedQuery) | ({ kind: 'list' } & ListQuery)
 
 /**
  * A question: the list in order of creation, the ranked search, either of them as cards of the console, changes, or the

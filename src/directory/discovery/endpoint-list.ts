@@ -1,9 +1,8 @@
 import { currencyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
 import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.js'
-import { dearestAsked } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo, waitsForProbe } from '../store/ownership.js'
-import { isPublished } from '../store/published.js'
+import { dearestAsked, isPublished } from '../store/published.js'
 import { NO_USAGE_RANK, type UsageRank, usageRankOf } from '../store/usage-rank.js'
 import { fold, foldUrl } from './words.js'
 

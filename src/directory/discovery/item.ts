@@ -1,7 +1,6 @@
 import type { DiscoveryItem, EndpointCard } from '@arcus/protocol/answers/discovery'
 import { isBodyMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
-import { standingOf } from '../store/listing-warnings.js'
 import type {
   CatalogEntry,
   Endpoint,
@@ -11,8 +10,8 @@ import type {
   PublishedEndpoint,
   PublishedEntry,
 } from '../store/listings.js'
-import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo, unclaimedName } from '../store/ownership.js'
+import { standingOf, tellLivePrice, tellPrice } from '../store/published.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry): JsonText {

@@ -44,6 +44,16 @@ export interface RankedPlace {
   endpointId: number
 }
 
+/** Writes a place in a ranked answer as a `cursor`. */
+export function formatCursor({ group, endpointId }: RankedPlace): string {
+  return `${group}-${endpointId}`
+}
+
+export function readCursor(cursor: string): RankedPlace {
+  const [group, endpointId] = cursor.split('-')
+  return { group: Number(group), endpointId: Number(endpointId) }
+}
+
 export interface RankedPage {
   /** Endpoint ids, best first. */
   ids: number[]

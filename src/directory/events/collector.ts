@@ -3,6 +3,7 @@ import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import { createPolling } from '../../sql/polling.js'
 import { type Attributor, canonicalResource, readResource } from '../activity/attribution.js'
+import type { SharedPorts } from '../ports.js'
 import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'
 import type { ListingReader } from '../store/listings.js'
 
@@ -16,21 +17,12 @@ export interface JournalPayment extends PaidResource {
   nonce: string
 }
 
-interface EventCollectorOptions {
+interface EventCollectorOptions
+  extends Pick<SharedPorts, 'network' | 'isKeeper' | 'checksum' | 'isDiskLow' | 'lookMs' | 'now'> {
   store: EventStore
   attributor: Attributor
   listings: Pick<ListingReader, 'findMerchant'>
   readPayment: (job: NonNullable<QueuedNews['job']>) => JournalPayment
-  /** Listings are about this network. */
-  network: string
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  checksum: (address: Address) => Address
-  /** The queue waits while the disk is nearly full. */
-  isDiskLow: () => boolean
-  lookMs?: number
-  /** Unix milliseconds. */
-  now: () => number
   log: { warn(details: object, message: string): void }
 }
 

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { Address, Hex } from 'viem'
+import type { Hex } from 'viem'
 import { createAttributor } from '../activity/attribution.js'
-import type { WriteCheck } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
+import type { WriteCheck, WriteQuota } from '../listings/signed-write.js'
+import type { SharedPorts } from '../ports.js'
 import { createGuardedFetch, type GuardedFetch } from '../probe/guarded-fetch.js'
 import type { TargetRules } from '../probe/target-rules.js'
 import type { Sessions } from '../session/sign-in.js'
 import type { SettledPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
-import { hookRoutes } from './hook-routes.js'
+import { createHookSecrets } from './event-messages.js'
 import { createHookSender } from './hook-sender.js'
-import { createHookSecrets } from './hook-signature.js'
-import { eventRoutes } from './routes.js'
+import { eventRoutes, hookRoutes } from './routes.js'
 
-export interface EventsWorld {
+export interface EventsWorld extends SharedPorts {
   /** The public address of this service. */
   baseUrl: string
   /** The key that encrypts the secrets of webhooks; `undefined` where there are no webhooks. */
@@ -31,18 +30,6 @@ export interface EventsWorld {
   rules: TargetRules
   /** Calls addresses of strangers. */
   fetch: GuardedFetch
-  /** CAIP-2; listings are about it. */
-  network: string
-  /** Whether other processes may use the same database. */
-  isShared: boolean
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper: () => boolean
-  checksum: (address: Address) => Address
-  isDiskLow: () => boolean
-  /** Milliseconds between two looks for news and for deliveries; a second unless given. */
-  lookMs?: number
-  /** Unix milliseconds. */
-  now: () => number
   log: FastifyBaseLogger
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.js'
 import { createPolling } from '../../sql/polling.js'
+import type { SharedPorts } from '../ports.js'
 import {
   type GuardedAnswer,
   type GuardedFetch,
@@ -9,11 +10,10 @@ import {
 } from '../probe/guarded-fetch.js'
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
-import { toEventJson } from './event-json.js'
+import { type HookSecrets, signMessage, toEventJson } from './event-messages.js'
 import { createHookPlaces, type Group } from './hook-concurrency.js'
-import { type HookSecrets, signMessage } from './hook-signature.js'
 
-interface HookSenderOptions {
+interface HookSenderOptions extends Pick<SharedPorts, 'isShared' | 'now' | 'lookMs'> {
   hooks: HookStore
   events: Pick<EventStore, 'list'>
   secrets: HookSecrets
@@ -23,12 +23,7 @@ interface HookSenderOptions {
   operator: { url: string; secret: Buffer; fetch: GuardedFetch } | undefined
   /** Names this process to others. */
   worker: string
-  /** Whether other processes deliver too. */
-  isShared: boolean
   userAgent: string
-  /** Unix milliseconds, the same for all processes. */
-  now: () => number
-  lookMs?: number
   log: { warn(details: object, message: string): void }
 }
 

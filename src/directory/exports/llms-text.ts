@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
-import { publicWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, Merchant } from '../store/listings.js'
-import { costOf, paramNames } from '../store/published.js'
+import { costOf, paramNames, publicWarnings } from '../store/published.js'
 
 interface LlmsTextOptions {
   /** `BASE_URL`. */

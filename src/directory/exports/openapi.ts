@@ -6,10 +6,14 @@ import { isObject } from '@arcus/protocol/x402/json'
 import { dataKeywords, schemaKeywords, schemasByName } from '@arcus/protocol/x402/json-schema'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { Address } from 'viem'
-import { publicWarnings, standingOf } from '../store/listing-warnings.js'
 import type { Endpoint, Merchant } from '../store/listings.js'
-import { livePriceOf } from '../store/live-price.js'
-import { propertiesOf, publishedIdentity } from '../store/published.js'
+import {
+  livePriceOf,
+  propertiesOf,
+  publicWarnings,
+  publishedIdentity,
+  standingOf,
+} from '../store/published.js'
 
 interface OpenApiOptions {
   facilitator: string

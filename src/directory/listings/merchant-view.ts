@@ -3,11 +3,11 @@ import type {
   MerchantEndpoint,
   MerchantView,
 } from '@arcus/protocol/answers/listings'
+import { defined } from '@arcus/protocol/x402/json'
 import { type Address, getAddress } from 'viem'
-import { publicWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
-import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
+import { publicWarnings, tellLivePrice, tellPrice } from '../store/published.js'
 import { WriteFault } from './refusals.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
@@ -105,8 +105,7 @@ function toListed({
   return {
     url,
     method,
-    ...(toolName === undefined ? {} : { toolName }),
-    ...(transport === undefined ? {} : { transport }),
+    ...defined({ toolName, transport }),
     title,
     description,
     pricing,

@@ -13,10 +13,9 @@ import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
-import { publicWarnings, shortWarnings } from '../store/listing-warnings.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
-import { shownEndpoints } from '../store/published.js'
+import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './refusals.js'
 
 interface PagesOptions {

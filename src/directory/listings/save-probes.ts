@@ -1,6 +1,7 @@
 import { targetKey } from '@arcus/protocol/x402/calls'
 import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
-import { createTokenBuckets } from '../../http/token-buckets.js'
+import type { Address } from 'viem'
+import { blockOf, createTokenBuckets } from '../../http/rate-limit.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
@@ -148,4 +149,24 @@ function refusal(endpoints: readonly ListedEndpoint[], refused: Refused[]): Writ
   const rest = refused.length < MAX_REFUSED ? '' : ' No further ones were checked.'
   const text = `Nothing was saved. ${sentences.join(' ')}${rest}`
   return new WriteFault('endpoint_refused', text, { endpoints: details })
+}
+
+/** Endpoints that saves of one owner may have checked: a full listing six times at once, then five a second. */
+const ofOwner = { capacity: 600, refillMs: 200 }
+/** The same for one block of addresses: a key costs nothing, and a new one has an allowance of its own. */
+const ofBlock = { capacity: 1_200, refillMs: 100 }
+
+export type SaveAllowances = ReturnType<typeof createSaveAllowances>
+
+/** Creates the bounds on the endpoints that are checked in a short time. `now` is in Unix milliseconds. */
+export function createSaveAllowances(now: () => number) {
+  const owners = createTokenBuckets({ ...ofOwner, now })
+  const blocks = createTokenBuckets({ ...ofBlock, now })
+  return {
+    /** Takes endpoints of an owner and of their addresses. Returns 0, or takes none and returns the seconds to wait. */
+    take({ owner, ip }: { owner: Address; ip: string }, endpoints: number): number {
+      const waitSeconds = owners.take(owner, endpoints)
+      return waitSeconds > 0 ? waitSeconds : blocks.take(blockOf(ip), endpoints)
+    },
+  }
 }

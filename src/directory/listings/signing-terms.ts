@@ -12,7 +12,7 @@ import {
   ratingTypes,
 } from '@arcus/protocol/listing/rating-message'
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
-import type { Address } from 'viem'
+import type { SharedPorts } from '../ports.js'
 
 const merchantPath = '/api/merchants/{id}'
 const listing =
@@ -82,15 +82,10 @@ export const writeActions = {
   { method: 'PUT' | 'POST' | 'DELETE'; path: string; body: string; signer: string }
 >
 
-interface SigningTermsOptions {
+interface SigningTermsOptions extends Pick<SharedPorts, 'network' | 'checksum' | 'now'> {
   audience: string
-  /** CAIP-2. */
-  network: string
   chainId: number
   tokens: readonly Stablecoin[]
-  checksum: (address: Address) => Address
-  /** Unix milliseconds. */
-  now: () => number
 }
 
 /** Creates the terms that a client needs to sign a write; `time.now` is the time of the call. */

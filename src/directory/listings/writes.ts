@@ -22,7 +22,7 @@ import type {
 } from '../store/listings.js'
 import { findReserved } from '../store/name-rules.js'
 import { listingFault, missingFault, WriteFault } from './refusals.js'
-import type { SavedEndpoint } from './save-probes.js'
+import type { SaveAllowances, SavedEndpoint } from './save-probes.js'
 import {
   type CheckedWrite,
   offerFault,
@@ -31,8 +31,8 @@ import {
   replayFault,
   staleFault,
   type WriteCheck,
+  type WriteQuota,
 } from './signed-write.js'
-import type { SaveAllowances, WriteQuota } from './write-limits.js'
 
 export type Writes = ReturnType<typeof createWrites>
 

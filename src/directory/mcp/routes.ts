@@ -1,4 +1,5 @@
 import '../../http/operation.js'
+import { parseJson } from '@arcus/protocol/x402/calls'
 import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { deepBodyFault, httpFault, RequestFault } from '../../http/errors.js'
@@ -56,7 +57,7 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
         throw httpFault('invalid_request', text)
       }
       // A body that is no JSON is answered by the protocol's own server.
-      if (isDeeperThan(MAX_JSON_DEPTH, parsed(text))) throw deepBodyFault('mcp')
+      if (isDeeperThan(MAX_JSON_DEPTH, parseJson(text))) throw deepBodyFault('mcp')
       // Loaded at the first call: a facilitator without agents need not hold these 25 MB.
       const { answerMessage } = await import('./server.js')
       const caller = callerOf(request.ip)
@@ -66,14 +67,6 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
       return reply.send(response)
     },
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function toWebRequest(request: FastifyRequest, body: string): Request {

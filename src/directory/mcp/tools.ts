@@ -1,6 +1,8 @@
+import type { DiscoveryItem } from '@arcus/protocol/answers/discovery'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { type CallExample, type CallMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import { circleTokens, currencyOf, findToken, moneyOf } from '@arcus/protocol/x402/currencies'
+import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork, type Network } from '@arcus/protocol/x402/networks'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { httpFault } from '../../http/errors.js'
@@ -145,54 +147,15 @@ function exampleOf(
     throw parameterFault('queryParams go with an endpoint of HTTP, arguments with a tool.')
   }
   if (queryParams === undefined && body === undefined && args === undefined) return undefined
-  return {
-    ...example,
-    ...(queryParams === undefined ? {} : { queryParams }),
-    ...(body === undefined ? {} : { body }),
-    ...(args === undefined ? {} : { arguments: args }),
-  }
+  return { ...example, ...defined({ queryParams, body, arguments: args }) }
 }
 
 const MAX_DESCRIPTION_CHARS = 300
 /** Resources at one URL that are described: an MCP server may have many tools. */
 const MAX_FOUND = 20
 
-/** The members of a discovery item by which an agent chooses. */
-interface Item {
-  resource: string
-  accepts: readonly {
-    scheme?: unknown
-    network?: unknown
-    asset?: unknown
-    amount?: unknown
-    extra?: unknown
-  }[]
-  tags?: readonly string[]
-  metadata: {
-    title: string
-    description: string
-    provider: string
-    merchant: {
-      id: string
-      name: string
-      official: boolean
-      claimed: boolean
-      payToProof: string | null
-      warnings: readonly object[]
-    }
-    pricing: string
-    asset: string
-    symbol: string
-    hostedByArcus: boolean
-    input: { type: string; method?: string; toolName?: string }
-    usage?: object
-    rating?: object
-    delivery?: object
-  }
-}
-
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
-function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
+function summarize({ resource, accepts, tags, metadata }: DiscoveryItem): Record<string, unknown> {
   const { title, description, merchant, pricing, hostedByArcus, input } = metadata
   const { usage, rating, delivery } = metadata
   const { id, name, official, claimed, payToProof, warnings } = merchant
@@ -214,10 +177,7 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
       ...priceOf({ network, asset, amount }, metadata),
       ...railOf(asset, extra),
     })),
-    ...(tags === undefined ? {} : { tags }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(rating === undefined ? {} : { rating }),
-    ...(delivery === undefined ? {} : { delivery }),
+    ...defined({ tags, usage, rating, delivery }),
   }
 }
 
@@ -229,8 +189,8 @@ function railOf(asset: unknown, extra: unknown): { note?: string } {
 
 /** Returns the price with its currency, and in dollars only where it is in dollars; neither for a token that is not known. */
 function priceOf(
-  { network, asset, amount }: Item['accepts'][number],
-  listed: Item['metadata'],
+  { network, asset, amount }: Readonly<Record<'network' | 'asset' | 'amount', unknown>>,
+  listed: DiscoveryItem['metadata'],
 ): { price?: string; usd?: string } {
   if (typeof amount !== 'string' || !/^\d{1,78}$/.test(amount)) return {}
   const known = isNetwork(String(network)) ? circleTokens[network as Network] : []

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
+import type { DiscoveryItem } from '@arcus/protocol/answers/discovery'
 import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
+import type { CallExample } from '@arcus/protocol/x402/calls'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
@@ -8,15 +10,13 @@ import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
 import { createPolling } from '../../sql/polling.js'
 import { toItem } from '../discovery/item.js'
+import type { SharedPorts } from '../ports.js'
 import type { BuyerFetch } from '../probe/buyer-fetch.js'
 import type { HostPace } from '../probe/call-limits.js'
-import type { FindPayment } from '../ratings/ratings.js'
 import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
 import type { CheckOutcome, CheckStore, CheckTarget, PaidCheck } from '../store/paid-checks.js'
-import type { Bought, Buyer, SignedTerms } from './buyer.js'
-import { judge } from './judge-answer.js'
-import { statementOf } from './statement.js'
+import { judge, statementOf } from './verdicts.js'
 
 /** Signs verdicts. */
 export interface CheckSigner {
@@ -24,7 +24,11 @@ export interface CheckSigner {
   sign(statement: CheckStatement): Promise<Hex>
 }
 
-export interface ChecksOptions {
+export interface ChecksOptions
+  extends Pick<
+    SharedPorts,
+    'network' | 'isPayToBlocked' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'now'
+  > {
   store: CheckStore
   listings: Pick<ListingStore, 'entriesById' | 'saveCheck'>
   buyer: Buyer
@@ -32,23 +36,15 @@ export interface ChecksOptions {
   signer: CheckSigner | undefined
   openFetch: () => BuyerFetch
   pace: HostPace
-  /** CAIP-2. */
-  network: string
   /** The token of dollars that is paid with, in lower case. */
   asset: Address
   /** Atomic units of it. */
   dailyLimit: bigint
   maxAmount: bigint
-  isPayToBlocked: (payTo: Address) => boolean
-  findPayment: FindPayment
   findUse: FindAuthorizationUse
   readHead: () => Promise<Block>
   /** Returns whether a wallet holds so much and is not blocked. */
   canPay: (wallet: Address, amount: bigint) => Promise<boolean>
-  isKeeper: () => boolean
-  isDiskLow: () => boolean
-  /** Unix milliseconds. */
-  now: () => number
   /** For tests; a minute otherwise. */
   gapSeconds?: number
   log: {
@@ -350,4 +346,47 @@ function startClock(parent: AbortSignal) {
     },
     stop: () => clearTimeout(timer),
   }
+}
+
+/** A payment that is about to be signed. */
+export interface SignedTerms {
+  nonce: Hex
+  /** Atomic units. */
+  amount: bigint
+  /** Unix seconds. */
+  validBefore: number
+}
+
+export interface Purchase {
+  item: DiscoveryItem
+  example: CallExample
+  /** One of the buyer's wallets. */
+  wallet: Address
+  /** CAIP-2. */
+  network: string
+  asset: Address
+  /** The most that is paid, atomic units. */
+  maxAmount: bigint
+  fetch: typeof globalThis.fetch
+  signal: AbortSignal
+  /** Called once, right before the signature. Nothing is signed if it rejects. */
+  beforeSigning(terms: SignedTerms): Promise<void>
+}
+
+/**
+ * How a purchase ended: with the answer to the payment, its body unread; with a 402 that was not paid, `isDearer` if only its
+ * terms were wrong; or without an answer that could be bought or judged.
+ */
+export type Bought =
+  | { kind: 'answered'; response: Response }
+  | { kind: 'refused'; isDearer: boolean }
+  | { kind: 'redirected' }
+  | { kind: 'failed' }
+
+/** Buys like anybody with `@arcus/client`, from wallets of the operator. */
+export interface Buyer {
+  /** In lower case; at least one. */
+  wallets: readonly Address[]
+  /** Never rejects. */
+  buy(purchase: Purchase): Promise<Bought>
 }

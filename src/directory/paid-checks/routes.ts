@@ -7,8 +7,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { refusals, WriteFault, writeCodes } from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
-import { replayFault, type WriteCheck } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
+import { replayFault, type WriteCheck, type WriteQuota } from '../listings/signed-write.js'
 import {
   aboutEndpoint,
   findEndpoint,
@@ -17,7 +16,7 @@ import {
 } from '../probe/endpoint-history.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
-import { toView } from './statement.js'
+import { toView } from './verdicts.js'
 
 const listOperation: Operation = {
   ...aboutEndpoint,

@@ -1,8 +1,12 @@
 import { Agent } from 'undici'
-import { createGuardedConnector, createPublicResolver, resolveLocally } from './guarded-connect.js'
-import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
-import type { OwnCalls } from './own-calls.js'
-import { checkTarget, type TargetRules } from './target-rules.js'
+import type { GuardedFetch, GuardedRequest, OwnCalls } from './guarded-fetch.js'
+import {
+  checkTarget,
+  createGuardedConnector,
+  createPublicResolver,
+  resolveLocally,
+  type TargetRules,
+} from './target-rules.js'
 
 const HEADER_BYTES = 32 * 1024
 

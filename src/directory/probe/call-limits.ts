@@ -1,6 +1,6 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { httpFault, type RequestFault, rateLimitFault } from '../../http/errors.js'
-import { createTokenBuckets, type TokenBucketOptions } from '../../http/token-buckets.js'
+import { createTokenBuckets, type TokenBucketOptions } from '../../http/rate-limit.js'
 
 export interface CallBudgetOptions {
   /** Unix milliseconds. */

@@ -3,7 +3,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { findToken, moneyOf, nameTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { type Address, getAddress, isAddress } from 'viem'
-import { dearestAsked, settledSchemes } from '../store/live-price.js'
+import { dearestAsked, settledSchemes } from '../store/published.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,

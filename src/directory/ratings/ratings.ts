@@ -1,6 +1,5 @@
-import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { answerBody, type RatingRequest, ratingBody } from '@arcus/protocol/answers/writes'
-import { type RatingJson, ratingTypedData } from '@arcus/protocol/listing/rating-message'
+import { ratingTypedData } from '@arcus/protocol/listing/rating-message'
 import { asSentence, quote } from '@arcus/protocol/listing/text'
 import { type Address, hashTypedData } from 'viem'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
@@ -12,8 +11,9 @@ import {
   checkClock,
   type SignatureCheck,
   type WriteCheck,
+  type WriteQuota,
 } from '../listings/signed-write.js'
-import type { WriteQuota } from '../listings/write-limits.js'
+import type { FoundPayment, SharedPorts } from '../ports.js'
 import { checkTarget } from '../probe/target-rules.js'
 import type { EndpointHistory } from '../store/endpoint-history.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
@@ -42,48 +42,30 @@ const ratingRequest = ratingBody.extend({
   }),
 })
 
-/** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
-interface FoundPayment {
-  status: PaymentStatus
-  scheme: 'exact' | 'upto'
-  /** `undefined` where the payload named none. */
-  resourceUrl: string | undefined
-  toolName: string | undefined
-}
-
-/** Looks a payment up. Several with the nonce are no answer. */
-export type FindPayment = (
-  network: string,
-  payer: Address,
-  nonce: RatingJson['nonce'],
-  which: { asset: Address; method?: RatingRequest['method'] },
-) => Promise<FoundPayment | { queries: string[] } | undefined>
-
-interface RatingsOptions {
+interface RatingsOptions
+  extends Pick<
+    SharedPorts,
+    | 'findPayment'
+    | 'refundWallets'
+    | 'network'
+    | 'isRelayer'
+    | 'isPayerBlocked'
+    | 'isDiskLow'
+    | 'now'
+  > {
   store: RatingStore
   listings: Pick<ListingReader, 'merchantsPaidTo' | 'indexedOf'>
   history: Pick<EndpointHistory, 'notedPrices'>
-  findPayment: FindPayment
   /** Reads how much money went to a payer around a block; all in lower case. Throws `RpcUnavailableError`. */
   readReceived: (query: {
     from: readonly Address[]
     to: Address
     block?: number
   }) => Promise<bigint>
-  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
-  refundWallets: ReadonlyMap<Address, Address>
   check: WriteCheck
   checkSignature: SignatureCheck
   quota: WriteQuota
   audience: string
-  /** CAIP-2. */
-  network: string
-  /** Lower-case. */
-  isRelayer: (address: Address) => boolean
-  isPayerBlocked: (payer: Address) => boolean
-  isDiskLow: () => boolean
-  /** Unix milliseconds. */
-  now: () => number
 }
 
 export type Ratings = ReturnType<typeof createRatings>
@@ -189,7 +171,7 @@ export function createRatings(options: RatingsOptions) {
   /** Weighs a rating: what its payment counts for, less what the payer got from the recipient and no earlier rating lost. */
   async function weigh(
     { payTo }: RatedEndpoint,
-    { amount, blockNumber, ...status }: PaymentStatus,
+    { amount, blockNumber, ...status }: FoundPayment['status'],
     { counted, owners }: { counted: bigint; owners: readonly Address[] },
   ): Promise<number> {
     const payer = status.payer.toLowerCase() as Address

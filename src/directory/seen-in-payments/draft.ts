@@ -1,7 +1,7 @@
 import { endpointBody, listingLimits } from '@arcus/protocol/listing/listing'
 import { cleanText } from '@arcus/protocol/listing/text'
 import type { BazaarResource } from '@arcus/protocol/x402/bazaar'
-import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import { defined, isObject, memberOf } from '@arcus/protocol/x402/json'
 import { cleanJson, exampleIn, inputSchemaIn } from '../probe/payment-required.js'
 import type { ListedTool } from '../probe/tool-call.js'
 import type { DescribedEndpoint, ListedEndpoint } from '../store/listings.js'
@@ -93,18 +93,14 @@ function outputOf(info: Record<string, unknown>) {
   const type = memberOf(output, 'type')
   const example = memberOf(output, 'example')
   if (typeof type !== 'string') return undefined
-  return { type: type.toLowerCase(), ...(example === undefined ? {} : { example }) }
+  return { type: type.toLowerCase(), ...defined({ example }) }
 }
 
 function extrasOf(
   { serviceName, iconUrl, mimeType, routeTemplate }: EndpointClaims,
   described: { info: Record<string, unknown>; schema: Record<string, unknown> } | undefined,
 ): Record<string, unknown> {
-  const template = routeTemplate === undefined ? {} : { routeTemplate }
-  return {
-    ...(serviceName === undefined ? {} : { serviceName }),
-    ...(iconUrl === undefined ? {} : { iconUrl }),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(described === undefined ? {} : { extensions: { bazaar: { ...described, ...template } } }),
-  }
+  const bazaar = described && { ...described, ...defined({ routeTemplate }) }
+  const extensions = bazaar && { bazaar }
+  return defined({ serviceName, iconUrl, mimeType, extensions })
 }

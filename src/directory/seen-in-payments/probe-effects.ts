@@ -1,5 +1,5 @@
 import { type CallTarget, placesIn } from '@arcus/protocol/x402/calls'
-import { memberOf } from '@arcus/protocol/x402/json'
+import { defined, memberOf } from '@arcus/protocol/x402/json'
 import { inputHintsOf } from '../probe/payment-required.js'
 import { nextHealth, type ProbeResult } from '../probe/probe.js'
 import type { ProbeEffect } from '../probe/probe-schedule.js'
@@ -33,11 +33,8 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
       ...quoted.resource,
       url,
       method,
-      ...(toolName === undefined ? {} : { toolName }),
-      ...(transport === undefined ? {} : { transport }),
-      ...(tool === undefined ? {} : { tool }),
-      ...(typeof template === 'string' ? { routeTemplate: template } : {}),
-      ...(pathParams === undefined ? {} : { pathParams }),
+      ...defined({ toolName, transport, tool, pathParams }),
+      ...(typeof template === 'string' && { routeTemplate: template }),
       ...(await agreedBazaar(quoted.bazaar, endpoint)),
     }
     const asked = { amount: BigInt(chosen.amount), asset, symbol }

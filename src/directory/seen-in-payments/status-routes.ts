@@ -5,9 +5,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { standingOf } from '../store/listing-warnings.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import { waitsForProbe } from '../store/ownership.js'
+import { standingOf } from '../store/published.js'
 import type { AutoCatalog } from './auto-catalog.js'
 
 /** Entries of one URL that an answer shows. */

@@ -1,13 +1,76 @@
 import type { CatalogEndpoint, CatalogMerchant } from '@arcus/protocol/answers/merchants'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { parametersIn } from '@arcus/protocol/x402/calls'
-import { moneyOf } from '@arcus/protocol/x402/currencies'
+import { currencyOf, moneyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
-import { getAddress } from 'viem'
-import { standingOf } from './listing-warnings.js'
-import type { Endpoint, JsonText, Merchant } from './listings.js'
-import { livePriceOf, tellLivePrice, tellPrice } from './live-price.js'
-import { isUnclaimed } from './ownership.js'
+import { otherRailOf } from '@arcus/protocol/x402/rails'
+import { type Address, getAddress } from 'viem'
+import type { Endpoint, JsonText, Merchant, QuotedRequirement } from './listings.js'
+import { mixesAlphabets } from './name-rules.js'
+import { isUnclaimed, payToProofOf, speaksForPayTo } from './ownership.js'
+
+/** A reason to be careful with a listing, for everybody; `path` is the field that it is about. */
+export interface ListingWarning {
+  path: string
+  code: 'pay_to_unproven' | 'confusable_name'
+  message: string
+}
+
+/** The warnings in one or two words, for titles. */
+const short: Record<ListingWarning['code'], string> = {
+  pay_to_unproven: 'unproven',
+  confusable_name: 'look-alike name',
+}
+
+/** Returns the warnings that every public answer about a merchant carries; mostly none. */
+export function publicWarnings(merchant: Merchant): ListingWarning[] {
+  const name = nameWarning(merchant)
+  return [
+    ...(name === undefined ? [] : [name]),
+    ...(speaksForPayTo(merchant) ? [] : [unprovenWarning(merchant)]),
+  ]
+}
+
+function unprovenWarning({ payTo }: Merchant): ListingWarning {
+  const message = `Nobody has proven that this listing is by the owner of the address that is paid, ${getAddress(payTo)}: its name and texts may be a stranger's.`
+  return { path: 'payTo', code: 'pay_to_unproven', message }
+}
+
+function nameWarning(merchant: Merchant): ListingWarning | undefined {
+  const { id, name, nameLike } = merchant
+  const code = 'confusable_name'
+  if (nameLike !== null) {
+    const { merchantId, path } = nameLike
+    const message =
+      merchantId === id
+        ? 'It shows a word or a sign that only merchants run by the operator may show.'
+        : `It looks like the name of the merchant ${merchantId}, which has another owner.`
+    return { path, code, message }
+  }
+  if (isUnclaimed(merchant) || !mixesAlphabets(name)) return undefined
+  const message = 'The name mixes letters of several alphabets in one word, as imitations do.'
+  return { path: 'name', code, message }
+}
+
+/** Returns the members of every public answer that show who stands behind a listing. */
+export function standingOf(merchant: Merchant) {
+  const payToProof = payToProofOf(merchant)
+  return {
+    claimed: merchant.owner !== null && payToProof !== null,
+    payToProof,
+    warnings: publicWarnings(merchant),
+  }
+}
+
+/** Returns the name of a merchant with its warnings in a few words, for places that show nothing else. */
+export function markedName(merchant: Merchant): string {
+  const marks = shortWarnings(merchant)
+  return marks.length === 0 ? merchant.name : `${merchant.name} (${marks.join(', ')})`
+}
+
+export function shortWarnings(merchant: Merchant): string[] {
+  return publicWarnings(merchant).map(({ code }) => short[code])
+}
 
 /** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
 export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {
@@ -116,4 +179,71 @@ export function paramNames({ method, inputSchema, example }: Endpoint): string[]
 /** Returns `properties` of an object schema; empty where there are none. */
 export function propertiesOf(schema: Record<string, unknown> | null): Record<string, unknown> {
   return isObject(schema?.properties) ? schema.properties : {}
+}
+
+/** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
+export const settledSchemes: readonly unknown[] = ['exact', 'upto', 'batch-settlement']
+
+type Terms = Pick<Merchant, 'network'> & Pick<Endpoint, 'asset'>
+
+/**
+ * Returns the highest amount that the requirements ask for on the network and in the asset of a listing: a buyer's client
+ * may take any of them, so a cheap one must not hide a dear one. `undefined` where no requirement fits.
+ */
+export function dearestAsked(
+  accepts: readonly QuotedRequirement[],
+  { network, asset }: Terms,
+): bigint | undefined {
+  const amounts = new Map<boolean, bigint>()
+  for (const { scheme, amount, ...terms } of accepts) {
+    if (terms.network !== network || typeof amount !== 'string') continue
+    if (String(terms.asset).toLowerCase() !== asset.toLowerCase()) continue
+    if (!/^[0-9]{1,78}$/.test(amount)) continue
+    const isPlain = otherRailOf(terms.asset, terms.extra) === undefined
+    const isSettled = isPlain && settledSchemes.includes(scheme)
+    const known = amounts.get(isSettled)
+    if (known === undefined || BigInt(amount) > known) amounts.set(isSettled, BigInt(amount))
+  }
+  return amounts.get(true) ?? amounts.get(false)
+}
+
+type Priced = Pick<Endpoint, 'accepts' | 'price' | 'asset' | 'symbol' | 'status'>
+
+/**
+ * Returns the price of a call as the endpoint's own 402 last quoted it, whatever is listed; `null` where it is not known.
+ * An endpoint that was never live stores the price of its listing, which proves nothing.
+ */
+export function livePriceOf(
+  { accepts, price, asset, status }: Omit<Priced, 'symbol'>,
+  { network }: Pick<Merchant, 'network'>,
+): bigint | null {
+  const asked = dearestAsked(accepts, { network, asset })
+  return asked === undefined || (status !== 'live' && asked === price) ? null : asked
+}
+
+/** Returns the live price as answers show it next to the listed one. */
+export function tellLivePrice(
+  endpoint: Priced,
+  merchant: Pick<Merchant, 'network'>,
+): { livePrice: string | null; livePriceUsd: string | null } {
+  const price = livePriceOf(endpoint, merchant)
+  if (price === null) return { livePrice: null, livePriceUsd: null }
+  return { livePrice: price.toString(), livePriceUsd: dollarsOf(price, endpoint.symbol) ?? null }
+}
+
+/** Returns a listed price as answers show it: with its token and currency, and in dollars only where it is in dollars. */
+export function tellPrice({ price, asset, symbol }: Pick<Endpoint, 'price' | 'asset' | 'symbol'>): {
+  price: string
+  asset: Address
+  symbol: string
+  currency: string | null
+  priceUsd?: string
+} {
+  const priceUsd = dollarsOf(price, symbol)
+  const named = { price: price.toString(), asset: getAddress(asset), symbol }
+  return { ...named, currency: currencyOf(symbol), ...(priceUsd && { priceUsd }) }
+}
+
+function dollarsOf(amount: bigint, symbol: string): string | undefined {
+  return currencyOf(symbol) === 'USD' ? formatAtomic(amount) : undefined
 }

@@ -10,10 +10,10 @@ import {
   formSchema,
   hostProblem,
   idFromName,
+  notesOf,
   titleFromUrl,
   withScheme,
 } from '../../../src/console/pages/owner/editor/form.js'
-import { notesOf } from '../../../src/console/pages/owner/editor/notes.js'
 import { parseBody } from '../../../src/directory/listings/refusals.js'
 
 const merchantAddress = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'

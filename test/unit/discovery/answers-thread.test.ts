@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Question } from '../../../src/directory/discovery/answers.js'
 import { createThreadedAnswers } from '../../../src/directory/discovery/answers-thread.js'
-import { createDiscovery } from '../../../src/directory/discovery/discovery.js'
-import { parseListQuery } from '../../../src/directory/discovery/queries.js'
+import { createDiscovery, parseListQuery } from '../../../src/directory/discovery/discovery.js'
 import { anEndpoint, openListings } from '../directory/listed-merchants.js'
 
 const ask = (query: Record<string, string>): Question => ({

@@ -4,12 +4,12 @@ import {
   createDiscoveryAnswers,
   type Question,
 } from '../../../src/directory/discovery/answers.js'
-import { createDiscoveryBodies } from '../../../src/directory/discovery/discovery.js'
 import {
+  createDiscoveryBodies,
   parseBrowseQuery,
   parseListQuery,
   parseRankedQuery,
-} from '../../../src/directory/discovery/queries.js'
+} from '../../../src/directory/discovery/discovery.js'
 import type { ListingStore } from '../../../src/directory/store/listings.js'
 import { aCatalog, anEndpoint, save, whenReady } from './a-catalog.js'
 

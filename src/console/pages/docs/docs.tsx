@@ -6,7 +6,7 @@ import agent from '../../../../docs/quickstarts/agent.md?raw'
 import buy from '../../../../docs/quickstarts/buy.md?raw'
 import howItWorks from '../../../../docs/quickstarts/how-it-works.md?raw'
 import sell from '../../../../docs/quickstarts/sell.md?raw'
-import { settingsQuery } from '../../api/queries.js'
+import { listedNetwork, settingsQuery } from '../../api/queries.js'
 import { CopyButton } from '../../components/button.js'
 import { Card } from '../../components/card.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
@@ -79,7 +79,7 @@ function Page({
       <PageTitle title={titleOf(text)} />
       <Loaded query={query} skeleton={<Skeleton isCard className="h-144 w-full" />}>
         {(settings) => {
-          const network = settings.networks.find(({ listed }) => listed)
+          const network = listedNetwork(settings)
           if (network === undefined) return null
           return (
             <div className="max-w-3xl space-y-8">

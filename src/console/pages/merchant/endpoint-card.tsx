@@ -4,7 +4,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
-import { healthQuery, pricesQuery, settingsQuery } from '../../api/queries.js'
+import { healthQuery, listedNetwork, pricesQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
@@ -15,9 +15,8 @@ import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
-import { DeliveryReport } from './delivery-report.js'
-import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
+import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 
 /** Loaded on demand, because most readers need no wallet. */
@@ -192,7 +191,7 @@ function TryIt(props: EndpointProps) {
 /** Shows code to call an endpoint. */
 function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const { data: settings } = useQuery(settingsQuery)
-  const network = settings?.networks.find(({ listed }) => listed)
+  const network = listedNetwork(settings)
   const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
   const payCode = (write: typeof fetchSnippet) => () =>
     network === undefined ? (

@@ -1,6 +1,6 @@
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useQuery } from '@tanstack/react-query'
-import { settingsQuery } from '../../api/queries.js'
+import { listedNetwork, settingsQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'
@@ -17,7 +17,7 @@ const checks = [
 /** Shows the number of an agent, linked to its entry in the registry where the network has an explorer. */
 function AgentName({ agentId }: { agentId: string }) {
   const { data: settings } = useQuery(settingsQuery)
-  const explorer = settings?.networks.find(({ listed }) => listed)?.explorerUrl ?? null
+  const explorer = listedNetwork(settings)?.explorerUrl ?? null
   const registry = settings?.identityRegistry ?? null
   const name = <span className="font-mono">#{agentId.slice(0, 24)}</span>
   if (explorer === null || registry === null) return name

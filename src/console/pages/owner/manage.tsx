@@ -8,10 +8,9 @@ import { ButtonLink } from '../../components/button.js'
 import { Empty, Notice } from '../../components/card.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { lazyPage, NotFound, useTitle } from '../../components/page.js'
+import { lazyPage, NotFound, PageTitle, useTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
-import { ListingEditor, LoadingPart } from './endpoints.js'
 import { SavedNote } from './saved.js'
 
 /** Each part is loaded on demand, because the others are of no use to it. */
@@ -138,5 +137,32 @@ function OwnerNote({ merchant }: { merchant: MerchantView }) {
     >
       Connect the wallet <Hex hex={owner} kind="address" /> to change anything.
     </Notice>
+  )
+}
+
+/** The APIs of a listing. Loaded on demand, because the form and its rules are of no use to the other pages of an owner. */
+export const ListingEditor = lazyPage(() => import('./editor/listing-editor.js'), 'ListingEditor')
+
+/** Keeps the place of a part of the console while its code comes. */
+export function LoadingPart() {
+  return (
+    <div role="status" aria-label="Loading">
+      <Skeleton className="h-64 w-full" />
+    </div>
+  )
+}
+
+/** Lists a new API, or checks one without a wallet. */
+export function Sell() {
+  return (
+    <>
+      <PageTitle title="Sell your API">
+        Paste its URL to see what a buyer sees. No wallet is needed for that. To list it, your
+        wallet signs once, at the end.
+      </PageTitle>
+      <Suspense fallback={<LoadingPart />}>
+        <ListingEditor />
+      </Suspense>
+    </>
   )
 }

@@ -3,8 +3,7 @@ import { Route, Switch } from 'wouter'
 import { lazyPage, NotFound } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'
 import { WalletProvider } from '../../wallet/wallet-provider.js'
-import { LoadingPart, Sell } from './endpoints.js'
-import { Manage } from './manage.js'
+import { LoadingPart, Manage, Sell } from './manage.js'
 
 const Overview = lazyPage(() => import('./overview.js'), 'Overview')
 

@@ -6,7 +6,7 @@ import { Fact } from '../../components/facts.js'
 import { Moment } from '../../components/moment.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
-import { useWrite } from '../../wallet/signed-write.js'
+import { useWrite } from '../../wallet/signing.js'
 import { SignedButton, SignedLine } from './signed.js'
 
 /** The rights of the connected wallet over a listing. */

@@ -8,9 +8,8 @@ import { Loaded } from '../../components/loaded.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
-import { WalletFault } from '../../wallet/signed-write.js'
-import { useSigning } from '../../wallet/signing.js'
-import { WalletPicker } from '../../wallet/wallet-picker.js'
+import { useSigning, WalletFault } from '../../wallet/signing.js'
+import { WalletPicker } from '../../wallet/wallet-provider.js'
 
 /** Shows what only the owner may read. Nobody is led away: the sign-in stands in its place until then. */
 export function SignedIn({

@@ -3,7 +3,7 @@ import type { UseMutationResult } from '@tanstack/react-query'
 import { type ComponentProps, type FormEvent, type ReactNode, useState } from 'react'
 import { Button } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
-import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
+import { useWrite, WriteOutcome } from '../../wallet/signing.js'
 
 /** A form of one line, whose text a wallet signs. Without spaces around it the text goes to `write`. */
 export function SignedLine({

@@ -14,7 +14,7 @@ import { PointInTime } from '../../components/moment.js'
 import { type Column, DataTable } from '../../components/table.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { zoneName } from '../../format/moments.js'
-import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
+import { useWrite, WriteOutcome } from '../../wallet/signing.js'
 import { SignedIn } from './sign-in.js'
 import { SignedButton } from './signed.js'
 

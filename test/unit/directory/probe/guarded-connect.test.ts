@@ -6,7 +6,7 @@ import {
   createGuardedConnector,
   createPublicResolver,
   resolveLocally,
-} from '../../../../src/directory/probe/guarded-connect.js'
+} from '../../../../src/directory/probe/target-rules.js'
 import { aTarget } from './a-target.js'
 
 it('sends nothing over a connection that reached another address than was checked', async () => {

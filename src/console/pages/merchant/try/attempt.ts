@@ -1,10 +1,14 @@
 import { ArcusError } from '@arcus/client/calls'
 import type { Settlement } from '@arcus/client/terms'
-import type { TryInput } from '@arcus/protocol/answers/try'
+import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
+import type { TryAnswer, TryInput } from '@arcus/protocol/answers/try'
+import { toHttpCall } from '@arcus/protocol/x402/calls'
+import { defined } from '@arcus/protocol/x402/json'
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
+import { sendJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
-import { type CalledEndpoint, callByPage, callByService } from './call.js'
 import {
+  bytesOf,
   type Payer,
   type Reply,
   type ShownTerms,
@@ -12,6 +16,7 @@ import {
   settlementOf,
   signPayment,
   termsOf,
+  waits,
 } from './payment.js'
 
 /** One try of an endpoint: the present one, or the last. */
@@ -105,4 +110,90 @@ async function ask(called: CalledEndpoint, input: TryInput): Promise<Reply> {
   // Terms in a header that the host does not expose are read through the service.
   const isReadable = direct?.status !== 402 || termsOf(direct) !== undefined
   return direct !== undefined && isReadable ? direct : callByService(called, input)
+}
+
+/** An endpoint that is called from the console. */
+export interface CalledEndpoint {
+  merchantId: string
+  endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'example'> & {
+    state: Pick<MerchantEndpoint['state'], 'id'>
+  }
+}
+
+const MAX_BYTES = 1024 * 1024
+
+/** Calls by the page itself; `undefined` when the host does not allow it, or there is no whole answer. */
+export async function callByPage(
+  { endpoint }: CalledEndpoint,
+  input: TryInput,
+  payment?: string,
+): Promise<(Reply & { ok: true }) | undefined> {
+  const { pathParams = {}, queryParams = {}, body, headers = {} } = input
+  const { bodyType } = endpoint.example
+  const filled = { pathParams, queryParams, body, ...(bodyType && { bodyType }) }
+  const call = toHttpCall(endpoint, filled)
+  try {
+    const response = await fetch(call.url, {
+      method: call.method,
+      mode: 'cors',
+      credentials: 'omit',
+      redirect: 'error',
+      cache: 'no-store',
+      referrerPolicy: 'no-referrer',
+      headers: {
+        ...headers,
+        ...defined({ 'content-type': call.contentType, 'payment-signature': payment }),
+      },
+      ...defined({ body: call.body }),
+      signal: AbortSignal.timeout(payment === undefined ? waits.unpaid : waits.paid),
+    })
+    const bytes = await readBytes(response)
+    return {
+      ok: true,
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      bytes,
+      by: 'page',
+    }
+  } catch {
+    return undefined
+  }
+}
+
+async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  const reader = response.body?.getReader()
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || value === undefined) break
+    length += value.length
+    if (length > MAX_BYTES) {
+      await reader?.cancel()
+      throw new RangeError('The answer is too long.')
+    }
+    chunks.push(value)
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer())
+}
+
+/** Calls through the service. Never rejects. */
+export async function callByService(
+  { merchantId, endpoint }: CalledEndpoint,
+  input: TryInput,
+  payment?: string,
+): Promise<Reply> {
+  const body = { merchantId, endpointId: endpoint.state.id, input, payment }
+  try {
+    const signal = AbortSignal.timeout(waits.service)
+    const answer = await sendJson<TryAnswer>('POST', '/api/try', body, { signal })
+    if (answer.outcome === 'unanswered') return { ok: false, ...answer }
+    const { status, headers } = answer
+    return { ok: true, status, headers, bytes: bytesOf(answer.body), by: 'service' }
+  } catch (error) {
+    // A refusal of the service came before the call; without an answer nobody knows.
+    const wasSent = !(error instanceof ArcusError && error.status > 0 && error.status < 500)
+    const message = error instanceof ArcusError ? error.message : 'No answer came in time.'
+    return { ok: false, message, wasSent }
+  }
 }

@@ -5,8 +5,12 @@ import { Button } from '../../../components/button.js'
 import { Glyph } from '../../../components/icons.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { WalletPicker } from '../../../wallet/wallet-picker.js'
-import { toChain, useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
+import {
+  toChain,
+  useListedNetwork,
+  WalletPicker,
+  WalletProvider,
+} from '../../../wallet/wallet-provider.js'
 import type { Payer } from './payment.js'
 
 interface OwnWalletProps {

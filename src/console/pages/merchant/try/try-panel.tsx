@@ -1,11 +1,12 @@
 import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import type { ConsoleNetwork, ConsoleSettings } from '@arcus/protocol/answers/service'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { settingsQuery, standingQuery } from '../../../api/queries.js'
+import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
+import { listedNetwork, settingsQuery, standingQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Notice } from '../../../components/card.js'
-import { TextArea } from '../../../components/field.js'
+import { Segmented, TextArea } from '../../../components/field.js'
+import { lazyPage } from '../../../components/page.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 import { type Attempt, useAttempt } from './attempt.js'
@@ -19,8 +20,7 @@ import {
   type Typed,
 } from './form.js'
 import { InputForm } from './input-form.js'
-import { usePayer } from './payer.js'
-import type { Payer, ShownTerms } from './payment.js'
+import { type Payer, playWallet, type ShownTerms } from './payment.js'
 import { Result } from './result.js'
 import { endOf, useStanding } from './standing.js'
 
@@ -37,7 +37,7 @@ interface TryPanelProps {
 /** Calls one API and pays for it with the visitor's wallet. */
 export function TryPanel(props: TryPanelProps) {
   const { data: settings } = useQuery(settingsQuery)
-  const network = settings?.networks.find(({ listed }) => listed)
+  const network = listedNetwork(settings)
   if (settings === undefined || network === undefined) return null
   return <Panel {...props} settings={settings} network={network} />
 }
@@ -208,4 +208,56 @@ function useInput(endpoint: MerchantEndpoint) {
       )
     )
   return [filled, form] as const
+}
+
+/** Loaded on demand, because play money needs no wallet. */
+const OwnWallet = lazyPage(() => import('./own-wallet.js'), 'OwnWallet')
+
+/**
+ * Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. With
+ * `isEager` the wallets of the browser are loaded without a press; `opened` is what was pressed before.
+ */
+export function usePayer(
+  { devnet }: ConsoleSettings,
+  { isEager, opened }: { isEager: boolean; opened?: 'play' | 'own' | 'fields' | undefined },
+) {
+  const [kind, setKind] = useState<'play' | 'own'>(devnet && opened !== 'own' ? 'play' : 'own')
+  const [own, setOwn] = useState<Payer>()
+  const [isAsked, setIsAsked] = useState(isEager || opened === 'own')
+  const ready = own && (() => Promise.resolve(own))
+  const controls = (
+    <div className="space-y-3">
+      {devnet && (
+        <Segmented
+          legend="Wallet"
+          value={kind}
+          options={[
+            ['play', 'Play wallet'],
+            ['own', 'My wallet'],
+          ]}
+          onChange={setKind}
+        />
+      )}
+      {kind === 'play' ? (
+        <p className="text-xs text-pretty text-muted">
+          Play money of this devnet. Its key is public, and it is worth nothing anywhere.
+        </p>
+      ) : isAsked ? (
+        <Suspense fallback={<ConnectButton isBusy />}>
+          <OwnWallet isPickedAtFirst={!isEager} onPayer={setOwn} />
+        </Suspense>
+      ) : (
+        <ConnectButton onClick={() => setIsAsked(true)} />
+      )}
+    </div>
+  )
+  return [kind === 'play' ? () => playWallet(devnet) : ready, controls] as const
+}
+
+function ConnectButton(props: { isBusy?: boolean; onClick?: () => void }) {
+  return (
+    <Button size="sm" {...props}>
+      Connect wallet
+    </Button>
+  )
 }

@@ -19,15 +19,16 @@ import { oneLine } from '../../../format/untrusted-text.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { FormArea, FormText } from './fields.js'
 import {
+  differsInPrice,
   type EndpointValues,
   type FormValues,
   type Found,
   fillEndpoint,
   foundAtLast,
   listedTokens,
+  notesOf,
   tokenOf,
 } from './form.js'
-import { differsInPrice, notesOf } from './notes.js'
 import { PaidCheck } from './paid-check.js'
 import { isLive, readQuote } from './quote.js'
 

@@ -1,5 +1,9 @@
+import { listedNetwork } from '../../../api/queries.js'
+import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
+import { priceProblem, usdToAtomic } from '../../../format/typed-price.js'
+import { sameAddress, shortHex } from '../../../format/untrusted-text.js'
+import { type Level, warningLevel, warningText } from '../../../format/verdicts.js'
 import './zod-without-eval.js'
-
 import type { Validation } from '@arcus/protocol/answers/discovery'
 import type { MerchantEndpoint, MerchantView } from '@arcus/protocol/answers/listings'
 import type { ConsoleSettings } from '@arcus/protocol/answers/service'
@@ -12,9 +16,6 @@ import {
 } from '@arcus/protocol/listing/listing'
 import { callMethods, mcpTransports, parametersIn } from '@arcus/protocol/x402/calls'
 import { z } from 'zod'
-import { atomicToUsd } from '../../../format/amounts.js'
-import { priceProblem, usdToAtomic } from '../../../format/typed-price.js'
-import { sameAddress } from '../../../format/untrusted-text.js'
 
 const text = z.string()
 
@@ -271,7 +272,7 @@ export type ListedToken = Pick<
 
 /** Returns the tokens in which prices may be listed, the default one first; none until the settings are there. */
 export function listedTokens(settings: ConsoleSettings | undefined): readonly ListedToken[] {
-  return settings?.networks.find(({ listed }) => listed)?.assets ?? []
+  return listedNetwork(settings)?.assets ?? []
 }
 
 /** Returns the token of a price among those that may be listed; the default one where none is named. */
@@ -311,4 +312,48 @@ function jsonText(value: unknown): string {
     value === null ||
     (typeof value === 'object' && Object.keys(value).length === 0)
   return isNothing ? '' : JSON.stringify(value, null, 2)
+}
+
+interface NoteText {
+  level: Level
+  text: string
+}
+
+/** Returns what an owner should know of an API before they sign: how it differs from its 402, and what the check found. */
+export function notesOf(
+  values: EndpointValues,
+  found: Found | null,
+  payTo: string,
+): readonly NoteText[] {
+  if (found === null) return []
+  const notes: NoteText[] = []
+  if (differsInPrice(values, found)) {
+    const asks = exactAmount(atomicToUsd(found.price), found.symbol)
+    notes.push({
+      level: 'bad',
+      text: `Your API asks for ${asks}. Buyers pay what it asks for, not what is listed.`,
+    })
+  }
+  if (payTo.trim() !== '' && !sameAddress(payTo.trim(), found.payTo)) {
+    const [asked, listed] = [shortHex(found.payTo), shortHex(payTo.trim())]
+    notes.push({
+      level: 'bad',
+      text: `Your API asks to be paid at ${asked}, and the payout address below is ${listed}. It is refused unless both are the same.`,
+    })
+  }
+  for (const code of found.warnings) {
+    // The first is said above. The second concerns the listing as it was, and the owner may have written a schema since.
+    if (code === 'price_drift') continue
+    if (code === 'schema_missing' && values.inputSchema.trim() !== '') continue
+    notes.push({ level: warningLevel(code), text: warningText(code) })
+  }
+  return notes
+}
+
+/** Returns whether the price in the form is another than that of the 402. */
+export function differsInPrice({ price, asset }: EndpointValues, found: Found | null): boolean {
+  if (found === null) return false
+  const typed = usdToAtomic(price)
+  const isOtherToken = asset !== '' && !sameAddress(asset, found.asset)
+  return typed !== undefined && (typed !== found.price || isOtherToken)
 }

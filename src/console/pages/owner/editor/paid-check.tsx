@@ -6,9 +6,8 @@ import { Button } from '../../../components/button.js'
 import { Note } from '../../../components/card.js'
 import { counted } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { WriteOutcome } from '../../../wallet/signed-write.js'
-import { useSigning } from '../../../wallet/signing.js'
-import { DeliveryReport } from '../../merchant/delivery-report.js'
+import { useSigning, WriteOutcome } from '../../../wallet/signing.js'
+import { DeliveryReport } from '../../merchant/reports.js'
 
 /** A check that was asked for comes within minutes while there is money for the day. */
 const LOOK_MS = 5_000

@@ -1,5 +1,5 @@
 import type { Validation } from '@arcus/protocol/answers/discovery'
-import { type CallMethod, parametersIn } from '@arcus/protocol/x402/calls'
+import { type CallMethod, parametersIn, parseJson } from '@arcus/protocol/x402/calls'
 import { sendJson } from '../../../api/http.js'
 import type { EndpointValues, LiveValidation } from './form.js'
 
@@ -38,24 +38,14 @@ async function validate(
   url: string,
   { method, toolName = '', example = '', kept }: Asked & { method: CallMethod },
 ): Promise<Quote> {
-  const values = parse(example)
+  // The form reports text that is not JSON, and the check goes without an example.
+  const values = parseJson(example)
   const { queryParams, bodyType } = kept?.example ?? {}
   const answer = await sendJson<Validation>('POST', '/discovery/validate', {
     url,
     method,
-    ...(toolName === '' ? {} : { toolName }),
-    ...(queryParams === undefined ? {} : { queryParams }),
-    ...(bodyType === undefined ? {} : { bodyType }),
-    ...(values === undefined ? {} : { [parametersIn(method)]: values }),
+    ...(toolName !== '' && { toolName }),
+    ...{ queryParams, bodyType, [parametersIn(method)]: values },
   })
   return { ...answer, method }
-}
-
-/** Returns nothing for text that is not JSON: the form reports it, and the check goes without an example. */
-function parse(text: string): unknown {
-  try {
-    return text.trim() === '' ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

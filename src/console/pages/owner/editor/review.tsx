@@ -8,11 +8,10 @@ import { Card, Note, Notice, Section } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
-import { WalletFault } from '../../../wallet/signed-write.js'
-import { WalletPicker } from '../../../wallet/wallet-picker.js'
+import { WalletFault } from '../../../wallet/signing.js'
+import { WalletPicker } from '../../../wallet/wallet-provider.js'
 import { type Change, type Changes, changesOf } from './changes.js'
-import type { FormValues, ListedToken, Ready } from './form.js'
-import { notesOf } from './notes.js'
+import { type FormValues, type ListedToken, notesOf, type Ready } from './form.js'
 
 interface ReviewProps {
   ready: Ready

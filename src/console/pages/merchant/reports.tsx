@@ -1,7 +1,49 @@
+import type { EndpointState } from '@arcus/protocol/answers/listings'
 import type { Delivery } from '@arcus/protocol/answers/paid-checks'
+import { StatusDot } from '../../components/badge.js'
 import { Moment } from '../../components/moment.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
+import { verdictForBuyers, verdictName, warningForBuyers } from '../../format/verdicts.js'
+
+/** Shows the result of the last probe of an endpoint: what it means for a buyer. */
+export function ProbeReport({
+  status,
+  probe,
+  nextProbeAt,
+}: Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>) {
+  const warnings = probe?.warnings.flatMap((code) => warningForBuyers(code) ?? []) ?? []
+  return (
+    <div className="space-y-2 text-sm">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
+        <StatusDot status={status} probe={probe} />
+        {probe === null ? (
+          <span>not checked yet</span>
+        ) : (
+          <span>
+            checked <Moment at={probe.checkedAt * 1000} />
+          </span>
+        )}
+        {nextProbeAt !== null && (
+          <span>
+            next check <Moment at={nextProbeAt * 1000} />
+          </span>
+        )}
+      </div>
+      {probe !== null && probe.verdict !== 'live' && (
+        <p className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
+          <span className="font-medium">{verdictName(probe.verdict)}.</span>{' '}
+          {verdictForBuyers(probe.verdict)}
+        </p>
+      )}
+      {warnings.map((text) => (
+        <p key={text} className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
+          {text}
+        </p>
+      ))}
+    </div>
+  )
+}
 
 /** What was wrong, in words that follow "not delivered:". */
 const faults: Record<Delivery['last']['reason'], string> = {

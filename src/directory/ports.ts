@@ -1,0 +1,45 @@
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import type { RatingRequest } from '@arcus/protocol/answers/writes'
+import type { RatingJson } from '@arcus/protocol/listing/rating-message'
+import type { Address } from 'viem'
+
+/** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
+export interface FoundPayment {
+  status: PaymentStatus
+  scheme: 'exact' | 'upto'
+  /** `undefined` where the payload named none. */
+  resourceUrl: string | undefined
+  toolName: string | undefined
+}
+
+/** Looks a payment up. Several with the nonce are no answer. */
+export type FindPayment = (
+  network: string,
+  payer: Address,
+  nonce: RatingJson['nonce'],
+  which: { asset: Address; method?: RatingRequest['method'] },
+) => Promise<FoundPayment | { queries: string[] } | undefined>
+
+/** What the service around it lends the directory, and each part takes as much of as it needs. */
+export interface SharedPorts {
+  /** CAIP-2; listings are about it. */
+  network: string
+  /** Whether other processes may use the same database. */
+  isShared: boolean
+  /** Returns whether this process does the work that one process does for all. */
+  isKeeper: () => boolean
+  /** Whether the disk is nearly full, so that everything but payments is left out. */
+  isDiskLow: () => boolean
+  checksum: (address: Address) => Address
+  /** Takes addresses in lower case, as the next two do. */
+  isRelayer: (address: Address) => boolean
+  isPayToBlocked: (payTo: Address) => boolean
+  isPayerBlocked: (payer: Address) => boolean
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
+  refundWallets: ReadonlyMap<Address, Address>
+  findPayment: FindPayment
+  /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
+  lookMs?: number
+  /** Unix milliseconds, the same for all processes. */
+  now: () => number
+}

@@ -1,11 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { reasons } from '@arcus/protocol/x402/reasons'
-import { type Address, encodeErrorResult, type Hex, parseAbi, size, zeroAddress } from 'viem'
+import { type Address, encodeErrorResult, type Hex, parseAbi, size } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { sendToToken } from '../support/token.js'
@@ -165,22 +164,6 @@ describe('a wallet that reverts is refused, and no node is taken for sick, whate
 })
 
 describe('what no node can run is no word of the wallet', () => {
-  it('nor of one that pays by channel, whose reverts are its own', async () => {
-    const channel = aChannel({ config: { payer: wallet, payerAuthorizer: zeroAddress } })
-    const voucher = await channel.voucher('1000')
-    await call(world.chainUrl, 'anvil_setCode', [wallet, revertingWith('rate limit')])
-    expect(await world.post('/verify', voucher)).toMatchObject({
-      status: 200,
-      body: { isValid: false, invalidReason: reasons.batchVoucherSignature.code },
-    })
-    rephrase = (error, call) =>
-      asks(call, wallet) ? { code: -32000, message: 'missing trie node' } : error
-    expect(await world.post('/verify', voucher)).toMatchObject({
-      status: 500,
-      body: { isValid: false, invalidReason: reasons.unexpectedVerifyError.code },
-    })
-  })
-
   it.each(['missing trie node', 'internal error', 'resource not available'])(
     'asked about its signature: "%s"',
     async (message) => {

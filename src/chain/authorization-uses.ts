@@ -87,13 +87,12 @@ export function findOwnTransfer(
   return next !== undefined && isExpectedTransfer(next, expected) ? next.index : undefined
 }
 
-/** Returns whether a log is the transfer of the expected amount between the expected accounts. */
+/** Returns whether a log of the asset is the transfer of the expected amount between the expected accounts. */
 export function isExpectedTransfer(
-  { address, topics: [topic, from, to], data }: Log,
-  { asset, payer, payTo, value }: ExpectedTransfer,
+  { topics: [topic, from, to], data }: Log,
+  { payer, payTo, value }: ExpectedTransfer,
 ): boolean {
   return (
-    address === asset &&
     topic === topics.transfer &&
     addressOf(from ?? '') === payer &&
     addressOf(to ?? '') === payTo &&

@@ -85,7 +85,7 @@ function parse(value: unknown): Receipt {
     gasUsed: BigInt(String(receipt.gasUsed ?? 0)),
     effectiveGasPrice: BigInt(String(receipt.effectiveGasPrice ?? 0)),
     logs: logs.map(parseLog),
-    ...(Number.isSafeInteger(minedAt) && minedAt > 0 ? { minedAt } : {}),
+    ...(minedAt > 0 ? { minedAt } : {}),
   }
 }
 

@@ -1,6 +1,5 @@
 import { receiptAnswer } from '@arcus/protocol/answers/payments'
 import { facilitatorAnswer } from '@arcus/protocol/answers/service'
-import { reasons } from '@arcus/protocol/x402/reasons'
 import Sqlite from 'better-sqlite3'
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -133,15 +132,6 @@ describe('one nonce', () => {
     expect(wrong).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     expect(wrong?.body.message).toBe('method must be eip3009 or permit2.')
   })
-})
-
-it('a payment that failed or is unknown has none, and the answer says why', async () => {
-  const unknown = await world.get(`${pathOf(await aSignedPayment())}/attestation`)
-  expect(unknown).toMatchObject({ status: 404, body: { error: 'not_found' } })
-  const refused = await aSignedPayment({ validBefore: nowSeconds() - 10n })
-  const { body } = await settle(refused)
-  expect(body).toMatchObject({ success: false, errorReason: reasons.validBefore.code })
-  expect(body.extensions).toBeUndefined()
 })
 
 it('a receipt shows the payment and its attestation, as a page without scripts and as JSON', async () => {

@@ -114,19 +114,6 @@ describe.concurrent('a relayer wallet without gas', () => {
     expect((await post('/settle', payment)).body).toMatchObject({ success: true })
   })
 
-  it('one wallet that can pay is enough, and the other is named', async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { post, warnings } = await start([0n, FUNDS], onTestFinished)
-    expect(warnings).toHaveLength(1)
-    const payment = await aSignedPayment()
-    expect((await post('/verify', payment)).body).toMatchObject({ isValid: true })
-    const settled = await post('/settle', payment)
-    expect(settled.body).toMatchObject({ success: true })
-    expect(settled.tookMs).toBeLessThan(WAIT_MS / 2)
-  })
-
   it('a wallet that was emptied since is found before anything is signed, and nothing is called on its way', async ({
     expect,
     onTestFinished,
@@ -143,17 +130,5 @@ describe.concurrent('a relayer wallet without gas', () => {
     await expect
       .poll(async () => (await post('/settle', payment)).body, SOON)
       .toMatchObject({ success: true, transaction: expect.stringMatching(/^0x/) })
-  })
-
-  it('a wallet that is emptied while nothing happens makes verify say so within seconds', async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { post, warnings, fund } = await start([FUNDS], onTestFinished)
-    await fund(first, 0n)
-    await expect
-      .poll(async () => post('/verify', await aSignedPayment()), SOON)
-      .toMatchObject(unavailable)
-    expect(warnings).toHaveLength(1)
   })
 })

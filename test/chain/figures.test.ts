@@ -258,36 +258,6 @@ describe.concurrent('the figures of a merchant', () => {
     })
   })
 
-  it('take nothing off for money that goes back by hand, whatever it names', async () => {
-    const { merchant, ofMerchant, sell } = await aMerchant()
-    const buyer = await aBuyer()
-    const { paymentPayload } = await sell(buyer, { value: 20_000n })
-    await pay(merchant, buyer.address, { value: 9_000n })
-    const byHand = await paymentOf(merchant, buyer.address, { value: 9_000n })
-    const { nonce } = paymentPayload.payload.authorization
-    const extensions = { refund: { info: { nonce, method: 'eip3009' } } }
-    const named = { ...byHand, paymentPayload: { ...byHand.paymentPayload, extensions } }
-    expect(await settle(named)).toMatchObject({ success: true })
-    await counted()
-    expect(await ofMerchant()).toMatchObject({
-      ...{ settled: 1, revenue: { amount: '20000' } },
-      refunds: { count: 0 },
-    })
-  })
-
-  it('are the word of the key that was paid: a stranger takes no revenue by giving back', async () => {
-    const { ofMerchant, sell } = await aMerchant()
-    const buyer = await aBuyer()
-    const sold = await sell(buyer, { value: 50_000n })
-    await refund(await aBuyer(), sold, 50_000n)
-    await counted()
-    expect(await ofMerchant()).toMatchObject({
-      settled: 1,
-      revenue: { amount: '50000' },
-      refunds: { count: 0 },
-    })
-  })
-
   it('lose nothing by what one merchant buys from another who bought from them', async () => {
     const { merchant, merchantId, ofMerchant, sell } = await aMerchant()
     const other = await aBuyer()

@@ -82,11 +82,6 @@ describe('the registry', () => {
     expect(await aRegistry(devnetContracts.multicall).isServed()).toBe(false)
   })
 
-  it('is not served where there is no node of the mainnet', async () => {
-    const registry = createIdentityRegistry({ rpc: undefined, registry: registryAddress })
-    expect(await registry.isServed()).toBe(false)
-  })
-
   it('is not taken to be absent when the node is silent', async () => {
     const deaf = createRpc(['http://127.0.0.1:9'])
     const registry = createIdentityRegistry({ rpc: deaf, registry: registryAddress })
@@ -189,20 +184,6 @@ describe('an agent that a merchant says it is', () => {
     expect(await identity()).toMatchObject({ agentId: '0', registry: registryAddress })
   })
 
-  it('passes none when nobody registered it', async () => {
-    await link('5')
-    await watch.checkNow('m')
-    expect(await passing()).toEqual({ control: false, pay: false, file: false, domain: false })
-  })
-
-  it('passes none when a stranger owns it and the files name another', async () => {
-    await send('register', [cardUrl])
-    await send('register', [cardUrl], stranger)
-    await link('1')
-    await watch.checkNow('m')
-    expect(await passing()).toEqual({ control: false, pay: false, file: false, domain: false })
-  })
-
   it('loses control soon after it is transferred, and its wallet with it', async () => {
     await send('register', [cardUrl])
     await link('0')
@@ -212,12 +193,5 @@ describe('an agent that a merchant says it is', () => {
     await expect
       .poll(passing, { timeout: 5_000 })
       .toEqual({ control: false, pay: false, file: true, domain: true })
-  })
-
-  it('has no identity where there is no registry, and the link is kept', async () => {
-    await client.setCode({ address: registryAddress, bytecode: '0x' })
-    await link('0')
-    await watch.checkNow('m')
-    expect(await listings.store.findMerchant('m')).toMatchObject({ agentId: '0', identity: null })
   })
 })

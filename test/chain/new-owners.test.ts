@@ -8,8 +8,6 @@ import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 
-const PER_BLOCK = 30
-
 let world: World
 let shop: Server
 let shopUrl: string
@@ -97,50 +95,6 @@ const save = async (
 }
 const saved = (outcomes: Outcome[]) => outcomes.filter((outcome) => outcome === 'saved')
 
-describe('new owners', () => {
-  it('of one block of addresses are so many an hour, also all at once', async () => {
-    const owners = Array.from({ length: 60 }, (_, i) => anOwner(`198.51.100.${i + 1}`))
-    const outcomes = await Promise.all(owners.map((owner) => save(owner)))
-    expect(saved(outcomes)).toHaveLength(PER_BLOCK)
-    const refused = outcomes.find((outcome) => outcome !== 'saved') as ArcusError
-    expect(refused).toMatchObject({ status: 429, code: 'too_many_new_owners' })
-    expect(refused.message).toMatch(/minutes/)
-    expect(await save(anOwner('198.51.101.1'))).toBe('saved')
-    // Existing owners carry on.
-    const known = owners[outcomes.indexOf('saved')] as ReturnType<typeof anOwner>
-    expect(await save(known)).toBe('saved')
-  })
-
-  it('of one /48 of IPv6 likewise', async () => {
-    const owners = Array.from({ length: 40 }, (_, i) => anOwner(`2001:db8:7:${i}::1`))
-    const outcomes = await Promise.all(owners.map((owner) => save(owner)))
-    expect(saved(outcomes)).toHaveLength(PER_BLOCK)
-    expect(await save(anOwner('2001:db8:8::1'))).toBe('saved')
-  })
-
-  it('learn by HTTP when to come again', async () => {
-    const account = anAccount()
-    const sent = vi.fn()
-    const watch = createListingClient({
-      directoryUrl: world.url,
-      audience: `http://localhost:${new URL(world.url).port}`,
-      signer: account,
-      fetch: async (input, init) => {
-        const headers = new Headers(init?.headers)
-        headers.set('x-forwarded-for', '198.51.100.200')
-        const answer = await fetch(input, { ...init, headers })
-        if (init?.method === 'PUT') sent(answer.status, Number(answer.headers.get('retry-after')))
-        return answer
-      },
-    })
-    await watch.save(freshId(), aListing(account)).catch(() => {})
-    expect(sent).toHaveBeenCalledWith(429, expect.any(Number))
-    const [, seconds] = sent.mock.calls[0] as [number, number]
-    expect(seconds).toBeGreaterThan(0)
-    expect(seconds).toBeLessThanOrEqual(3_600)
-  })
-})
-
 it('may be as many as the operator says', async () => {
   const other = await startWorld({
     env: { NEW_OWNERS_PER_HOUR: '2', PROBE_ALLOW_PRIVATE_HOSTS: 'true' },
@@ -151,36 +105,6 @@ it('may be as many as the operator says', async () => {
   await other.stop()
   expect(saved(outcomes)).toHaveLength(2)
   expect(outcomes[2]).toMatchObject({ code: 'too_many_new_owners' })
-})
-
-describe('what owners write', () => {
-  it('is bounded in bytes within an hour, for each owner', async () => {
-    const owner = anOwner('203.0.113.9')
-    const id = freshId()
-    const outcomes: Outcome[] = []
-    for (let i = 0; i < 12; i++) {
-      const body = aListing(owner.account)
-      const [endpoint] = body.endpoints
-      if (endpoint === undefined) throw new Error('no endpoint')
-      // Nearly as large as a listing may be.
-      const endpoints = Array.from({ length: 20 }, (_, at) => ({
-        ...endpoint,
-        url: `${endpoint.url}&at=${at}`,
-        inputSchema: { type: 'object', description: 'x'.repeat(15_000) },
-        output: { type: 'json', example: 'x'.repeat(8_000) },
-      }))
-      outcomes.push(
-        await owner.client.save(id, { ...body, endpoints }).then(
-          () => 'saved' as const,
-          (error: ArcusError) => error,
-        ),
-      )
-    }
-    expect(saved(outcomes).length).toBeGreaterThan(4)
-    expect(saved(outcomes).length).toBeLessThan(12)
-    expect(outcomes.at(-1)).toMatchObject({ status: 429, code: 'too_much_written' })
-    await expect(owner.client.delete(id)).resolves.toBeDefined()
-  }, 120_000)
 })
 
 describe('what was never seen live', () => {

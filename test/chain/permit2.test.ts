@@ -253,18 +253,6 @@ describe('upto', () => {
       expect(sent.from).toBe(facilitator.toLowerCase())
     }
   })
-
-  it('settles fifty at once over all wallets', async () => {
-    const before = await merchantBalance()
-    const payments = await Promise.all(
-      Array.from({ length: 50 }, (_, i) =>
-        aPermit2Payment({ facilitator: relayers[i % relayers.length] as Hex }),
-      ),
-    )
-    const answers = await Promise.all(payments.map((it) => settle(charging(it, 700n))))
-    expect(successes(answers)).toHaveLength(50)
-    expect((await merchantBalance()) - before).toBe(35_000n)
-  })
 })
 
 describe('exact by Permit2 that somebody else settles', () => {

@@ -7,7 +7,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
 import { aPermit2Payment, approvePermit2 } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
-import { DOLLAR, type GasWorld, saysYes, startGasWorld } from '../support/gas-world.js'
+import { DOLLAR, type GasWorld, startGasWorld } from '../support/gas-world.js'
 
 const { usdc } = devnetContracts
 const usdcAbi = readArtifact('MockUsdc').abi
@@ -131,57 +131,6 @@ describe('a plain account that empties itself in front of its payments', () => {
     expect(gas).toBeGreaterThan(BUDGET / 2n)
     expect(gas).toBeLessThanOrEqual(BUDGET + SLACK)
   })
-
-  it('waits its turn with what its budget has no room for, and everything settles', async () => {
-    const payer = await aPayer(100n)
-    const payments = Array.from({ length: 60 }, () => aUnit(payer, anAccount().address))
-    const answers = await Promise.all((await Promise.all(payments)).map(settle))
-    expect(answers.filter(({ success }) => !success)).toEqual([])
-  })
-
-  it('is charged as well where somebody else brought its payment on chain first', async () => {
-    const [payer, stranger, to] = [await aPayer(1n), await aPayer(0n), anAccount().address]
-    const payment = await aUnit(payer, to)
-    const { authorization: it, signature } = payment.paymentPayload.payload
-    const args = [it.from, it.to, it.value, it.validAfter, it.validBefore, it.nonce, signature]
-    const before = booked()['wasted:plain'] ?? 0n
-    const gas = await world.gasOf(async () => {
-      const [answer] = await kill([payment], () =>
-        sendFirst(stranger, 'transferWithAuthorization', args),
-      )
-      expect(answer).toMatchObject({ success: true })
-    })
-    expect(gas).toBeGreaterThan(0n)
-    expect(booked()[nameOf(payer)]).toBe(gas)
-    expect((booked()['wasted:plain'] ?? 0n) - before).toBe(gas)
-  })
-})
-
-describe('on the default budget', () => {
-  beforeAll(async () => {
-    world = await startGasWorld()
-  })
-  afterAll(() => world.stop())
-
-  it('fifty payments of one account are under way at once', async () => {
-    const payer = await aPayer(50n)
-    const to = anAccount().address
-    const payments = await Promise.all(Array.from({ length: 50 }, () => aUnit(payer, to)))
-    const answers = await kill(payments, async () => {})
-    expect(answers.filter(({ success }) => !success)).toEqual([])
-    const hashes = new Set(
-      (answers as unknown as { transaction: Hex }[]).map((it) => it.transaction),
-    )
-    const blocks = await Promise.all(
-      [...hashes].map(async (hash) =>
-        Number(
-          (await call<{ blockNumber: Hex }>(world.chainUrl, 'eth_getTransactionReceipt', [hash]))
-            .blockNumber,
-        ),
-      ),
-    )
-    expect(new Set(blocks).size).toBe(1)
-  })
 })
 
 describe('many plain accounts that empty themselves', () => {
@@ -218,19 +167,5 @@ describe('many plain accounts that empty themselves', () => {
       })
     })
     expect(gas).toBeLessThanOrEqual(ONE)
-  })
-
-  it('shut out neither smart wallets nor new payers', async () => {
-    const wallet = await world.aWallet(saysYes)
-    expect(await world.verify(await aSignedPayment({ from: wallet }))).toMatchObject({
-      isValid: true,
-    })
-    expect(await settle(await aSignedPayment({ from: wallet }))).toMatchObject({ success: true })
-    const honest = await aPayer(10n)
-    const payments = await Promise.all(
-      Array.from({ length: 10 }, () => aUnit(honest, anAccount().address)),
-    )
-    const answers = await Promise.all(payments.map(settle))
-    expect(answers.filter(({ success }) => !success)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aChannel } from '../support/a-channel.js'
-import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
+import { approvePermit2 } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -111,27 +111,6 @@ it('a pending payment has a status that changes at its address once it is on cha
   const later = await follow(answer)
   expect(later?.found).toMatchObject({ status: 'completed', paymentId: waiting?.told.paymentId })
   expect((await follow(done))?.told).toMatchObject({ paymentId: waiting?.told.paymentId })
-})
-
-it('the address leads to one payment, though its payer used the nonce by both methods', async () => {
-  const nonce = `0x${'5d'.repeat(32)}` as const
-  const upto = await aPermit2Payment({ permitted: 9_000n, nonce: BigInt(nonce) })
-  const charged = await settle(charging(upto, 1_234n))
-  const plain = await settle(await aSignedPayment({ nonce, value: 2_000n }))
-  for (const [answer, amount, method] of [
-    [charged, '1234', 'permit2'],
-    [plain, '2000', 'eip3009'],
-  ] as const) {
-    const followed = await follow(answer)
-    expect(followed?.told.statusUrl).toContain(`&method=${method}`)
-    expect(followed?.found).toMatchObject({ status: 'completed', amount })
-  }
-})
-
-it('a charge of nothing has no row, and no status to follow', async () => {
-  const { body } = await settle(charging(await aPermit2Payment({ permitted: 9_000n }), 0n))
-  expect(body).toMatchObject({ success: true, transaction: '', amount: '0' })
-  expect(body).not.toHaveProperty('extensions')
 })
 
 it('jobs of channels have a status by their id', async () => {

@@ -48,78 +48,34 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
     'batchPayloadType',
     /deposit.*claim.*refund/,
   ],
-  ['another accepted scheme', { accepted: { scheme: 'upto' } }, 'schemeMismatch', /upto.*exact/],
   ['an unknown network', { requirement: { network: 'eip155:1' } }, 'invalidNetwork', /eip155:5042/],
-  [
-    'a known network that is not served',
-    { requirement: { network: 'eip155:5042002' } },
-    'invalidNetwork',
-    /known but not served/,
-  ],
-  [
-    'another accepted network',
-    { accepted: { network: 'eip155:1' } },
-    'networkMismatch',
-    /eip155:1.*eip155:5042/,
-  ],
   [
     'another asset',
     { requirement: { asset: devnetMerchant.address } },
     'unsupportedAsset',
     /expected 0x3600/,
   ],
-  ...(['exact', 'permit2'] as const).map((method): (typeof rejections)[number] => [
-    `a payment through Circle Gateway by ${method}`,
+  [
+    'a payment through Circle Gateway',
     {
       requirement: {
         extra: {
           name: 'GatewayWalletBatched',
           version: '1',
           verifyingContract: '0x77777777DCC4d5a8b6e418fd04d8997ef11000eE',
-          ...(method === 'permit2' && { assetTransferMethod: method }),
         },
       },
     },
     'unsupportedRail',
     /paid through Circle Gateway, not settled here/,
-  ]),
-  [
-    'a payment signed for a contract of nobody knows whom',
-    {
-      requirement: {
-        extra: { name: 'USDC', version: '2', verifyingContract: devnetMerchant.address },
-      },
-    },
-    'unsupportedRail',
-    new RegExp(`paid through the contract ${devnetMerchant.address}, not settled here`),
   ],
   ['no extra', { requirement: { extra: undefined } }, 'missingEip712Domain', /extra\.name/],
-  ['a null extra', { requirement: { extra: null } }, 'missingEip712Domain', /USDC/],
-  [
-    'an empty version',
-    { requirement: { extra: { name: 'USDC', version: '' } } },
-    'missingEip712Domain',
-    /extra\.version/,
-  ],
-  [
-    'the name of another chain',
-    { requirement: { extra: { name: 'USD Coin', version: '2' } } },
-    'tokenNameMismatch',
-    /USD Coin.*USDC/,
-  ],
-  [
-    'another version',
-    { requirement: { extra: { name: 'USDC', version: '1' } } },
-    'tokenVersionMismatch',
-    /"1".*"2"/,
-  ],
   [
     'another recipient',
     { requirement: { payTo: devnetRelayers[2]?.address } },
     'recipientMismatch',
     /pays 0x/,
   ],
-  ['an expired authorization', { validBefore: 1n }, 'validBefore', /valid before 1;/],
   [
     'five seconds left',
     () => ({ validBefore: nowSeconds() + 5n }),
@@ -133,31 +89,10 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
     /valid after/,
   ],
   ['a lower value', { requirement: { amount: '10001' } }, 'valueMismatch', /10000.*10001/],
-  ['a higher value', { requirement: { amount: '9999' } }, 'valueMismatch', /10000.*9999/],
   ['nothing to pay', { value: 0n }, 'amountBelowMinimum', /minimum of 1/],
-  [
-    'a payment to the zero address',
-    { to: '0x0000000000000000000000000000000000000000' },
-    'invalidPayTo',
-    /zero/,
-  ],
-  ['a payment to oneself', { to: devnetPayer.address }, 'invalidPayTo', /payer itself/],
-  ['a payment to the token', { to: devnetContracts.usdc }, 'invalidPayTo', /token contract/],
   [
     'a payment to the settlement contract of channels',
     { to: devnetContracts.batchSettlement },
-    'invalidPayTo',
-    /contract of x402/,
-  ],
-  [
-    'a payment to the collector of deposits',
-    { to: devnetContracts.erc3009Collector },
-    'invalidPayTo',
-    /contract of x402/,
-  ],
-  [
-    'a payment to the collector of Permit2',
-    { to: '0x4020425FAf3B746C082C2f942b4E5159887B0005' },
     'invalidPayTo',
     /contract of x402/,
   ],
@@ -175,12 +110,8 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
     'signature',
     /domain.*"USDC".*"2"/,
   ],
-  ['a signature over another chain', { domain: { chainId: 1 } }, 'signature', /domain/],
   ['a malleable signature', { resign: withHighS }, 'signature', /recover/],
   ['v of 0', { resign: withV('00') }, 'signature', /recover/],
-  ['v of 29', { resign: withV('1d') }, 'signature', /recover/],
-  ['a signature of 64 bytes', { resign: (s) => s.slice(0, -2) as Hex }, 'signature', /recover/],
-  ['a signature of 66 bytes', { resign: (s) => `${s}00` }, 'signature', /recover/],
   ['an empty signature', { resign: () => '0x' }, 'signature', /recover/],
   ['more than the balance', { value: 10n ** 15n }, 'insufficientBalance', /holds .* needs/],
 ]
@@ -270,12 +201,6 @@ describe('only the code of a payer with code decides about its signature', () =>
     expect((await world.post('/settle', payment)).body).toMatchObject({ success: true })
   })
 
-  it('takes the wrap off a deployed wallet (ERC-6492)', async () => {
-    const from = await deploy('Wallet1271', [devnetPayer.address])
-    const payment = await aSignedPayment({ from, resign: wrapErc6492 })
-    expect((await world.post('/settle', payment)).body).toMatchObject({ success: true })
-  })
-
   it.each(['RejectingWallet', 'RevertingWallet', 'GasBurningWallet'])(
     'refuses what a %s does not accept, and stays quick',
     async (name) => {
@@ -285,21 +210,6 @@ describe('only the code of a payer with code decides about its signature', () =>
       expect((await world.post('/settle', payment)).body.errorReason).toBe(reasons.signature.code)
     },
   )
-
-  it('asks the delegate of an EIP-7702 account', async () => {
-    const wallet = await deploy('Wallet1271', [devnetPayer.address])
-    const rejecting = await deploy('RejectingWallet')
-    const delegateTo = (target: Address) =>
-      call(world.chainUrl, 'anvil_setCode', [devnetPayer.address, `0xef0100${target.slice(2)}`])
-    await delegateTo(rejecting)
-    const payment = await aSignedPayment()
-    const refused = await world.post('/verify', payment)
-    await delegateTo(wallet)
-    const accepted = await world.post('/settle', payment)
-    await call(world.chainUrl, 'anvil_setCode', [devnetPayer.address, '0x'])
-    expect(refused.body.invalidReason).toBe(reasons.signature.code)
-    expect(accepted.body.success).toBe(true)
-  })
 })
 
 describe('a malformed body is a 400 in shape', () => {
@@ -307,31 +217,16 @@ describe('a malformed body is a 400 in shape', () => {
   const bodies: [string, () => Promise<unknown>, ReasonKey][] = [
     ['nothing', async () => '', 'invalidPayload'],
     ['broken JSON', async () => '{', 'invalidPayload'],
-    ['an array', async () => [], 'invalidPayload'],
-    ['null', async () => 'null', 'invalidPayload'],
     ['version 1', async () => ({ ...(await whole()), x402Version: 1 }), 'invalidX402Version'],
-    ['version "2"', async () => ({ ...(await whole()), x402Version: '2' }), 'invalidX402Version'],
-    ['no payload', async () => ({ ...(await whole()), paymentPayload: null }), 'invalidPayload'],
     [
       'no requirements',
       async () => ({ ...(await whole()), paymentRequirements: undefined }),
       'invalidPaymentRequirements',
     ],
-    ...(['0x10', '+1', '01', ' 1', '1e3', '-1', '', '1.0', `${2n ** 256n}`] as const).map(
-      (value): [string, () => Promise<unknown>, ReasonKey] => [
-        `the value ${JSON.stringify(value)}`,
-        () => aSignedPayment({ authorization: { value } }),
-        'invalidPayload',
-      ],
-    ),
-    ['a number as value', () => aSignedPayment({ authorization: { value: 1 } }), 'invalidPayload'],
-    ['a short nonce', () => aSignedPayment({ authorization: { nonce: '0x12' } }), 'invalidPayload'],
-    ['a bad address', () => aSignedPayment({ authorization: { to: '0xzz' } }), 'invalidPayload'],
-    ['odd hex', () => aSignedPayment({ resign: () => '0x123' }), 'invalidPayload'],
     [
-      'a fractional timeout',
-      () => aSignedPayment({ requirement: { maxTimeoutSeconds: 0.5 } }),
-      'invalidPaymentRequirements',
+      'a value in hex',
+      () => aSignedPayment({ authorization: { value: '0x10' } }),
+      'invalidPayload',
     ],
     [
       'a hex amount',
@@ -354,41 +249,4 @@ describe('a malformed body is a 400 in shape', () => {
     })
     expect(typeof settled.body.network).toBe('string')
   })
-
-  it('but unknown members are ignored everywhere', async () => {
-    const payment = await aSignedPayment({
-      requirement: { surprise: 1 },
-      authorization: { surprise: [] },
-      body: { surprise: {}, constructor: 1, toString: null },
-    })
-    const text = JSON.stringify(payment).replace('{', '{"__proto__":{"x402Version":1},')
-    expect((await world.post('/verify', text)).body).toMatchObject({ isValid: true })
-  })
-
-  it('and a malformed Permit2 payload has a message that names what is missing', async () => {
-    const payment = await aSignedPayment()
-    const permit2 = { signature: '0x', permit2Authorization: { from: devnetPayer.address } }
-    Object.assign(payment.paymentPayload, { payload: permit2 })
-    const { status, body } = await world.post('/verify', payment)
-    expect(status).toBe(400)
-    expect(body).toMatchObject({
-      invalidReason: 'invalid_payload',
-      invalidMessage: 'paymentPayload.payload.permit2Authorization.permitted is missing.',
-      payer: devnetPayer.address,
-    })
-  })
-})
-
-it('of two faults the first one is answered', async () => {
-  const wishes: [PaymentWish, ReasonKey][] = [
-    [{ accepted: { scheme: 'upto', network: 'eip155:1' } }, 'schemeMismatch'],
-    [{ requirement: { extra: {} }, validBefore: 1n }, 'missingEip712Domain'],
-    [{ validBefore: 1n, requirement: { amount: '1' } }, 'validBefore'],
-    [{ value: 10n ** 15n, signer: devnetMerchant.account }, 'signature'],
-    [{ value: 0n, to: devnetContracts.usdc }, 'amountBelowMinimum'],
-  ]
-  for (const [wish, reason] of wishes) {
-    const { body } = await world.post('/verify', await aSignedPayment(wish))
-    expect(body.invalidReason).toBe(reasons[reason].code)
-  }
 })

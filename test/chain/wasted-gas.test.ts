@@ -86,29 +86,6 @@ describe('a wallet that lies to the simulation', () => {
   })
 })
 
-describe('many wallets that lie to the simulation', () => {
-  beforeAll(async () => {
-    world = await startGasWorld({ WASTED_GAS_LIMIT_USD: '0.1', DAILY_GAS_LIMIT_USD: '0.09' })
-  })
-  afterAll(() => world.stop())
-
-  it('burn no more than the limit of all together, and plain accounts settle on', async () => {
-    const wallets: `0x${string}`[] = []
-    for (let i = 0; i < 40; i++) wallets.push(await world.aWallet(lies(8_000)))
-    const gas = await world.gasOf(() =>
-      Promise.all(wallets.map(async (from) => settle(await aSignedPayment({ from })))),
-    )
-    expect(gas).toBeGreaterThan(DOLLAR / 12n)
-    expect(gas).toBeLessThanOrEqual(DOLLAR / 10n)
-    const fresh = await world.aWallet(saysYes)
-    const told = { isValid: false, invalidReason: refused }
-    expect(await verify(await aSignedPayment({ from: fresh }))).toMatchObject(told)
-    expect(await settle(await aSignedPayment({ from: fresh }))).toMatchObject({ success: false })
-    // Wasted gas does not count against the daily limit of settlements.
-    expect(await settle(await aSignedPayment())).toMatchObject({ success: true })
-  })
-})
-
 describe('an account that delegates its code (EIP-7702) after it was checked', () => {
   beforeAll(async () => {
     world = await startGasWorld({ FAILED_GAS_BUDGET_USD: '0.015' })

@@ -1,8 +1,6 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetPayer } from '../../src/devnet/accounts.js'
-import { aClaimOf, anAccount } from '../support/a-channel.js'
-import { aSignedPayment } from '../support/a-signed-payment.js'
+import { aClaimOf } from '../support/a-channel.js'
 import { DOLLAR, type GasWorld, startGasWorld } from '../support/gas-world.js'
 
 const tooLittle = { success: false, errorReason: reasons.amountBelowMinimum.code, transaction: '' }
@@ -81,31 +79,5 @@ describe('gas that buys less than it costs', () => {
     const gas = await world.gasOf(() => Promise.all(claims.map(settle)))
     // One of them is worth its gas, of some 0.013 dollars; the others find next to nothing left to claim.
     expect(gas).toBeLessThan(DOLLAR / 20n)
-  })
-})
-
-describe('a flood of payments of one unit', () => {
-  beforeAll(async () => {
-    world = await startGasWorld({ DAILY_GAS_LIMIT_USD: '0.04' })
-  })
-  afterAll(() => world.stop())
-
-  it('takes half of what a day may cost, and leaves the rest to payments that cover their gas', async () => {
-    const to = anAccount().address
-    const one = () => aSignedPayment({ to, value: 1n })
-    let answers: { success: boolean; errorReason: string }[] = []
-    const gas = await world.gasOf(async () => {
-      answers = await Promise.all(Array.from({ length: 60 }, async () => settle(await one())))
-      while ((await world.verify(await one())).isValid) answers.push(await settle(await one()))
-    })
-    expect(answers.some(({ success }) => success)).toBe(true)
-    const codes = new Set(answers.filter(({ success }) => !success).map((it) => it.errorReason))
-    expect([...codes]).toEqual([reasons.gasBudgetExceeded.code])
-    expect(gas).toBeGreaterThan(DOLLAR / 200n)
-    expect(gas).toBeLessThanOrEqual(DOLLAR / 50n)
-    const refused = { success: false, errorReason: reasons.gasBudgetExceeded.code, transaction: '' }
-    expect(await settle(await one())).toMatchObject(refused)
-    const honest = await aSignedPayment({ from: devnetPayer.address, value: 10_000n })
-    expect(await settle(honest)).toMatchObject({ success: true })
   })
 })

@@ -47,23 +47,6 @@ describe('startBlockProducer', () => {
     expect(await heightNow()).toBe(height)
   })
 
-  it('takes every pending transaction into one block at the floor fee', async () => {
-    const [from] = await call<string[]>(anvil.url, 'eth_accounts')
-    const transaction = { from, to: from, value: '0x1', gas: '0x5208', gasPrice: '0x174876e800' }
-    const sends = Array.from({ length: 60 }, (_, nonce) =>
-      call(anvil.url, 'eth_sendTransaction', [{ ...transaction, nonce: toHex(nonce) }]),
-    )
-    await Promise.all(sends)
-    const before = Number((await readBlock('latest')).number)
-    const producer = await startBlockProducer({ url: anvil.url, intervalMs: 10_000 })
-    await pause(300)
-    await producer.stop()
-    const block = await readBlock('latest')
-    expect(Number(block.number)).toBe(before + 1)
-    expect(block.transactions).toHaveLength(60)
-    expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)
-  })
-
   it('continues after another block was mined ahead of the clock', async () => {
     const before = await heightNow()
     const producer = await startBlockProducer({ url: anvil.url, intervalMs: 1_000 })

@@ -1,18 +1,11 @@
 import {
   type Address,
-  BaseError,
-  ContractFunctionRevertedError,
   concat,
   createTestClient,
-  encodeFunctionData,
   encodePacked,
   type Hex,
   http,
-  keccak256,
-  pad,
-  parseSignature,
   publicActions,
-  stringToHex,
   toHex,
   walletActions,
 } from 'viem'
@@ -23,7 +16,7 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 
-const { usdc, nativeTransferLog } = devnetContracts
+const { usdc } = devnetContracts
 const { abi } = readArtifact('MockUsdc')
 const anyone = devnetPayer.account
 const merchant = devnetMerchant.address
@@ -88,129 +81,11 @@ async function send(functionName: string, args: unknown[]) {
   return client.waitForTransactionReceipt({ hash })
 }
 
-const read = (functionName: string, args: unknown[] = []) =>
-  client.readContract({ address: usdc, abi, functionName, args })
-
-/** Returns the revert text of a call, `undefined` when it succeeds. */
-async function revertOf(functionName: string, args: unknown[]) {
-  try {
-    await client.simulateContract({ address: usdc, abi, functionName, args, account: anyone })
-    return undefined
-  } catch (error) {
-    const revert =
-      error instanceof BaseError && error.walk((e) => e instanceof ContractFunctionRevertedError)
-    if (revert instanceof ContractFunctionRevertedError) return revert.reason
-    throw error
-  }
-}
-
-const transferRevert = (a: Authorization, signature: Hex) =>
-  revertOf('transferWithAuthorization', argsOf(a, signature))
-
 async function aPayer(balance = 100n): Promise<Account> {
   const account = anAccount()
   await send('mint', [account.address, balance])
   return account
 }
-
-// Signatures are judged in `test/property/signer-recovery.test.ts`, wallets and permits in `test/chain`.
-describe('MockUsdc', () => {
-  it('has the EIP-712 domain of USDC on Arc mainnet', async () => {
-    expect(await read('DOMAIN_SEPARATOR')).toBe(
-      '0x940506929bba468048a19b567f4f0d534714bc06604b5c3017e5d16785ccdf84',
-    )
-    const names = ['name', 'symbol', 'version', 'decimals']
-    expect(await Promise.all(names.map((name) => read(name)))).toEqual(['USDC', 'USDC', '2', 6])
-  })
-
-  it('accepts an authorization in both overloads and logs the transfer twice', async () => {
-    const payer = await aPayer()
-    const first = anAuthorization(payer.address)
-    const { logs } = await send(
-      'transferWithAuthorization',
-      argsOf(first, await sign(payer, first)),
-    )
-    const topics = [pad(payer.address), pad(merchant)].map((topic) => topic.toLowerCase())
-    const transfer = keccak256(stringToHex('Transfer(address,address,uint256)'))
-    const used = keccak256(stringToHex('AuthorizationUsed(address,bytes32)'))
-    expect(logs.map((log) => [log.address, log.topics, log.data])).toEqual([
-      [usdc, [used, topics[0], first.nonce], '0x'],
-      [nativeTransferLog, [transfer, ...topics], pad(toHex(5n * 10n ** 12n))],
-      [usdc, [transfer, ...topics], pad(toHex(5n))],
-    ])
-
-    const second = anAuthorization(payer.address)
-    const { r, s, v } = parseSignature(await sign(payer, second))
-    await send('transferWithAuthorization', argsOf(second, Number(v), r, s))
-    expect(await read('balanceOf', [payer.address])).toBe(90n)
-    expect(await read('authorizationState', [payer.address, second.nonce])).toBe(true)
-  })
-
-  it('works without the native log', async () => {
-    const code = await client.getCode({ address: nativeTransferLog })
-    await client.setCode({ address: nativeTransferLog, bytecode: '0x' })
-    const { logs } = await send('mint', [merchant, 1n])
-    expect(logs.map((log) => log.address)).toEqual([usdc, usdc])
-    await client.setCode({ address: nativeTransferLog, bytecode: code ?? '0x' })
-  })
-
-  it('enforces the time window strictly at both ends', async () => {
-    const payer = await aPayer()
-    const now = BigInt(Math.floor(Date.now() / 1000)) + 1000n
-    const statusAt = async (changes: Partial<Authorization>) => {
-      const a = anAuthorization(payer.address, changes)
-      const args = argsOf(a, await sign(payer, a))
-      const data = encodeFunctionData({ abi, functionName: 'transferWithAuthorization', args })
-      const call = client.call({ to: usdc, data, blockOverrides: { time: now } })
-      return call.then(() => 'ok').catch((error: BaseError) => error.message)
-    }
-    expect(await statusAt({ validAfter: now - 1n, validBefore: now + 1n })).toBe('ok')
-    expect(await statusAt({ validAfter: now })).toContain('not yet valid')
-    expect(await statusAt({ validBefore: now })).toContain('expired')
-  })
-
-  it('refuses an authorization that is used or cancelled, in that order before the signature', async () => {
-    const payer = await aPayer()
-    const used = anAuthorization(payer.address)
-    await send('transferWithAuthorization', argsOf(used, await sign(payer, used)))
-    expect(await transferRevert(used, '0x')).toBe('FiatTokenV2: authorization is used or canceled')
-
-    const cancelled = anAuthorization(payer.address)
-    const { nonce } = cancelled
-    const signature = await payer.signTypedData({
-      domain,
-      types: {
-        CancelAuthorization: [
-          { name: 'authorizer', type: 'address' },
-          { name: 'nonce', type: 'bytes32' },
-        ],
-      },
-      primaryType: 'CancelAuthorization',
-      message: { authorizer: payer.address, nonce },
-    })
-    const { r, s, v } = parseSignature(signature)
-    const parts = [payer.address, nonce, Number(v), r, s]
-    expect(await revertOf('cancelAuthorization', parts)).toBeUndefined()
-    await send('cancelAuthorization', [payer.address, nonce, signature])
-    const text = await transferRevert(cancelled, await sign(payer, cancelled))
-    expect(text).toBe('FiatTokenV2: authorization is used or canceled')
-  })
-
-  it('refuses while paused and for a blocklisted party on either side', async () => {
-    const payer = await aPayer()
-    const a = anAuthorization(payer.address, { to: anAccount().address })
-    const listed = 'Blacklistable: account is blacklisted'
-    for (const party of [a.from, a.to]) {
-      await send('blacklist', [party])
-      expect(await transferRevert(a, '0x')).toBe(listed)
-      await send('unBlacklist', [party])
-    }
-    await send('pause', [])
-    expect(await transferRevert(a, '0x')).toBe('Pausable: paused')
-    await send('unpause', [])
-    expect(await transferRevert(a, await sign(payer, a))).toBeUndefined()
-  })
-})
 
 describe('PaymentFacts', () => {
   type Member = { payer: Address; payTo: Address; nonce: Hex }

@@ -1,23 +1,11 @@
-import {
-  type Address,
-  isAddressEqual,
-  recoverTransactionAddress,
-  type TransactionSerialized,
-} from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative, nativeBalance } from '../../src/devnet/fixtures.js'
-import { dropped, pause, refused, refusedThoughForwarded } from './support/behaviours.js'
+import { pause, refused, refusedThoughForwarded } from './support/behaviours.js'
 import { pendingCode } from './support/client.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
 import { spread } from './support/spread.js'
-import {
-  auditWorld,
-  expectAllSettledAndTrue,
-  startWorld,
-  until,
-  type World,
-} from './support/world.js'
+import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
 
 const SEND = 'eth_sendRawTransaction'
 const BLOCKED = 'sender is on the blocklist'
@@ -46,56 +34,6 @@ describe('a relayer without gas money', () => {
     )
   })
 
-  it('loses nothing that is being signed at that moment', async () => {
-    world = await startWorld({ relayers: 2 })
-    const payments = await somePayments(3)
-    const [late] = payments.splice(2) as [SignedPayment]
-    const goOn = await world.holdBlocks()
-    const settling: Promise<unknown>[] = []
-    for (const [i, payment] of payments.entries()) {
-      settling.push(world.client.settle(payment))
-      await until('another wallet sent it', () => world.proxy.count(SEND) === i + 1)
-    }
-    refuseFirstRelayer('insufficient funds for gas * price + value')
-    await fundNative(world.chainUrl, relayer.address, 0n)
-    // Waiting transactions are sent again after two and a half seconds, and refused: this comes before.
-    await pause(1_500)
-    let isHeld = false
-    let letGo = () => {}
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve
-    })
-    world.proxy.onCall('eth_estimateGas', 'before', ({ params: [transaction] }) => {
-      const { from } = transaction as { from: Address }
-      if (!isAddressEqual(from, relayer.address)) return
-      isHeld = true
-      return held
-    })
-    settling.push(world.client.settle(late))
-    await until('it is being prepared', () => isHeld)
-    await until('the lane is closed', () => /lane closed/.test(world.service().log().join()))
-    letGo()
-    await goOn()
-    await Promise.all(settling)
-    await expectAllSettledAndTrue(world, [...payments, late])
-  })
-
-  it.each([1, 2])(
-    'is told so while earlier transactions are under way, with %i lanes',
-    async (relayers) => {
-      world = await startWorld({ relayers })
-      const payments = await somePayments(20)
-      const goOn = await world.holdBlocks()
-      const settling = spread(world.client, payments, 600)
-      await until('several were sent', () => world.proxy.count(SEND) > 4)
-      world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'), { times: 1 })
-      await pause(800)
-      await goOn()
-      await settling
-      await expectAllSettledAndTrue(world, payments)
-    },
-  )
-
   it('is the only one: failures are answered truly, and a refill cures it', async () => {
     world = await startWorld({ env: SHORT_WAIT })
     const payments = await somePayments(20)
@@ -108,28 +46,6 @@ describe('a relayer without gas money', () => {
     await fundNative(world.chainUrl, relayer.address, PURSE)
     await settling
     await expectAllSettledAndTrue(world, [...payments, dry.payment])
-  })
-})
-
-describe('a relayer on the blocklist of the chain', () => {
-  it('hands its payments to the other one', async () => {
-    world = await startWorld({ relayers: 2 })
-    refuseFirstRelayer(BLOCKED)
-    const payments = await somePayments(20)
-    await spread(world.client, payments, 500)
-    await expectAllSettledAndTrue(world, payments)
-  })
-
-  it('is the only one: failures are answered truly, and unblocking cures it', async () => {
-    world = await startWorld({ env: SHORT_WAIT })
-    const lift = refuseFirstRelayer(BLOCKED)
-    const payments = await somePayments(10)
-    await world.client.settleAll(payments)
-    expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
-    expect(saidOfLane()).toEqual(['lane closed'])
-    lift()
-    await expectAllSettledAndTrue(world, payments)
-    expect(saidOfLane()).toEqual(['lane closed', 'lane open again'])
   })
 })
 
@@ -162,36 +78,6 @@ describe('what every node refuses', () => {
     for (const lift of lifts) lift?.()
     await expectAllSettledAndTrue(world, [payment, later])
   })
-
-  it('but one is on its way, with its hash', async () => {
-    world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
-    const [payment] = (await somePayments(1)) as [SignedPayment]
-    const goOn = await world.holdBlocks()
-    world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'))
-    const { body } = await world.client.settle(payment)
-    expect(body).toMatchObject({
-      errorReason: pendingCode,
-      transaction: expect.stringMatching(/^0x/),
-    })
-    expect(await world.client.findPayment(payment)).toMatchObject({
-      state: 'submitted',
-      transaction: body?.transaction,
-    })
-    await goOn()
-    await expectAllSettledAndTrue(world, [payment])
-  })
-
-  it('or receives and does not answer about keeps its hash', async () => {
-    world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
-    const [payment] = (await somePayments(1)) as [SignedPayment]
-    world.proxy.fault(SEND, refused(BLOCKED))
-    world.spare?.fault(SEND, dropped)
-    const { body } = await world.client.settle(payment)
-    expect(body).toMatchObject({
-      errorReason: pendingCode,
-      transaction: expect.stringMatching(/^0x/),
-    })
-  })
 })
 
 it('the gas of what nodes took although they refused it is counted', async () => {
@@ -213,22 +99,6 @@ async function purses(): Promise<bigint> {
 async function bookedUsd(): Promise<number> {
   const text = await (await fetch(`${world.service().url}/metrics`)).text()
   return Number(/^arcus_gas_usd_total\S* (\S+)$/m.exec(text)?.[1] ?? 0)
-}
-
-function saidOfLane(): string[] {
-  return world
-    .service()
-    .log()
-    .flatMap((line) => /"msg":"(lane (?:closed|open again))"/.exec(line)?.[1] ?? [])
-}
-
-function refuseFirstRelayer(message: string): () => void {
-  return world.proxy.fault(SEND, async (call) => {
-    const serializedTransaction = call.params[0] as TransactionSerialized
-    const sender = await recoverTransactionAddress({ serializedTransaction })
-    if (sender !== relayer.address) return call.forward()
-    return { error: { code: -32000, message } }
-  })
 }
 
 async function readiness(): Promise<string> {

@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, type Hex, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addressTopic, topics, wordOf } from '../../src/chain/abi.js'
+import { addressTopic, topics } from '../../src/chain/abi.js'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import {
   devnetContracts,
@@ -11,7 +11,6 @@ import {
 import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
 import { aPermit2Nonce, approvePermit2 } from '../support/a-permit2-payment.js'
-import { pause } from './support/behaviours.js'
 import { type Answer, pendingCode, usedCode } from './support/client.js'
 import {
   aPaymentByPermit2,
@@ -21,7 +20,7 @@ import {
   type SignedPayment,
 } from './support/payments.js'
 import type { Behaviour } from './support/rpc-proxy.js'
-import { sendDearly, submitAsStranger, untilMined } from './support/stranger.js'
+import { sendDearly, submitAsStranger } from './support/stranger.js'
 import { startWorld, until, type World } from './support/world.js'
 
 /*
@@ -122,18 +121,6 @@ describe('the owner of a nonce', () => {
     await expectLaneGoesOn()
   })
 
-  it('who cancels every other bit of its word, and the same bit of the next, cancels nothing of it', async () => {
-    const payer = await aPayer()
-    const nonce = aPermit2Nonce()
-    const payment = await payer.pay(nonce)
-    const [answer] = await settleBehind([payment], async () => {
-      const others = (2n ** 256n - 1n) ^ (1n << (nonce & 255n))
-      await payer.act(permit2, invalidation(nonce, others))
-      await payer.act(permit2, invalidation(nonce + 256n))
-    })
-    expect(answer?.body).toMatchObject({ success: true })
-  })
-
   it('who cancels one of three that share a word or a bit fails that one alone', async () => {
     const payer = await aPayer()
     const nonce = (aPermit2Nonce() >> 8n) << 8n
@@ -150,27 +137,6 @@ describe('the owner of a nonce', () => {
 })
 
 describe('an allowance that vanishes', () => {
-  it('between verify and send costs no gas, holds nobody up, and may come back', async () => {
-    const payer = await aPayer()
-    const payment = await payer.pay()
-    expect(await world.client.verify(payment)).toBe(true)
-    const sent = world.proxy.sentAt.size
-    const lift = world.proxy.onCall('eth_estimateGas', 'before', async () => {
-      lift()
-      await untilMined(world.chainUrl, await payer.act(asset, tokenCall('approve', [permit2, 0n])))
-    })
-    const answer = await world.client.settle(payment)
-    expect(answer.body).toMatchObject({
-      success: false,
-      errorReason: 'permit2_allowance_required',
-      transaction: '',
-    })
-    expect(world.proxy.sentAt.size).toBe(sent)
-    await expectLaneGoesOn()
-    await approvePermit2(world.chainUrl, payer.from, VALUE)
-    await expectSettledOnce(payment)
-  })
-
   it('in front of our transaction fails with its hash, until the payer has burnt their budget', async () => {
     const payer = await aPayer(100n * VALUE)
     const before = await merchantMoney()
@@ -195,23 +161,6 @@ describe('an allowance that vanishes', () => {
     expect((await merchantMoney()) - before).toBe(0n)
     await expectLaneGoesOn()
   })
-})
-
-it('a payer who drains their balance in front of our transaction fails, and may pay once they have it again', async () => {
-  const payer = await aPayer(VALUE)
-  const payment = await payer.pay()
-  const thief = anAccount().address
-  const [answer] = await settleBehind([payment], () =>
-    payer.act(asset, tokenCall('transfer', [thief, VALUE])),
-  )
-  expect(answer?.body).toMatchObject({
-    success: false,
-    errorReason: 'permit2_insufficient_balance',
-    transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-  })
-  await expectLaneGoesOn()
-  await mintToken(world.chainUrl, asset, payer.from, VALUE)
-  await expectSettledOnce(payment)
 })
 
 describe('a node that lies about logs', () => {
@@ -241,80 +190,4 @@ describe('a node that lies about logs', () => {
     }
     await expectLaneGoesOn()
   })
-
-  it('and hides those of a block is found out by its receipts', async () => {
-    const payer = await aPayer()
-    const nonce = aPermit2Nonce()
-    const payment = await payer.pay(nonce)
-    world.proxy.fault('eth_getLogs', hidden)
-    const [answer] = await settleBehind([payment], () =>
-      isExact ? submitAsStranger(world.chainUrl, payment) : payer.act(permit2, invalidation(nonce)),
-    )
-    expect(answer?.body).toMatchObject(isExact ? { success: true } : { errorReason: usedCode })
-  })
-
-  it('and shows an equal payment for the one that was cancelled finds nobody who believes it', async () => {
-    const payer = await aPayer()
-    const paid = await payer.pay()
-    const { transaction } = (await world.client.settle(paid)).body ?? {}
-    const nonce = aPermit2Nonce()
-    const payment = await payer.pay(nonce)
-    const before = await merchantMoney()
-    world.proxy.fault('eth_getLogs', async (asked) => {
-      const answer = (await asked.forward()) as { result: object[] }
-      return { result: [...answer.result, await inventedTransfer(payer.from, transaction as Hex)] }
-    })
-    const [answer] = await settleBehind([payment], () => payer.act(permit2, invalidation(nonce)))
-    expect(answer?.body).toMatchObject({ success: false, errorReason: usedCode })
-    expect((await merchantMoney()) - before).toBe(0n)
-  })
-
-  it('and invents a cancellation takes no settled payment away', async () => {
-    const payer = await aPayer()
-    const nonce = aPermit2Nonce()
-    const payment = await payer.pay(nonce)
-    world.proxy.fault('eth_getLogs', async (asked) => {
-      const answer = (await asked.forward()) as { result: object[] }
-      return { result: [...answer.result, await inventedCancellation(payer.from, nonce)] }
-    })
-    const [answer] = await settleBehind([payment], async () => {
-      if (isExact) await submitAsStranger(world.chainUrl, payment)
-    })
-    expect(answer?.body).toMatchObject({ success: true })
-    await expectSettledOnce(payment)
-  })
-
-  it.runIf(isExact)(
-    'and is behind cannot show a cancellation of the used nonce alone',
-    async () => {
-      const payer = await aPayer()
-      const nonce = aPermit2Nonce()
-      const payment = await payer.pay(nonce)
-      // The first answers are those of a node that is behind.
-      world.proxy.fault('eth_getLogs', hidden, { times: 1 })
-      const [answer] = await settleBehind([payment], async () => {
-        await submitAsStranger(world.chainUrl, payment)
-        await pause(50)
-        await payer.act(permit2, invalidation(nonce))
-      })
-      expect(answer?.body).toMatchObject({ success: true })
-      await expectSettledOnce(payment)
-    },
-  )
 })
-
-async function inventedLog(address: Address, of: Hex[], data: Hex, transactionHash: Hex) {
-  const blockNumber = await call<Hex>(world.chainUrl, 'eth_blockNumber')
-  return { address, topics: of, data, transactionHash, blockNumber, logIndex: '0x0' }
-}
-
-function inventedTransfer(payer: Address, transaction: Hex) {
-  const of = [topics.transfer, addressTopic(payer), addressTopic(devnetMerchant.address)]
-  return inventedLog(asset, of, `0x${wordOf(VALUE)}`, transaction)
-}
-
-function inventedCancellation(payer: Address, nonce: bigint) {
-  const of = [topics.nonceInvalidation, addressTopic(payer)]
-  const data: Hex = `0x${wordOf(nonce >> 8n)}${wordOf(1n << (nonce & 255n))}`
-  return inventedLog(permit2, of, data, toHex(nonce, { size: 32 }))
-}

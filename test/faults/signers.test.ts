@@ -87,22 +87,6 @@ describe('a key service', () => {
     expect(failures()).toEqual([])
   })
 
-  it('that works again gets payments again', async () => {
-    await begin(1)
-    keys.behaviour = 'refuses'
-    const goOn = await world.holdBlocks()
-    const isSaid = (words: string) => () => saidOfLane().at(-1) === words
-    const payments = await settleUntil('its lane is closed', isSaid('lane closed'))
-    keys.behaviour = 'signs'
-    await until('its lane is open', isSaid('lane open again'))
-    const asked = keys.asked
-    payments.push(...(await settleUntil('it signs again', () => keys.asked > asked)))
-    await goOn()
-    await Promise.all(settling)
-    await expectAllSettledAndTrue(world, payments)
-    expect(failures()).toEqual([])
-  })
-
   it('alone goes on after it was killed with payments under way', async () => {
     await begin(0)
     const goOn = await world.holdBlocks()

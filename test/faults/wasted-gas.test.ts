@@ -1,10 +1,9 @@
-import { reasons } from '@arcus/protocol/x402/reasons'
 import Sqlite from 'better-sqlite3'
-import { type Address, toHex } from 'viem'
+import type { Address } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
-import { call, callBatch } from '../../src/devnet/rpc.js'
+import { call } from '../../src/devnet/rpc.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { lies } from '../support/gas-world.js'
 import { startWorld, until, type World } from './support/world.js'
@@ -85,30 +84,5 @@ describe('gas that was burnt', () => {
     const sums = Object.fromEntries(booked.map(({ payer, amount }) => [payer, BigInt(amount)]))
     expect(sums).toEqual({ '': burnt, 'wasted:coded': burnt, [liar]: burnt })
     expect(rowsOf('SELECT * FROM gas_risks')).toEqual([])
-  })
-
-  it('would be too much by a replacement: the nonce is filled, and the lane goes on', async () => {
-    await startWithLiar({ FAILED_GAS_BUDGET_USD: '0.012' })
-    const before = await gasMoney()
-    const goOn = await world.holdBlocks()
-    const lied = pay()
-    await untilPending(1)
-    // The ceiling of what is under way is a quarter above the base fee, which more than doubles.
-    for (let i = 0; i < 6; i++) {
-      await callBatch(world.chainUrl, [
-        ['anvil_setNextBlockBaseFeePerGas', [toHex(50n * 10n ** 9n)]],
-        ['evm_mine'],
-      ])
-      await new Promise((resolve) => setTimeout(resolve, 400))
-    }
-    await goOn()
-    expect(await settle(await aSignedPayment())).toMatchObject({ success: true })
-    expect(await lied).toMatchObject({ errorReason: reasons.gasBudgetExceeded.code })
-    await untilNothingIsOpen()
-    const [booked] = rowsOf<{ amount: string }>(
-      `SELECT amount FROM gas_spending WHERE payer = '${liar}'`,
-    )
-    expect(BigInt(booked?.amount ?? 0)).toBeLessThanOrEqual((12n * CENT) / 10n)
-    expect(before - (await gasMoney())).toBeLessThan(CENT)
   })
 })

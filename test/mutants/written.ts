@@ -38,6 +38,13 @@ export const written: readonly Written[] = [
     tests: ['test/unit/store/sqlite.test.ts'],
   },
   {
+    file: 'src/facilitator/schemes/batch/outcomes.ts',
+    promise: 'an answer shows the channel after its transaction',
+    find: 'Math.max(job.blockNumber ?? 0, headBlock())',
+    replace: 'headBlock()',
+    tests: ['test/unit/facilitator/batch-outcomes.test.ts'],
+  },
+  {
     file: 'packages/protocol/src/x402/attestation-digest.ts',
     promise: 'an attestation names the account that was credited',
     find: 'hashText(payload.payee)',

@@ -26,6 +26,7 @@ import {
 } from '../../src/chain/signer-recovery.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+const FIELD = 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn
 const UINT256_MAX = 2n ** 256n - 1n
 
 const domain: Eip712Domain = {
@@ -147,11 +148,20 @@ it('accepts and refuses random and mutated signatures as the token does, in ever
         expect(signerMatches(digest, signature, authorization.from)).toBe(matches)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 150, examples: edges().map((mutate) => [oneKey, oneMessage, mutate]) },
   )
 })
 
+const oneKey: Hex = `0x${'5a'.repeat(32)}`
+const oneMessage = {
+  ...{ to: domain.verifyingContract, value: 1n, validAfter: 0n, validBefore: UINT256_MAX },
+  nonce: oneKey,
+}
 const scalarEdges = [0n, 1n, 5n, ORDER / 2n, ORDER / 2n + 1n, ORDER - 1n, ORDER, ORDER + 1n]
+const withR = (r: bigint) => (valid: Hex) => `0x${word(r)}${valid.slice(66)}` as Hex
+const withS = (s: bigint) => (valid: Hex) =>
+  `${valid.slice(0, 66)}${word(s)}${valid.slice(-2)}` as Hex
+const withV = (v: number) => (valid: Hex) => `${valid.slice(0, -2)}${byteHex(v)}` as Hex
 const scalar = fc.oneof(fc.constantFrom(...scalarEdges, UINT256_MAX), uint256)
 const parityByte = fc.oneof(fc.constantFrom(0, 1, 26, 27, 28, 29), fc.nat(255))
 const byteHex = (value: number) => value.toString(16).padStart(2, '0')
@@ -164,14 +174,24 @@ const mutation: fc.Arbitrary<(signature: Hex) => Hex> = fc.oneof(
       () =>
         `${rs}${v}` as Hex,
   ),
-  parityByte.map((v) => (valid: Hex) => `${valid.slice(0, -2)}${byteHex(v)}` as Hex),
-  scalar.map((r) => (valid: Hex) => `0x${word(r)}${valid.slice(66)}` as Hex),
-  scalar.map((s) => (valid: Hex) => `${valid.slice(0, 66)}${word(s)}${valid.slice(-2)}` as Hex),
+  parityByte.map(withV),
+  scalar.map(withR),
+  scalar.map(withS),
   fc.constant(mirror),
   fc.nat(519).map((bit) => (valid: Hex) => flipBit(valid, bit)),
   fc.nat(64).map((length) => (valid: Hex) => valid.slice(0, 2 + 2 * length) as Hex),
   bytes(1).map((tail) => (valid: Hex) => `${valid}${tail.slice(2)}` as Hex),
 )
+
+/** Each edge once, whatever else is drawn. */
+function edges() {
+  const scalars = [...scalarEdges, FIELD - 1n, FIELD, FIELD + 1n, UINT256_MAX]
+  return [
+    ...[...scalars.map(withR), ...scalars.map(withS), mirror],
+    ...Array.from({ length: 256 }, (_, v) => withV(v)),
+    ...[64, 66].map((length) => (valid: Hex) => `${valid}00`.slice(0, 2 + 2 * length) as Hex),
+  ]
+}
 
 /** The other signature of the same key over the same digest: s negated, parity turned. */
 function mirror(valid: Hex): Hex {

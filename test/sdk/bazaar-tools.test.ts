@@ -160,20 +160,6 @@ describe('tools that their owner lists', () => {
     const { items } = await bazaar.listResources({ type: 'mcp' })
     expect(items.filter(({ resource }) => resource === listedShop.url)).toHaveLength(2)
   })
-
-  it('are refused when the server has no such tool, or when it runs without payment', async () => {
-    const endpoints = [tool('rainbows', {}), tool('free', {})]
-    const refused = saveListing('tool-shop', { name: 'Tool shop', endpoints })
-    await expect(refused).rejects.toMatchObject({
-      code: 'endpoint_refused',
-      details: expect.objectContaining({}),
-    })
-    const verdictOf = async (toolName: string) =>
-      (await world.post('/discovery/validate', { url: listedShop.url, method: 'MCP', toolName }))
-        .body.verdict
-    expect(await verdictOf('rainbows')).toBe('tool_missing')
-    expect(await verdictOf('free')).toBe('not_402')
-  })
 })
 
 describe('the status of a URL', () => {
@@ -222,16 +208,6 @@ describe('the status of a URL', () => {
       entries: [],
       refusals: [{ payTo: toolTerms.payTo, reason, at: expect.any(Number) }],
     })
-  })
-
-  it('is asked for with a URL', async () => {
-    for (const url of ['nowhere', 'localhost:4021/quote', 'ftp://shop.example/quote']) {
-      expect(await statusOf(url)).toEqual({
-        error: 'invalid_request',
-        message: 'resource must be an http or https URL.',
-      })
-    }
-    expect((await world.get('/discovery/status')).status).toBe(400)
   })
 })
 

@@ -133,23 +133,6 @@ describe('ratings of payments on a real chain', () => {
     await agent.close()
   })
 
-  it('are taken from the payer of that payment alone, once', async () => {
-    const [buyer, other] = await Promise.all([aBuyer(), aBuyer()])
-    const payment = await pay(buyer)
-    await expect(rate(other, payment)).rejects.toMatchObject({ status: 404 })
-    await expect(rate(buyer, payment, { resource: `${resource}/tides` })).rejects.toMatchObject({
-      code: 'payment_elsewhere',
-    })
-    expect(await rate(buyer, payment, { score: 40 })).toMatchObject({ score: 40, tag: '' })
-    await expect(rate(buyer, payment)).rejects.toMatchObject({ code: 'already_rated' })
-    const unpaid = await aSignedPayment({ from: buyer.address, signer: buyer })
-    const { nonce } = unpaid.paymentPayload.payload.authorization
-    const asset = devnetContracts.usdc
-    await expect(
-      rate(buyer, { network, nonce: nonce as Hex, asset } as never),
-    ).rejects.toMatchObject({ code: 'payment_not_found' })
-  })
-
   it('are taken of a payment by Permit2, by its nonce', async () => {
     await approvePermit2(world.chainUrl, devnetPayer.address, 1_000_000n)
     const payment = await aPermit2Payment({ scheme: 'exact' })
@@ -184,27 +167,6 @@ describe('ratings of payments on a real chain', () => {
         expect((await world.get(`/api/ratings/${kept.id}`)).body).toMatchObject({ weight: '0' }),
       { timeout: 15_000, interval: 200 },
     )
-  })
-
-  it('survive a listing that is deleted and made anew, and are answered once', async () => {
-    const before = (await world.get('/api/merchants/weather-house')).body
-    await owner().delete('weather-house')
-    await owner().save('weather-house-2', {
-      name: 'Reborn',
-      payTo: seller.address,
-      endpoints: [{ url: resource, method: 'GET', title: 'Weather', price: '10000' }],
-    })
-    const after = (await world.get('/api/merchants/weather-house-2')).body
-    expect(after.endpoints[0].state.rating).toEqual(before.endpoints[0].state.rating)
-    expect(after.rating).toEqual(before.rating)
-    const path = `/api/merchants/weather-house-2/endpoints/${after.endpoints[0].state.id}/ratings`
-    const { ratings } = (await world.get(`${path}?limit=1`)).body
-    const answered = await owner().answerRating('weather-house-2', ratings[0].id, 'Thank you.')
-    expect(answered.answer).toMatchObject({ text: 'Thank you.' })
-    expect((await world.get(path)).body.ratings[0].answer).toEqual(answered.answer)
-    await expect(
-      owner().answerRating('weather-house-2', ratings[0].id, 'And again.'),
-    ).rejects.toMatchObject({ code: 'already_answered' })
   })
 })
 

@@ -53,6 +53,13 @@ describe('the transfer of an authorization', () => {
     ['another value moved', [use(1), transfer(2, 1n), transfer(3)]],
     ['another token moved', [use(1), transfer(2, 10_000n, payTo)]],
     ['another token says it was used', [use(1, nonce, payTo), transfer(2)]],
+    [
+      'it was cancelled',
+      [
+        { ...use(1), topics: [topics.authorizationCanceled, ...use(1).topics.slice(1)] },
+        transfer(2),
+      ],
+    ],
     ['another nonce was used', [use(1, otherNonce), transfer(2)]],
     ['another payer used the nonce', [use(1, nonce, asset, payTo), transfer(2)]],
     ['it comes from another account', [use(1), transfer(2, 10_000n, asset, { from: asset })]],

@@ -174,6 +174,13 @@ describe('the transfer of a payment', () => {
     ).toBe(5)
   })
 
+  it('is not concerned by what a relayers’ multicall else logs, nor by what strangers log as it does', () => {
+    const note = (index: number): Log => ({ ...called(index, calldata), topics: [topics.transfer] })
+    expect(found(transfer(3), note(4), settled(5))).toBe(3)
+    expect(found(transfer(3), settled(4), note(5))).toBe(3)
+    expect(found(transfer(3), settled(4), called(5, calldata, address('5')))).toBe(3)
+  })
+
   it('is none without the event, before it is due, or with another transfer in between', () => {
     expect(found(transfer(3))).toBeUndefined()
     expect(found(settled(2), transfer(3))).toBeUndefined()

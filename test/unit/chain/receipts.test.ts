@@ -72,6 +72,25 @@ it('reads a transaction as successful only when the chain says so', async () => 
   expect(found.map(({ isSuccess }) => isSuccess)).toEqual([true, false, false])
 })
 
+it.each([
+  ['no hash', { transactionHash: null }],
+  ['no block', { blockNumber: null }],
+  ['a block in another form', { blockNumber: 7 }],
+])('believes no receipt with %s', async (_, changes) => {
+  answerWith({ ...receipt, ...changes })
+  await expect(readReceipts(rpc, [hash])).rejects.toThrow('a receipt in another shape')
+})
+
+it('knows the time of a transaction where its logs say it', async () => {
+  const at = (blockTimestamp?: string) => {
+    const log = { address: hash, topics: [], data: '0x', logIndex: '0x0', blockTimestamp }
+    return { ...receipt, logs: [log] }
+  }
+  answerWith(at('0x9'), at('0x0'), at(), receipt)
+  const found = await readReceipts(rpc, [hash, hash, hash, hash])
+  expect(found.map(({ minedAt }) => minedAt)).toEqual([9, undefined, undefined, undefined])
+})
+
 it('believes no log without its place in the block', async () => {
   const withIndex = (logIndex: unknown) => {
     return { ...receipt, logs: [{ address: hash, topics: [], data: '0x', logIndex }] }

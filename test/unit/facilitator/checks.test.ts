@@ -1,4 +1,4 @@
-import { zeroAddress } from '@arcus/protocol/x402/address'
+import { channelContracts, permit2Contracts, zeroAddress } from '@arcus/protocol/x402/address'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
@@ -176,6 +176,8 @@ describe('the checks without the chain', () => {
     ['the zero address', zeroAddress],
     ['the payer', payer],
     ['the token contract', asset],
+    ...Object.entries(channelContracts),
+    ...Object.entries(permit2Contracts),
   ])('refuse %s as recipient', (_, to) => {
     const rejection = climb({ ...withAuthorization({ to }), payTo: to })
     expect(rejection?.reason).toBe('invalidPayTo')

@@ -1,5 +1,6 @@
 import { type Hex, parseTransaction } from 'viem'
 import { describe, expect, it, vi } from 'vitest'
+import type { Signer } from '../../../src/facilitator/relayer/signer.js'
 import {
   aWorld,
   DOLLAR,
@@ -9,6 +10,7 @@ import {
   type RelayerWish,
   useVirtualClock,
 } from '../../support/simulated/a-relayer.js'
+import { BASE_FEE } from '../../support/simulated/chain.js'
 
 useVirtualClock()
 
@@ -185,6 +187,46 @@ describe('a node that refuses a transaction', () => {
     expect(said.map(({ line }) => line)).not.toContain('could not prepare a transaction')
   })
 
+  it('leaves no signature behind for a nonce that was used while another one was replaced', async () => {
+    let [signed, takesMs] = [0, 0]
+    const signer = (own: Signer): Signer => ({
+      ...own,
+      async sign(transaction) {
+        signed++
+        if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs))
+        return own.sign(transaction)
+      },
+    })
+    const { chain, nodes, pay } = await aRelayer({ signer, maxFeePerGas: 10n ** 14n })
+    chain.isHalted = true
+    const mineAt = (factor: bigint, isFull: boolean) => {
+      chain.baseFee = BASE_FEE * factor
+      chain.holdsBack = () => isFull
+      chain.mine()
+    }
+    const [node] = nodes as [(typeof nodes)[0]]
+    node.swallows = true
+    const { row } = await pay()
+    await pass(50)
+    const first = (await row()).transaction
+    node.refuses = ({ hash }) => (hash === first ? 'exceeds block gas limit' : undefined)
+    node.swallows = false
+    await pay()
+    await pass(4_000)
+    // The first one is filled, the second one is dearer.
+    mineAt(10n, true)
+    await pass(3_000)
+    const before = signed
+    mineAt(50n, true)
+    takesMs = 2_000
+    await pass(1_500)
+    expect(signed).toBe(before + 1)
+    mineAt(1n, false)
+    mineAt(500n, true)
+    await pass(4_000)
+    expect([signed, chain.mined().map(({ nonce }) => nonce)]).toEqual([before + 1, [0, 1, 2]])
+  })
+
   it('may have it all the same while one node does not answer: the row names it', async () => {
     const { nodes, pay } = await aRelayer({ nodes: 2 })
     const [first, second] = nodes
@@ -280,7 +322,7 @@ describe('a transaction that nodes lose', () => {
 
 describe('a wallet whose nonces somebody else used', () => {
   it('finds that out, and sends the payment under another nonce', async () => {
-    const { world, chain, pay, journal } = await aRelayer()
+    const { world, chain, nodes, pay, journal } = await aRelayer()
     const [signer] = world.signers
     chain.holdsBack = () => true
     const { row } = await pay()
@@ -297,6 +339,10 @@ describe('a wallet whose nonces somebody else used', () => {
     // What was signed for it may still be shown for a minute.
     const left = () => journal.openAttempts(network, signer?.address ?? '0x')
     expect((await left()).map(({ hash }) => hash)).toContain(first?.hash)
+    const [node] = nodes
+    if (node) node.isUp = false
+    await pass(5_000)
+    if (node) node.isUp = true
     await pass(70_000)
     expect(await left()).toEqual([])
   })

@@ -38,44 +38,6 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
   }
 
   describe(`activity on ${name}`, () => {
-    it('counts a payment in another money, and adds its amount to nothing', async () => {
-      const buyer = '0x7777777777777777777777777777777777777777'
-      const euro = { asset: buyer, isOtherMoney: true, payer: buyer, amount: 5_000n } as const
-      await store.append([anActivity({ payer: buyer }), anActivity(euro), anActivity(euro)])
-      const [sum, ...others] = await store.sums(all)
-      expect(others).toEqual([])
-      expect(sum).toMatchObject({ state: 'settled', count: 3, amount: 10_000n })
-      expect(await store.payers(all)).toMatchObject({ amount: 10_000n, topAmount: 10_000n })
-      const [newest] = await store.list({ merchantId: 'weather', limit: 1 })
-      expect(newest).toMatchObject({ asset: buyer, amount: 5_000n })
-      expect(newest).not.toHaveProperty('isOtherMoney')
-    })
-
-    it('gives back a row as it was kept, newest first, a page after another', async () => {
-      const rows = Array.from({ length: 25 }, (_, i) =>
-        anActivity({ at: noon + i, amount: BigInt(i) }),
-      )
-      await store.append(rows)
-      const seen: bigint[] = []
-      let before: number | undefined
-      for (;;) {
-        const page = await store.list({ merchantId: 'weather', before, limit: 10 })
-        if (page.length === 0) break
-        seen.push(...page.map(({ amount }) => amount))
-        before = page.at(-1)?.id
-        // What comes meanwhile does not shift the pages.
-        await store.append([anActivity({ amount: 999n })])
-      }
-      expect(seen).toEqual(rows.map(({ amount }) => amount).reverse())
-      const [last] = await store.list({
-        merchantId: 'weather',
-        limit: 1,
-        state: 'settled',
-        kind: 'settle',
-      })
-      expect(last).toMatchObject({ amount: 999n, gasCost: 2_000_000_000_000_000n, latencyMs: 540 })
-    })
-
     it('counts an answer that is kept in the sums alone, without a row', async () => {
       const refused = { kind: 'verify', state: 'invalid', reason: 'x', settlementId: null } as const
       const rows = Array.from({ length: 3 }, () => anActivity({ ...refused, isSumOnly: true }))
@@ -125,24 +87,6 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect((await store.sums(all))[0]?.amount).toBe(2n * amount)
     })
 
-    it('knows who came back, and who paid most', async () => {
-      const payer = (digit: string) => `0x${digit.repeat(40)}` as const
-      await store.append([
-        anActivity({ payer: payer('a'), amount: 5n }),
-        anActivity({ payer: payer('a'), amount: 5n, at: noon + 90_000_000 }),
-        anActivity({ payer: payer('b'), amount: 7n }),
-        anActivity({ payer: payer('c'), amount: 100n, isSelf: true }),
-      ])
-      expect(await store.payers(all)).toEqual({
-        unique: 2,
-        repeat: 1,
-        topAmount: 10n,
-        amount: 17n,
-        topCount: 2,
-        count: 3,
-      })
-    })
-
     const shop = anActivity().payTo
     const buyer = anActivity().payer
     /** Money of the shop to a buyer, for a payment of theirs. */
@@ -151,70 +95,6 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       const row = anActivity({ state: 'refunded', payer: shop, payTo: buyer, ...rest })
       return { ...row, refund: { amount: row.amount, payments } }
     }
-    const sumsOf = async (scope: Parameters<ActivityStore['sums']>[0]) => {
-      const sums = (await store.sums(scope)).map(
-        ({ state, count, amount }) => [state, [count, amount]] as const,
-      )
-      return Object.fromEntries(sums)
-    }
-
-    it('takes what is given back off the merchant and endpoint it was paid to, and off its payer', async () => {
-      await store.append([
-        anActivity({ endpointId: 1, amount: 50n }),
-        anActivity({ endpointId: 2, amount: 100n }),
-      ])
-      await store.append([givenBack({ endpointId: 2, amount: 30n, settlementId: 'back' })])
-      const expected = { settled: [2, 150n], refunded: [1, 30n] }
-      expect(await sumsOf(all)).toEqual(expected)
-      expect(await sumsOf({ ...all, merchantId: undefined })).toEqual(expected)
-      expect(await sumsOf({ ...all, endpointId: 2 })).toEqual({
-        settled: [1, 100n],
-        refunded: [1, 30n],
-      })
-      const payers = { unique: 1, repeat: 1, topAmount: 120n, amount: 120n, topCount: 2, count: 2 }
-      expect(await store.payers(all)).toEqual(payers)
-      expect(await store.payers({ ...all, merchantId: undefined })).toEqual(payers)
-      const [row] = await store.list({ merchantId: 'weather', limit: 1, state: 'refunded' })
-      expect(row).toMatchObject({ amount: 30n, payer: shop, payTo: buyer, settlementId: 'back' })
-      expect(row).not.toHaveProperty('refund')
-    })
-
-    it('undoes the payment that is given back in full, and counts each refund once', async () => {
-      await store.append([10n, 10n].map((amount) => anActivity({ amount })))
-      const back = givenBack({ amount: 10n, payments: 1, settlementId: 'back' })
-      await store.append([back, back])
-      await store.append([back])
-      const expected = { settled: [2, 20n], undone: [1, 0n], refunded: [1, 10n] }
-      expect(await sumsOf(all)).toEqual(expected)
-      expect(await store.payers(all)).toMatchObject({ unique: 1, repeat: 0, amount: 10n })
-      await store.append([givenBack({ amount: 10n, payments: 1 })])
-      expect(await store.payers(all)).toEqual({
-        unique: 0,
-        repeat: 0,
-        topAmount: 0n,
-        amount: 0n,
-        topCount: 0,
-        count: 0,
-      })
-      await store.append([anActivity({ amount: 5n })])
-      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
-    })
-
-    it('keeps what an owner pays himself apart, and what goes back of it', async () => {
-      const owner = `0x${'8'.repeat(40)}` as const
-      await store.append([
-        anActivity({ amount: 10n }),
-        anActivity({ amount: 70n, payer: owner, isSelf: true }),
-        givenBack({ amount: 70n, payTo: owner, isSelf: true, payments: 1 }),
-      ])
-      const own = (await store.sums(all)).filter(({ isSelf }) => isSelf)
-      expect(own.map(({ state, count }) => [state, count]).sort()).toEqual([
-        ['refunded', 1],
-        ['settled', 1],
-        ['undone', 1],
-      ])
-      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 10n })
-    })
 
     it('tells how long an answer took of what was valid or settled only', async () => {
       const states = ['settled', 'failed', 'refused', 'pending'] as const

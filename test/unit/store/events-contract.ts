@@ -196,83 +196,9 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       await stores.hooks.take('hook_1', 'asker', noon, noon)
       await stores.hooks.confirm(hook, 'asker', aCall(noon))
     }
-    async function advance() {
-      await stores.hooks.take('hook_1', 'z', noon + 9e9, noon + 9e9)
-      await stores.hooks.delivered('hook_1', 'z', 2, aCall(noon))
-    }
     beforeEach(async () => {
       await anEndpointId()
       await stores.events.keep([anEvent({ key: 'old' })], [])
-    })
-
-    it('are set by the owner, once for each message, and so many', async () => {
-      const { hooks } = stores
-      const write = aWrite()
-      expect(await hooks.set(write, hook, bounds)).toEqual({ state: 'done', isNew: true })
-      expect(await hooks.set(write, hook, bounds)).toEqual({ state: 'replayed' })
-      const stranger = { ...aWrite(), owner: '0x9' as const }
-      expect(await hooks.set(stranger, hook, bounds)).toEqual({ state: 'notOwner' })
-      const unknown = { ...hook, id: 'hook_9', seed: '' }
-      expect(await hooks.set(aWrite(), unknown, bounds)).toEqual({ state: 'missing' })
-      await hooks.set(aWrite(), { ...hook, id: 'hook_2' }, bounds)
-      const third = { ...hook, id: 'hook_3' }
-      expect(await hooks.set(aWrite(), third, bounds)).toEqual({ state: 'full' })
-      const url = 'https://b.example'
-      const change = await hooks.set(aWrite(), { ...hook, url, seed: '' }, bounds)
-      expect(change).toEqual({ state: 'done', isNew: false })
-      expect(await only()).toMatchObject({ ...hook, url, cursor: 1, isLossy: false })
-      expect(await hooks.remove(aWrite(), 'hook_2', noon)).toMatchObject({ state: 'done' })
-      expect(await hooks.remove(aWrite(), 'hook_2', noon)).toEqual({ state: 'missing' })
-      // A message whose deadline is long past is forgotten, and refused before it comes here.
-      await hooks.set(aWrite(), hook, { ...bounds, now: noon + 700_000 })
-      expect(await hooks.set(write, hook, bounds)).toMatchObject({ state: 'done' })
-    })
-
-    it('are confirmed for one URL, by the worker who asked it', async () => {
-      const { hooks } = stores
-      await hooks.set(aWrite(), hook, bounds)
-      await hooks.take('hook_1', 'a', noon, noon + 30)
-      await hooks.confirm(hook, 'b', aCall(noon))
-      await hooks.confirm({ ...hook, url: 'https://other.example' }, 'a', aCall(noon))
-      expect((await only())?.confirmedAt).toBeNull()
-      await hooks.confirm(hook, 'a', aCall(noon))
-      expect(await only()).toMatchObject({ confirmedAt: noon, owner, host: 'a.example' })
-      await hooks.set(aWrite(), { ...hook, types: ['price.drift'] }, bounds)
-      expect((await only())?.confirmedAt).toBe(noon)
-      await hooks.take('hook_1', 'a', noon, noon + 30)
-      await hooks.set(aWrite(), { ...hook, url: 'https://victim.example:8443/x' }, bounds)
-      // The answer to the challenge before the change comes late.
-      await hooks.confirm(hook, 'a', aCall(noon))
-      expect(await only()).toMatchObject({ confirmedAt: null, host: 'victim.example:8443' })
-    })
-
-    it('have events sent again once in ten minutes, for an owner and not for a webhook', async () => {
-      const { hooks, events } = stores
-      await events.keep([anEvent({ key: 'x' })], [])
-      const again = { ...bounds, since: 0 }
-      const at = (minutes: number) => noon + minutes * 60_000
-      expect(await hooks.set(aWrite(), hook, again)).toMatchObject({ state: 'done' })
-      const write = aWrite()
-      expect(await hooks.set(write, hook, { ...again, now: at(1) })).toEqual({
-        state: 'done',
-        isNew: false,
-      })
-      await advance()
-      const refused = { state: 'tooSoon', waitMs: 8 * 60_000 }
-      expect(await hooks.set(aWrite(), hook, { ...again, now: at(2) })).toEqual(refused)
-      const second = { ...hook, id: 'hook_2' }
-      expect(await hooks.set(aWrite(), second, { ...again, now: at(2) })).toEqual(refused)
-      await hooks.remove(aWrite(), 'hook_1', noon)
-      expect(await hooks.set(aWrite(), hook, { ...again, now: at(2) })).toEqual(refused)
-      // Nothing was made, and whatever is no replay goes on.
-      expect(await only()).toBeUndefined()
-      expect(await hooks.set(aWrite(), hook, { ...bounds, now: at(2) })).toMatchObject({
-        state: 'done',
-      })
-      expect(await hooks.set(aWrite(), hook, { ...again, now: at(10) })).toMatchObject({
-        state: 'done',
-      })
-      expect(await only()).toMatchObject({ cursor: 0 })
     })
 
     it('are worked for by one, who gives them up when the feed has nothing more', async () => {

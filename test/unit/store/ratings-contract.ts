@@ -25,15 +25,6 @@ export function describeRatings(name: string, open: () => Promise<Engine>): void
   const figures = () => stores.ratings.figuresOf(weather)
 
   describe(`ratings on ${name}`, () => {
-    it('keeps one a payment, as it was first', async () => {
-      expect(await add('paid-1')).toBe(true)
-      expect(await add('paid-1', { score: 1, payer: payer(2) })).toBe(false)
-      const kept = { ...aRating(), number: expect.any(Number), hiddenReason: null, answer: null }
-      expect(await stores.ratings.find('paid-1')).toEqual(kept)
-      expect(await stores.ratings.find('paid-2')).toBeUndefined()
-      expect(await figures()).toEqual({ average: 87, count: 1, payers: 1, topPayerShare: 1 })
-    })
-
     it('keeps one of two that come at once', async () => {
       const kept = await Promise.all(Array.from({ length: 5 }, () => add('paid-1')))
       expect(kept.filter(Boolean)).toEqual([true])
@@ -85,28 +76,6 @@ export function describeRatings(name: string, open: () => Promise<Engine>): void
       await stores.ratings.setHidden('a', 'spam')
       await stores.ratings.setHidden('a', null)
       expect(await figures()).toMatchObject({ average: 100, count: 1 })
-    })
-
-    it('pages newest first', async () => {
-      for (const id of ['a', 'b', 'c']) await add(id)
-      expect(await list()).toEqual(['c', 'b', 'a'])
-      const [newest] = await stores.ratings.list(weather, undefined, 1)
-      expect(await list(newest?.number, 1)).toEqual(['b'])
-    })
-
-    it('leaves a hidden one out of list and sums, and brings it back', async () => {
-      await add('a', { score: 0 })
-      await add('b', { score: 100, payer: payer(2) })
-      expect(await stores.ratings.setHidden('a', 'spam')).toBe(true)
-      expect(await list()).toEqual(['b'])
-      expect(await stores.ratings.find('a')).toMatchObject({ hiddenReason: 'spam' })
-      expect(await figures()).toEqual({ average: 100, count: 1, payers: 1, topPayerShare: 1 })
-      await stores.ratings.setHidden('b', 'spam')
-      expect(await figures()).toBeUndefined()
-      await stores.ratings.setHidden('a', null)
-      await stores.ratings.setHidden('b', null)
-      expect(await figures()).toEqual({ average: 50, count: 2, payers: 2, topPayerShare: 0.5 })
-      expect(await stores.ratings.setHidden('c', 'spam')).toBe(false)
     })
 
     it('keeps the first answer', async () => {

@@ -63,7 +63,13 @@ describe('a SQLite file', () => {
     const stores = openSqliteStores(aFile())
     stores.database.pragma('query_only = ON')
     expect(await stores.journal.isWritable()).toBe(false)
-    await expect(stores.journal.claim(aJob(), undefined, noon)).rejects.toThrow()
+    for (const key of [undefined, 'a-key-of-sixteen']) {
+      await expect(stores.journal.claim(aJob(), key, noon)).rejects.toThrow('readonly')
+    }
+    const { releaseDelivery, dropLeases, completeDelivery } = stores.deliveries
+    await expect(releaseDelivery('job-1', 'token')).rejects.toThrow('readonly')
+    await expect(dropLeases()).rejects.toThrow('readonly')
+    await expect(completeDelivery('job-1', 'token', null, noon)).rejects.toThrow('readonly')
     stores.database.pragma('query_only = OFF')
     expect(await stores.journal.isWritable()).toBe(true)
     await stores.close()
@@ -235,14 +241,20 @@ describe('the group commit', () => {
   it('makes no failure of a success that it could not write', async () => {
     const stores = openSqliteStores(aFile())
     await stores.journal.claim(aJob(), undefined, noon)
-    stores.database.exec(
-      `CREATE TRIGGER refuse BEFORE UPDATE ON jobs WHEN NEW.state = 'confirmed'
-       BEGIN SELECT RAISE(ABORT, 'the disk refuses'); END`,
-    )
+    for (const change of ['UPDATE', 'INSERT']) {
+      stores.database.exec(
+        `CREATE TRIGGER refuse_${change} BEFORE ${change} ON jobs WHEN NEW.state = 'confirmed'
+         BEGIN SELECT RAISE(ABORT, 'the disk refuses'); END`,
+      )
+    }
     const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
     await expect(stores.journal.resolve({ outcomes, now: noon })).rejects.toThrow('the disk')
     const found = await stores.journal.findJob('exact', 'eip155:5042', 'key of job-1')
     expect(found?.state).toBe('queued')
+    const other = aJob({ id: 'job-2' })
+    const recorded = stores.journal.recordFound(other, undefined, anOutcome(), noon)
+    await expect(recorded).rejects.toThrow('the disk')
+    expect(await stores.journal.findJob('exact', 'eip155:5042', other.key)).toBeUndefined()
     await stores.close()
   })
 })

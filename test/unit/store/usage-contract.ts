@@ -4,7 +4,7 @@ import { createUsageRefresh } from '../../../src/directory/activity/usage-refres
 import type { NewActivity } from '../../../src/directory/store/activity.js'
 import type { UsageChange } from '../../../src/directory/store/listings.js'
 import type { Usage } from '../../../src/directory/store/usage.js'
-import { activityPayTo, anActivity } from '../../support/an-activity.js'
+import { anActivity } from '../../support/an-activity.js'
 import { save } from '../discovery/a-catalog.js'
 import type { Engine } from './store-contract.js'
 
@@ -58,27 +58,6 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
     changes.flatMap(({ endpointId }) => endpointId ?? [])
 
   describe(`usage on ${name}`, () => {
-    it('counts calls and payers of an endpoint by window, and the share of the busiest payer', async () => {
-      await append(
-        paid({ endpointId: first, at: noon - 20 * day, latencyMs: 90 }),
-        paid({ endpointId: first, at: noon - 3 * day }),
-        paid({ endpointId: first, payer: buyer(2) }),
-        paid({ endpointId: first, at: noon + 500 }),
-        paid({ endpointId: second, payer: buyer(3) }),
-      )
-      expect(await refresh()).toBe(3)
-      expect(await usageOf(first)).toEqual({
-        calls: { '24h': 2, '7d': 3, '30d': 4 },
-        payers: { '24h': 2, '7d': 2, '30d': 2 },
-        topPayerShare: 0.75,
-        settleP50Ms: 540,
-        settleP95Ms: 540,
-        firstPaid: (noon - 20 * day) / 1000,
-        lastPaid: noon / 1000,
-      })
-      expect(await usageOf(second)).toMatchObject({ calls: { '24h': 1 }, topPayerShare: 1 })
-    })
-
     it('keeps the first payment when later ones come, and begins again where it could not finish', async () => {
       await append(paid({ endpointId: first, at: noon - 3 * day }))
       await refresh()
@@ -126,57 +105,6 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       clock += day + hour
       await refresh()
       expect(await wholeOf()).toMatchObject({ calls: { '24h': 0, '7d': 3 } })
-    })
-
-    it('counts payments in another money, whose amounts it cannot compare', async () => {
-      const euros = { endpointId: first, isOtherMoney: true, amount: 1n } as const
-      await append(paid(euros), paid({ ...euros, payer: buyer(2) }), paid(euros))
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '30d': 3 }, topPayerShare: 0.6667 })
-    })
-
-    it('counts no payment of the owner, no verify, no failure, and nothing that was given back', async () => {
-      await append(
-        paid({ endpointId: first, isSelf: true }),
-        paid({ endpointId: first, kind: 'verify', state: 'valid', settlementId: null }),
-        paid({ endpointId: first, state: 'failed', settlementId: null }),
-      )
-      expect(await refresh()).toBe(0)
-      expect(await usageOf(first)).toBeNull()
-      await append(paid({ endpointId: first }), paid({ endpointId: first, payer: buyer(2) }))
-      clock += 10_000
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 2 }, payers: { '24h': 2 } })
-      // The recipient pays the buyer back.
-      const back = { payTo: buyer(2), payer: activityPayTo, state: 'refunded' } as const
-      const refund = { amount: 10_000n, payments: 1 } as const
-      await append(anActivity({ ...back, endpointId: first, resource: null, refund }))
-      clock += 10_000
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 1 }, payers: { '24h': 1 } })
-    })
-
-    it('lets calls leave a window when time passes, without a payment', async () => {
-      await append(paid({ endpointId: first }))
-      await refresh()
-      clock += hour
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 1, '7d': 1, '30d': 1 } })
-      clock += day
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 0, '7d': 1, '30d': 1 } })
-      clock += 7 * day
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 0, '7d': 0, '30d': 1 } })
-      clock += 30 * day
-      await refresh()
-      expect(await usageOf(first)).toMatchObject({
-        calls: { '24h': 0, '7d': 0, '30d': 0 },
-        topPayerShare: null,
-        lastPaid: noon / 1000,
-      })
-      clock += day
-      expect(await refresh()).toBe(0)
     })
 
     it('is followed by version, in which only what changed comes again', async () => {

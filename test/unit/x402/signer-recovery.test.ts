@@ -1,12 +1,6 @@
 import { createRequire } from 'node:module'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
-import {
-  type Hex,
-  numberToHex,
-  parseSignature,
-  serializeCompactSignature,
-  signatureToCompactSignature,
-} from 'viem'
+import { type Hex, numberToHex, parseSignature } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -18,9 +12,7 @@ import {
 } from '../../../src/chain/signer-recovery.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-const FIELD = 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn
 const HALF_ORDER = ORDER / 2n
-const UINT256_MAX = 2n ** 256n - 1n
 
 const privateKey: Hex = `0x${'5a'.repeat(32)}`
 const payer = privateKeyToAccount(privateKey).address
@@ -86,54 +78,15 @@ describe.each(signerRecoveryImplementations)('signer recovery by %s', (implement
     expect(recovery.signerMatches(digest, compose(r, s, v === 27 ? 28 : 27), payer)).toBe(false)
   })
 
-  it('refuses the mirrored signature with s in the upper half', () => {
-    const mirrored = compose(r, ORDER - s, v === 27 ? 28 : 27)
-    expect(recovery.recoverSigner(digest, mirrored)).toBeUndefined()
-    expect(recovery.signerMatches(digest, mirrored, payer)).toBe(false)
-  })
-
-  it('takes s up to half the order and not one more', () => {
-    expect(recovery.recoverSigner(digest, compose(r, 1n, v))).toBeDefined()
-    expect(recovery.recoverSigner(digest, compose(r, HALF_ORDER, v))).toBeDefined()
-    expect(recovery.recoverSigner(digest, compose(r, HALF_ORDER + 1n, v))).toBeUndefined()
-  })
-
-  it.each([0n, ORDER - 1n, ORDER, ORDER + 1n, FIELD, UINT256_MAX])('refuses s of %i', (bad) => {
-    expect(recovery.recoverSigner(digest, compose(r, bad, v))).toBeUndefined()
-  })
-
-  it.each([0n, ORDER, ORDER + 1n, FIELD - 1n, FIELD, FIELD + 1n, UINT256_MAX])(
-    'refuses r of %i',
-    (bad) => {
-      expect(recovery.recoverSigner(digest, compose(bad, s, v))).toBeUndefined()
-    },
-  )
-
-  it('refuses an r that is no x of the curve', () => {
-    expect(recovery.recoverSigner(digest, compose(5n, s, v))).toBeUndefined()
-  })
-
   it('refuses a signature whose key would be the point at infinity', () => {
     expect(recovery.recoverSigner(digest, infinitySignature(digest))).toBeUndefined()
   })
 
-  it('refuses the 64-byte form of EIP-2098', () => {
-    const compact = serializeCompactSignature(
-      signatureToCompactSignature(parseSignature(signature)),
-    )
-    expect(compact).toHaveLength(130)
-    expect(recovery.recoverSigner(digest, compact)).toBeUndefined()
-  })
-
   it.each<[string, (signature: Hex) => string]>([
     ['nothing', () => ''],
-    ['no bytes', () => '0x'],
-    ['64 bytes', (valid) => valid.slice(0, -2)],
-    ['66 bytes', (valid) => `${valid}00`],
     ['half a byte less', (valid) => valid.slice(0, -1)],
     ['no prefix', (valid) => `00${valid.slice(2)}`],
     ['a digit that is none', (valid) => valid.replace(/.$/, 'x')],
-    ['65 zero bytes', () => `0x${'00'.repeat(65)}`],
   ])('refuses a signature of %s', (_, alter) => {
     expect(recovery.recoverSigner(digest, alter(signature) as Hex)).toBeUndefined()
     expect(recovery.signerMatches(digest, alter(signature) as Hex, payer)).toBe(false)
@@ -141,10 +94,6 @@ describe.each(signerRecoveryImplementations)('signer recovery by %s', (implement
 
   it.each([0, 31, 33])('refuses a digest of %i bytes', (length) => {
     expect(recovery.recoverSigner(new Uint8Array(length), signature)).toBeUndefined()
-  })
-
-  it('recovers under a digest of zeros', () => {
-    expect(recovery.recoverSigner(new Uint8Array(32), signature)).toMatch(/^0x[0-9a-f]{40}$/)
   })
 
   it('carries nothing over from a refused signature', () => {

@@ -5,17 +5,14 @@ import { anActivity } from '../support/an-activity.js'
 import { owners } from './support/a-directory.js'
 import { writeActivity, writeMonth } from './support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, settled, signIn } from './support/console-steps.js'
 import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 let url: string
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   url = `${world.strangers.url}/weather`
   await world.list('weather-house', {})
@@ -31,9 +28,9 @@ async function openActivity(search = '', id = 'weather-house', width = 1280) {
   return { ...opened, wallet }
 }
 
-describe.skipIf(skipped !== undefined)('activity', () => {
+describe('activity', () => {
   it('shows a payment while the page is open, and leads to its page', async () => {
-    const { page, faults, close, wallet } = await openActivity()
+    const { page, faults, wallet } = await openActivity()
     await page.getByText('Nothing to show yet').waitFor()
     const { body } = await world.pay(url)
     expect(body.success).toBe(true)
@@ -61,7 +58,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     // The sign-in is not typed data, and nothing else was signed.
     expect(wallet.signed).toEqual([])
     expect(faults).toEqual([])
-    await close()
   })
 
   it('opens a refused payment, and keeps what was chosen when the page is loaded again', async () => {
@@ -75,7 +71,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       return anActivity({ ...over, merchantId: 'weather-house', at, state: 'failed' })
     })
     await writeActivity(world.databasePath, failed.reverse())
-    const { page, close } = await openActivity('?range=7d&show=refused')
+    const { page } = await openActivity('?range=7d&show=refused')
     const row = page.getByRole('region', { name: 'Payments', exact: true }).getByRole('row').nth(1)
     await row.getByText('The buyer does not have enough money').waitFor()
     expect(await row.getByText('Refused').count()).toBe(1)
@@ -104,11 +100,10 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     // Another choice begins at its first page.
     await show.selectOption('Settled')
     await page.getByText('Page 1').waitFor()
-    await close()
   })
 
   it('asks for the newest rows alone while nothing happens, and reads the figures once after a payment', async () => {
-    const { page, close } = await openActivity('?view=apis')
+    const { page } = await openActivity('?view=apis')
     const apis = page.getByRole('region', { name: 'By API' }).getByRole('row').nth(1)
     await apis.waitFor()
     const asked: string[] = []
@@ -132,11 +127,10 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       .locator('time')
       .first()
     expect((await newest.getAttribute('datetime'))?.slice(0, 19)).toBe(at?.slice(0, 19))
-    await close()
   })
 
   it('cuts no table off from 1024 pixels, and shows failures early on a phone', async () => {
-    const { page, close } = await openActivity('?range=7d')
+    const { page } = await openActivity('?range=7d')
     for (const width of [1024, 1280, 1440, 1920]) {
       await page.setViewportSize({ width, height: 900 })
       for (const [button, label] of [
@@ -157,12 +151,11 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await page.getByRole('button', { name: 'Show them' }).first().click()
     expect(new URL(page.url()).searchParams.get('show')).toBe('failed')
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
-    await close()
   })
 
   it('moves nothing while it loads, at three widths', async () => {
     expect((await world.pay(url)).body.success).toBe(true)
-    const { page, context, close } = await openActivity('?range=7d')
+    const { page, context } = await openActivity('?range=7d')
     await watchShifts(context)
     let delayMs = 0
     await page.route('**/api/**', async (route) => {
@@ -186,44 +179,40 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       expect(settings.sum, settings.what.join()).toBeLessThan(0.01)
     }
     await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await close()
   })
 
   it('offers no sign-in to a wallet that does not own the listing', async () => {
     const wallet = createTestWallet({ name: 'Moss', account: devnetPayer.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Moss')
     await page.getByText('Only its owner sees this').waitFor()
     expect(await page.getByRole('button', { name: 'Sign in with the wallet' }).count()).toBe(0)
-    await close()
   })
 
   it('allows another sign-in after a refused one', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Fern')
     wallet.rejectNext('personal_sign')
     await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
     await page.getByText('You refused in the wallet.').waitFor()
     await signIn(page)
-    await close()
   })
 
   it('asks to sign in again when the session has ended, and continues after it', async () => {
-    const { page, close } = await openActivity()
+    const { page } = await openActivity()
     expect((await page.request.delete('/api/session')).ok()).toBe(true)
     await page.getByLabel('Period').selectOption('7 days')
     await page.getByText('Sign in to see payments').waitFor()
     await signIn(page)
     await page.getByLabel('Period').selectOption('30 days')
     await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
-    await close()
   })
 
   it('downloads as CSV with the present filter', async () => {
-    const { page, close } = await openActivity('?show=settled')
+    const { page } = await openActivity('?show=settled')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'CSV' }).click(),
@@ -234,7 +223,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       .split(/\r?\n/)
     expect(lines).toHaveLength(6)
     expect(lines[1]).toContain(devnetPayer.address)
-    await close()
   })
 
   it('tells of payments that fail one after another, and of an endpoint that begins to', async () => {
@@ -244,7 +232,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       ...{ reason: 'asset_paused', transaction: null },
     })
     await writeActivity(world.databasePath, [failed, failed])
-    const { page, close } = await openActivity('', 'failing-house')
+    const { page } = await openActivity('', 'failing-house')
     const table = page.getByRole('region', { name: 'Payments', exact: true })
     await table.getByRole('row').nth(2).waitFor()
     const alert = page.getByRole('alert').filter({ hasText: 'The last 3 payments failed' })
@@ -265,7 +253,6 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     expect(await page.getByRole('link', { name: 'See why' }).getAttribute('href')).toBe(
       '/console/failing-house/endpoints',
     )
-    await close()
   })
 
   it('pages through a month on the server and keeps the range in the address', async () => {
@@ -276,7 +263,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       payTo: devnetMerchant.address,
       endpoints,
     })
-    const { page, close } = await openActivity()
+    const { page } = await openActivity()
     await page.getByLabel('Period').selectOption('All time')
     expect(new URL(page.url()).searchParams.get('range')).toBe('all')
     const payments = page.getByText(String(written + 5), { exact: true }).first()
@@ -325,6 +312,5 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await row.getByRole('button').click()
     await page.getByRole('region', { name: 'Payments', exact: true }).waitFor()
     expect(new URL(page.url()).searchParams.get('endpoint')).toBe(String(endpoints[0]?.id))
-    await close()
   })
 })

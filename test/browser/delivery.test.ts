@@ -7,11 +7,9 @@ import { freePort } from '../../src/devnet/process.js'
 import { startSampleApi } from '../../src/devnet/sample-api.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, settled, signIn } from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 const key = generatePrivateKey()
 let world: BrowserWorld
 let sample: Awaited<ReturnType<typeof startSampleApi>>
@@ -53,7 +51,6 @@ const untilChecked = (index: number, count: number) =>
   )
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld({ CHECK_PRIVATE_KEYS: key, CHECK_DAILY_USD: '5' })
   await mintUsdc(world.chainUrl, privateKeyToAccount(key).address, 1_000_000n)
   sample = await startSampleApi({
@@ -79,7 +76,7 @@ afterAll(async () => {
   await world?.stop()
 })
 
-describe.skipIf(skipped !== undefined)('the paid checks of an API', () => {
+describe('the paid checks of an API', () => {
   it('are on its page, with time, transaction, and what was wrong', async () => {
     const [delivered] = await checksOf(0)
     const [failed] = await checksOf(1)
@@ -91,7 +88,7 @@ describe.skipIf(skipped !== undefined)('the paid checks of an API', () => {
         )
         .run(at),
     )
-    const { page, faults, close } = await world.open()
+    const { page, faults } = await world.open()
     await page.goto('/merchants/shop')
     await settled(page)
     const line = page.getByText(`Bought here 3 days ago: delivered in ${delivered?.ms} ms`)
@@ -115,12 +112,11 @@ describe.skipIf(skipped !== undefined)('the paid checks of an API', () => {
     )
     expect(await seriousFindings(page)).toEqual([])
     expect(faults).toEqual([])
-    await close()
   })
 
   it('are in the console of the owner, who asks for another one with a signature', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    const { page, faults } = await world.open({ wallets: [wallet] })
     await page.goto('/console/shop')
     await connectWallet(page, 'Fern')
     await signIn(page)
@@ -152,16 +148,14 @@ describe.skipIf(skipped !== undefined)('the paid checks of an API', () => {
       new Date(again.at * 1_000).toISOString(),
     )
     expect(faults).toEqual([])
-    await close()
   })
 
   it('are asked for by nobody but the owner', async () => {
     const wallet = createTestWallet({ name: 'Moss', account: devnetPayer.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console/shop/endpoints')
     await connectWallet(page, 'Moss')
     await page.getByText(/^Bought here .*: delivered/).waitFor()
     expect(await page.getByRole('button', { name: /^Ask for a paid check/ }).count()).toBe(0)
-    await close()
   })
 })

@@ -3,7 +3,6 @@ import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   changeByHand,
   checkEndpoint,
@@ -14,13 +13,11 @@ import {
 } from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 const { usdc, eurc } = devnetContracts
 let world: BrowserWorld
 let shop: Shop
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld({ MAINNET_ASSETS: `${usdc},${eurc}` })
   shop = await startShop(world.post, { asset: eurc, name: 'EURC' })
   shop.ask('50000')
@@ -30,10 +27,10 @@ afterAll(async () => {
   await world?.stop()
 })
 
-describe.skipIf(skipped !== undefined)('an endpoint priced in euros', () => {
+describe('an endpoint priced in euros', () => {
   it('is filled in, signed, listed and shown in euros, and nowhere in dollars', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    const { page, faults } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${shop.url}/rates`)
@@ -66,6 +63,5 @@ describe.skipIf(skipped !== undefined)('an endpoint priced in euros', () => {
     await page.goto('/?maxPrice=100000')
     await page.getByText('Nothing matches').waitFor()
     expect(faults).toEqual([])
-    await close()
   })
 })

@@ -4,17 +4,14 @@ import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { fillDirectory } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, settled, signIn } from './support/console-steps.js'
 import { shiftsOf, watchShifts } from './support/layout-shifts.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 let publicPages: string[]
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   await fillDirectory(world)
   const { body } = await world.pay(`${world.strangers.url}/weather/forecast`)
@@ -136,14 +133,14 @@ async function whatForcedColoursHide(page: Page): Promise<string[]> {
   return hidden
 }
 
-describe.skipIf(skipped !== undefined).each([
+describe.each([
   [390, 'light'],
   [1024, 'dark'],
   [1440, 'light'],
 ] as const)('%i pixels wide and %s', (width, theme) => {
   it('every page stays in place, fits, is light, and is of use to everybody', async () => {
     const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]
-    const { page, context, faults, received, close } = await world.open({ width, theme, wallets })
+    const { page, context, faults, received } = await world.open({ width, theme, wallets })
     await watchShifts(context)
     // The fonts come last, so that a text whose width they change is seen to move.
     await context.route('**/*.woff2', async (route) => {
@@ -153,6 +150,7 @@ describe.skipIf(skipped !== undefined).each([
     const isPhone = width === 390
     await slowDown(context, page, isPhone ? slow4G.bytesPerSecond : 10 * slow4G.bytesPerSecond)
     const problems: Record<string, string[]> = {}
+    const titles = new Map<string, string>()
     const look = async (path: string, kind: 'public' | 'console') => {
       received.clear()
       await page.goto(path)
@@ -168,6 +166,7 @@ describe.skipIf(skipped !== undefined).each([
       if (bytes > mostBytesOf(path)) found.push(`${bytes} bytes`)
       const headings = await page.getByRole('heading', { level: 1 }).count()
       if (headings !== 1) found.push(`${headings} main headings`)
+      titles.set(path, await page.title())
       found.push(...(await seriousFindings(page)), ...faults.splice(0))
       found.push(...(await whatForcedColoursHide(page)), ...(await whatTheFocusMisses(page)))
       if (found.length > 0) problems[path] = found
@@ -180,6 +179,13 @@ describe.skipIf(skipped !== undefined).each([
     await signIn(page)
     for (const path of ownerPages) await look(path, 'console')
     expect(problems).toEqual({})
-    await close()
+    const apart = [
+      '/',
+      '/merchants/penny-weather',
+      '/merchants/nobody-here',
+      '/payments',
+      '/status',
+    ]
+    expect(new Set([...apart, '/quickstart'].map((path) => titles.get(path))).size).toBe(6)
   }, 400_000)
 })

@@ -8,17 +8,15 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { settled } from './support/console-steps.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 /** Inside the repository, so that the programs find the official packages. */
 const folder = mkdtempSync(join(import.meta.dirname, 'guide-'))
 let shop: ChildProcess | undefined
 
 beforeAll(async () => {
-  if (skipped === undefined) world = await startBrowserWorld()
+  world = await startBrowserWorld()
 })
 afterAll(async () => {
   shop?.kill('SIGKILL')
@@ -38,9 +36,9 @@ function keep(name: string, code: string): string {
   return file
 }
 
-describe.skipIf(skipped !== undefined)('the docs', () => {
+describe('the docs', () => {
   it('are reached from every page, and lead to each other', async () => {
-    const { page, faults, close } = await world.open()
+    const { page, faults } = await world.open()
     await page.goto('/status')
     const open = (nav: string, name: string) =>
       page.getByRole('navigation', { name: nav, exact: true }).getByRole('link', { name }).click()
@@ -59,11 +57,10 @@ describe.skipIf(skipped !== undefined)('the docs', () => {
     await page.getByRole('link', { name: 'let an agent buy' }).click()
     await page.waitForURL('**/quickstart?part=agent')
     expect(faults).toEqual([])
-    await close()
   })
 
   it('show a shop and a buyer that run as they are, and one cent moves', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     const port = await freePort()
     const code = await codeOn(page, '/quickstart', 'Express: server.mjs')
     expect(code).toContain(world.origin)
@@ -90,11 +87,10 @@ describe.skipIf(skipped !== undefined)('the docs', () => {
     })
     expect(stdout).toMatch(/^200 .*penny[\s\S]*paid in 0x[0-9a-f]{64}/)
     expect((await usdcBalance(world.chainUrl, devnetMerchant.address)) - before).toBe(10_000n)
-    await close()
   })
 
   it('show no public key and no public address where money is real', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.route('**/api/console', async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, json: { ...(await response.json()), devnet: false } })
@@ -109,17 +105,15 @@ describe.skipIf(skipped !== undefined)('the docs', () => {
       expect(text).not.toContain('npm run dev')
       await page.getByText('faucet.circle.com').waitFor()
     }
-    await close()
   })
 
   it('copy the address of the MCP server', async () => {
-    const { page, context, close } = await world.open()
+    const { page, context } = await world.open()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto('/quickstart?part=agent')
     await page.getByRole('button', { name: 'Copy MCP server' }).click()
     await page.getByText('Copied', { exact: true }).waitFor({ state: 'attached' })
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     expect(copied).toMatch(/^http:\/\/[^/]+\/mcp$/)
-    await close()
   })
 })

@@ -4,28 +4,25 @@ import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { fillDirectory } from './support/a-directory.js'
 import { fileOf, registerAgent } from './support/an-agent.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { connectWallet } from './support/console-steps.js'
 import { buyback } from './support/strangers.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 const explorer = 'https://explorer.arc.io'
 let world: BrowserWorld
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld({ DEVNET: 'false' })
   await fillDirectory(world)
 })
 afterAll(() => world?.stop())
 
-describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
+describe('an ERC-8004 agent', () => {
   it('is linked with one signature, shows its four checks, and is unlinked with another signature', async () => {
     await registerAgent(world.chainUrl, fileOf(1))
     await world.list('agent-house', { name: 'Agent House' })
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    const { page, faults } = await world.open({ wallets: [wallet] })
     await page.goto('/console/agent-house/settings')
     await connectWallet(page, 'Fern')
     await page.getByLabel('Agent id').fill('one')
@@ -48,37 +45,36 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
     await page.getByText('The agent is unlinked.').waitFor()
     expect(wallet.signed).toHaveLength(2)
     expect(faults).toEqual([])
-    await close()
   })
 
   it('fails the check of control if the registry does not know it', async () => {
     await world.list('borrowed-house', { name: 'Borrowed House' })
     await world.client(devnetMerchant.account).linkAgent('borrowed-house', '77')
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.goto('/merchants/borrowed-house')
     await page.getByText('The registry has no agent with this id.').first().waitFor()
     expect(await page.getByText('Control not passed').count()).toBe(1)
     expect(await page.getByText('Verified agent').count()).toBe(0)
-    await close()
   })
 
   it('links to its entry in the registry', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.goto('/merchants/penny-weather')
     const href = `${explorer}/token/${devnetContracts.identityRegistry}/instance/0`
     await page.locator(`a[href="${href}" i]`).waitFor()
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('an official merchant', () => {
+describe('an official merchant', () => {
   it('shows the buyback address with a link to the explorer', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.goto('/merchants/arc-index')
     await page.getByText('Official', { exact: true }).first().waitFor()
     const row = page.locator('dl > div').filter({ hasText: 'Buyback address' })
     await row.locator(`a[href="${explorer}/address/${buyback}" i]`).waitFor()
     await row.getByText('goes to this public buyback wallet').waitFor()
-    await close()
+    expect(await page.getByText('Nobody has reviewed it.').count()).toBe(0)
+    await page.goto('/merchants/paper-trail')
+    await page.getByText('Nobody has reviewed it.').waitFor()
   })
 })

@@ -4,7 +4,6 @@ import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { owners } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   accountButton,
   chooseInAccountMenu,
@@ -15,11 +14,10 @@ import {
 import { hasFocus, press, tabTo } from './support/keys.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 
 beforeAll(async () => {
-  if (skipped === undefined) world = await startBrowserWorld()
+  world = await startBrowserWorld()
 })
 afterAll(() => world?.stop())
 
@@ -29,10 +27,10 @@ async function type(page: Page, label: string, text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-describe.skipIf(skipped !== undefined)('without a mouse', () => {
+describe('without a mouse', () => {
   it('an API is listed, and the focus follows the page', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    const { page, faults } = await world.open({ wallets: [wallet] })
     await page.goto('/console')
     await settled(page)
     await press(page, page.getByRole('button', { name: 'Connect wallet' }))
@@ -65,12 +63,11 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     const { body } = await world.get('/discovery/resources?merchant=key-house')
     expect(body.items[0].metadata.title).toBe('By keys alone')
     expect(faults).toEqual([])
-    await close()
   })
 
   it('an invalid field takes the focus and says why', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
     await tabTo(page, page.getByLabel('URL of your API'))
     await page.keyboard.type(`${world.strangers.url}/weather/wrong`)
@@ -97,12 +94,11 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     )
     expect(said.join(' ')).toContain('at most six decimals')
     expect(await seriousFindings(page)).toEqual([])
-    await close()
   })
 
   it('a dialog keeps the focus, closes with Escape and gives the focus back', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console')
     const button = page.getByRole('button', { name: 'Connect wallet' })
     await press(page, button)
@@ -118,14 +114,13 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(button)).toBe(true)
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('the menu of the account', () => {
+describe('the menu of the account', () => {
   it('copies the address, shows the explorer, signs out, and is used by keys alone', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, context, close } = await world.open({ wallets: [wallet], width: 390 })
+    const { page, context } = await world.open({ wallets: [wallet], width: 390 })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     // A devnet has no explorer.
     await page.route('**/api/console', async (route) => {
@@ -167,13 +162,12 @@ describe.skipIf(skipped !== undefined)('the menu of the account', () => {
     await page.getByText('Sign in to see payments').waitFor()
     await page.getByText('You are signed out. The wallet stays connected.').waitFor()
     await accountButton(page).waitFor()
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('a word that explains itself', () => {
+describe('a word that explains itself', () => {
   it('does so to a finger and to a key, and keeps the focus', async () => {
-    const { page, close } = await world.open({ width: 390, hasTouch: true })
+    const { page } = await world.open({ width: 390, hasTouch: true })
     await world.list('hint-house', { name: 'Hint House' }, owners[0])
     await page.goto('/merchants/hint-house')
     const word = page.getByRole('button', { name: 'Unproven' }).first()
@@ -188,13 +182,12 @@ describe.skipIf(skipped !== undefined)('a word that explains itself', () => {
     await page.keyboard.press('Escape')
     await text.waitFor({ state: 'detached' })
     expect(await hasFocus(word)).toBe(true)
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('the search of every page', () => {
+describe('the search of every page', () => {
   it('opens with a key, has the focus, and leads to what was typed', async () => {
-    const { page, close } = await world.open({ width: 390 })
+    const { page } = await world.open({ width: 390 })
     await page.goto('/')
     await settled(page)
     await page.keyboard.press('/')
@@ -214,13 +207,12 @@ describe.skipIf(skipped !== undefined)('the search of every page', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(page.getByRole('button', { name: 'Search everything' }))).toBe(true)
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('a reader who prefers reduced motion', () => {
+describe('a reader who prefers reduced motion', () => {
   it('sees no animation', async () => {
-    const { page, close } = await world.open({ reducedMotion: true })
+    const { page } = await world.open({ reducedMotion: true })
     await page.goto('/console')
     await settled(page)
     const moving = await page.evaluate(() =>
@@ -233,6 +225,5 @@ describe.skipIf(skipped !== undefined)('a reader who prefers reduced motion', ()
         .map(({ animationName, transitionDuration }) => animationName + transitionDuration),
     )
     expect(moving).toEqual([])
-    await close()
   })
 })

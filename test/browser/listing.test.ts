@@ -1,9 +1,8 @@
 import { getAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { owners } from './support/a-directory.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   accountButton,
   changeByHand,
@@ -17,28 +16,21 @@ import {
 } from './support/console-steps.js'
 import { deployContractWallet } from './support/contract-wallet.js'
 import { hasFocus } from './support/keys.js'
-import type { OpenPage, PageOptions } from './support/open-page.js'
+import type { PageOptions } from './support/open-page.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
-let opened: OpenPage[] = []
 
 beforeAll(async () => {
-  if (skipped === undefined) world = await startBrowserWorld()
+  world = await startBrowserWorld()
 })
 afterAll(() => world?.stop())
-afterEach(async () => {
-  const faults = opened.flatMap((it) => it.faults)
-  await Promise.all(opened.map(({ close }) => close()))
-  opened = []
-  expect(faults).toEqual([])
-})
 
+/** Opens a page, which must have no faults at the end of the test. */
 async function open(options: PageOptions) {
-  const it = await world.open(options)
-  opened.push(it)
-  return it.page
+  const { page, faults } = await world.open(options)
+  onTestFinished(() => expect(faults).toEqual([]))
+  return page
 }
 
 const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
@@ -47,7 +39,7 @@ const discovered = async (id: string) =>
 const signatures = ({ requests }: ReturnType<typeof fern>) =>
   requests.filter(({ method }) => method === 'eth_signTypedData_v4')
 
-describe.skipIf(skipped !== undefined)('listing an API', () => {
+describe('listing an API', () => {
   it('takes a connection, a URL, a review and one signature, and discovery has it', async () => {
     const wallet = fern()
     const page = await open({ wallets: [wallet] })
@@ -209,7 +201,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
   })
 })
 
-describe.skipIf(skipped !== undefined)('an owner', () => {
+describe('an owner', () => {
   it('edits, sees the changes and signs them', async () => {
     await world.list('edit-house', { name: 'Edit House' })
     const wallet = fern()
@@ -356,29 +348,6 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect((await world.get('/api/merchants/price-house')).body.endpoints[0].price).toBe('2500')
   })
 
-  it('transfers a listing: one wallet offers, the other accepts', async () => {
-    await world.list('moving-house', { name: 'Moving House' })
-    const [next] = owners as [(typeof owners)[number]]
-    const page = await open({
-      wallets: [fern(), createTestWallet({ name: 'Moss', account: next })],
-    })
-    await page.goto('/console/moving-house/settings')
-    await connectWallet(page, 'Fern')
-    await page.getByLabel('New owner').fill(next.address)
-    await page.getByRole('button', { name: 'Sign and offer' }).click()
-    await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
-    await page.getByRole('link', { name: 'Your APIs' }).click()
-    await page.getByText('The new owner finds it in their console.').waitFor()
-    await switchWallet(page, 'Moss')
-    await page.getByRole('heading', { name: 'Offered to you' }).waitFor()
-    // What was said to one wallet is not said to the next.
-    expect(await page.getByText('The new owner finds it in their console.').count()).toBe(0)
-    await page.getByRole('link', { name: 'Moving House' }).click()
-    await page.getByRole('button', { name: 'Sign and accept' }).click()
-    await page.getByRole('button', { name: 'Sign and accept' }).waitFor({ state: 'detached' })
-    expect((await world.get('/api/merchants/moving-house')).body.owner).toBe(next.address)
-  })
-
   it('with another payout address has it confirm them, and sees a note until then', async () => {
     const [owner, paid] = [owners[0], devnetMerchant.account] as const
     await world.list('treasury-house', { name: 'Treasury House' }, owner)
@@ -397,21 +366,5 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByText('It has confirmed the owner.').waitFor()
     const { body } = await world.get('/api/merchants/treasury-house')
     expect(body.payToProof).toBe('confirmation')
-  })
-
-  it('deletes after typing the id', async () => {
-    await world.list('last-house', { name: 'Last House' })
-    const page = await open({ wallets: [fern()] })
-    await page.goto('/console/last-house/settings')
-    await connectWallet(page, 'Fern')
-    await page.getByRole('button', { name: 'Delete this listing' }).click()
-    const sign = page.getByRole('button', { name: 'Sign and delete' })
-    await sign.click()
-    await page.getByText('Type last-house first.').waitFor()
-    await page.getByLabel('Type last-house to confirm').fill('last-house')
-    await sign.click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect((await world.get('/api/merchants/last-house')).status).toBe(410)
-    expect(await discovered('last-house')).toEqual([])
   })
 })

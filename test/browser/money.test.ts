@@ -6,7 +6,6 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   changeByHand,
   checkEndpoint,
@@ -18,12 +17,10 @@ import {
 import { createTestWallet } from './support/test-wallet.js'
 
 const run = promisify(execFile)
-const skipped = reasonToSkip()
 let world: BrowserWorld
 let shop: Shop
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   shop = await startShop(world.post)
 })
@@ -53,7 +50,7 @@ const cardOf = async (title: string) => {
   return items.find((item: { title: string }) => item.title === title)
 }
 
-describe.skipIf(skipped !== undefined)('the code on a merchant’s page', () => {
+describe('the code on a merchant’s page', () => {
   async function codeOf(page: Page, id: string): Promise<string> {
     await page.goto(`/merchants/${id}`)
     await page.getByRole('tab', { name: 'Pay with @x402/fetch' }).click()
@@ -63,33 +60,30 @@ describe.skipIf(skipped !== undefined)('the code on a merchant’s page', () => 
 
   it('pays the listed price, and signs nothing for a 402 that asks for more', async () => {
     await world.list('snippet-house', { endpoints: [anEndpoint('snippet', 'Snippet')] })
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     const code = await codeOf(page, 'snippet-house')
     const before = await usdcBalance(world.chainUrl, devnetPayer.address)
     expect(await runAsBuyer(code)).toMatchObject({ ok: true, said: '200 {"goods":true}\n' })
     expect(before - (await usdcBalance(world.chainUrl, devnetPayer.address))).toBe(10_000n)
     expect(shop.presented.splice(0)).toHaveLength(1)
 
-    for (const amount of ['9000000', '10001', '999999']) {
-      shop.ask(amount)
-      const refused = await runAsBuyer(code)
-      expect(refused.ok).toBe(false)
-      expect(refused.said).toContain('maxAmountPerPayment')
-    }
+    shop.ask('10001')
+    const refused = await runAsBuyer(code)
+    expect(refused.ok).toBe(false)
+    expect(refused.said).toContain('maxAmountPerPayment')
     // A page that is opened after the price changed allows no more than the listing either.
     shop.ask('9000000')
     await probeAgain('snippet-house')
     expect((await runAsBuyer(await codeOf(page, 'snippet-house'))).ok).toBe(false)
     expect(shop.presented).toEqual([])
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('a price that changed after it was listed', () => {
+describe('a price that changed after it was listed', () => {
   it('is shown and used by the filter; the listed price is struck through beside a warning', async () => {
     await world.list('turning-house', { endpoints: [anEndpoint('turning', 'Turning price')] })
     expect(await cardOf('Turning price')).toMatchObject({ price: '10000', livePrice: '10000' })
-    const { page, faults, close } = await world.open()
+    const { page, faults } = await world.open()
     await page.goto('/?query=turning')
     const row = page.getByRole('listitem').filter({ hasText: 'Turning price' })
     await row.waitFor()
@@ -112,53 +106,29 @@ describe.skipIf(skipped !== undefined)('a price that changed after it was listed
     await row.getByText('Asks more than listed').waitFor()
     expect(await row.locator('del').textContent()).toContain('$0.01')
     expect(await row.textContent()).toContain('$9.00')
-    expect(await row.locator('.bg-ok').count()).toBe(0)
+    // The next probe gets no answer, and what the API asked before stays.
+    shop.isOpen = false
+    await probeAgain('turning-house').finally(() => {
+      shop.isOpen = true
+    })
+    expect(await cardOf('Turning price')).toMatchObject({
+      ...{ status: 'live', livePrice: '9000000', probe: { verdict: 'unreachable' } },
+    })
+    await page.reload()
+    await row.getByText('Asks more than listed').waitFor()
 
     await page.goto('/merchants/turning-house')
     const endpoint = page.getByRole('listitem').filter({ hasText: 'Turning price' })
     await endpoint.getByText('Asks more than listed').waitFor()
     expect(await endpoint.locator('del').first().textContent()).toContain('$0.01')
-    expect(await endpoint.locator('.bg-ok').count()).toBe(0)
     expect(faults).toEqual([])
-    await close()
-  })
-
-  it('stays shown when the next probe gets no answer', async () => {
-    await world.list('asleep-house', { endpoints: [anEndpoint('asleep', 'Asleep price')] })
-    shop.ask('9000000')
-    await probeAgain('asleep-house')
-    shop.isOpen = false
-    await probeAgain('asleep-house').finally(() => {
-      shop.isOpen = true
-    })
-    expect(await cardOf('Asleep price')).toMatchObject({
-      status: 'live',
-      livePrice: '9000000',
-      probe: { verdict: 'unreachable' },
-    })
-    const { page, close } = await world.open()
-    await page.goto('/?query=asleep')
-    const row = page.getByRole('listitem').filter({ hasText: 'Asleep price' })
-    await row.getByText('Asks more than listed').waitFor()
-    expect(await row.locator('.bg-ok').count()).toBe(0)
-    await close()
-  })
-
-  it('is not hidden by a cheaper requirement beside it', async () => {
-    await world.list('decoy-house', { endpoints: [anEndpoint('decoy', 'Decoy price')] })
-    shop.ask('9000000', '10000')
-    await probeAgain('decoy-house')
-    expect(await cardOf('Decoy price')).toMatchObject({ livePrice: '9000000' })
-    const { body } = await world.get('/api/merchants/decoy-house')
-    expect(body.endpoints[0].state).toMatchObject({ livePrice: '9000000', livePriceUsd: '9' })
-    expect(body.endpoints[0].state.probe.warnings).toContain('price_drift')
   })
 })
 
-describe.skipIf(skipped !== undefined)('a price typed with a comma', () => {
+describe('a price typed with a comma', () => {
   it('is the intended price, or is refused with a reason', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
-    const { page, close } = await world.open({ wallets: [wallet] })
+    const { page } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${shop.url}/comma`)
@@ -178,6 +148,5 @@ describe.skipIf(skipped !== undefined)('a price typed with a comma', () => {
     const { body } = await world.get('/api/merchants/comma-house')
     expect(body.endpoints[0].price).toBe('10000')
     await settled(page)
-    await close()
   })
 })

@@ -5,15 +5,12 @@ import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { writeMonth } from './support/a-month.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { settled } from './support/console-steps.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 let settledCalls: number
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   await world.list('weather-house', {})
   const { endpoints } = (await world.get('/api/merchants/weather-house')).body
@@ -30,9 +27,9 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-describe.skipIf(skipped !== undefined)('the page of payments', () => {
-  it.each([390, 1024, 1440])('shows what was paid by day, %i pixels wide', async (width) => {
-    const { page, faults, close } = await world.open({ width })
+describe('the page of payments', () => {
+  it('shows what was paid by day, on a phone too', async () => {
+    const { page, faults } = await world.open({ width: 390 })
     await page.goto('/payments')
     await settled(page)
     await page.getByRole('img', { name: /^Payments by day for 30 days: [\d,]+ in all/ }).waitFor()
@@ -49,11 +46,10 @@ describe.skipIf(skipped !== undefined)('the page of payments', () => {
     const overflow = () => document.documentElement.scrollWidth - window.innerWidth
     expect(await page.evaluate(overflow)).toBe(0)
     expect(faults).toEqual([])
-    await close()
   })
 
   it('shows a payment as it settles, with its seller, and its figures follow', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.goto('/payments')
     await page.getByText('Live', { exact: true }).waitFor()
     const feed = page.getByRole('list', { name: 'Latest payments' })
@@ -78,11 +74,10 @@ describe.skipIf(skipped !== undefined)('the page of payments', () => {
     await mine.getByRole('link').first().click()
     await page.waitForURL(`**/payments/${paid.body.transaction}`)
     await page.getByText('The seller has the money. This is final.').waitFor()
-    await close()
   }, 120_000)
 
   it('shows an empty service the command that pays, on the ports that run', async () => {
-    const { page, context, close } = await world.open()
+    const { page, context } = await world.open()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.route('**/api/explore', async (route) => {
       const response = await route.fetch()
@@ -95,13 +90,12 @@ describe.skipIf(skipped !== undefined)('the page of payments', () => {
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     expect(copied).toContain('npm run pay -- ')
     expect(copied).toContain(`--rpc ${world.chainUrl}`)
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('the one search box', () => {
+describe('the one search box', () => {
   it('takes a hash, an address, a payer with a nonce, and words', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     const search = async (text: string) => {
       await page.goto('/payments')
       await page.getByRole('searchbox', { name: 'Payment, address, seller or words' }).fill(text)
@@ -126,13 +120,12 @@ describe.skipIf(skipped !== undefined)('the one search box', () => {
     await page.getByRole('searchbox').fill('ab'.repeat(32))
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/payments/0x${'ab'.repeat(32)}`)
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('a row of the directory', () => {
+describe('a row of the directory', () => {
   it('shows use, state and price before the address, and comes with one request', async () => {
-    const { page, faults, received, close } = await world.open({ width: 390 })
+    const { page, faults, received } = await world.open({ width: 390 })
     await page.goto('/?query=weather')
     const row = page.getByRole('listitem').filter({ hasText: 'Weather house' }).first()
     await row.getByText(/^[\d,.k]+ payments by [\d,]+ buyers in 30 days$/).waitFor()
@@ -143,6 +136,5 @@ describe.skipIf(skipped !== undefined)('a row of the directory', () => {
     expect([...received.keys()].filter((path) => path === '/api/endpoints')).toHaveLength(1)
     expect(await seriousFindings(page)).toEqual([])
     expect(faults).toEqual([])
-    await close()
   })
 })

@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   chooseInAccountMenu,
   connectWallet,
@@ -12,7 +11,6 @@ import {
 import type { OpenPage } from './support/open-page.js'
 import { createTestWallet, type TestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 const path = '/console/weather-house'
 let world: BrowserWorld
 let fern: TestWallet
@@ -20,7 +18,6 @@ let opened: OpenPage
 let page: Page
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   await world.list('weather-house', {})
   await world.pay(`${world.strangers.url}/weather`)
@@ -28,7 +25,6 @@ beforeAll(async () => {
 afterAll(() => world?.stop())
 
 beforeEach(async () => {
-  if (skipped !== undefined) return
   fern = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
   const moss = createTestWallet({ name: 'Moss', account: devnetPayer.account })
   opened = await world.open({ wallets: [fern, moss] })
@@ -54,121 +50,107 @@ async function isOver(): Promise<void> {
   expect(await figures(page).count()).toBe(0)
 }
 
-describe.skipIf(skipped !== undefined)(
-  'private figures leave the screen and the session ends',
-  () => {
-    it('when the wallet is disconnected, also after a reload and a new connection', async () => {
-      expect((await readActivity()).status()).toBe(200)
-      await chooseInAccountMenu(page, 'Disconnect wallet')
-      await isOver()
-      await connectWallet(page, 'Fern')
-      await page.getByRole('button', { name: 'Sign in with the wallet' }).waitFor()
-      expect(await figures(page).count()).toBe(0)
-      expect(opened.faults).toEqual([])
-      await opened.close()
-    })
+describe('private figures leave the screen and the session ends', () => {
+  it('when the wallet is disconnected, also after a reload and a new connection', async () => {
+    expect((await readActivity()).status()).toBe(200)
+    await chooseInAccountMenu(page, 'Disconnect wallet')
+    await isOver()
+    await connectWallet(page, 'Fern')
+    await page.getByRole('button', { name: 'Sign in with the wallet' }).waitFor()
+    expect(await figures(page).count()).toBe(0)
+    expect(opened.faults).toEqual([])
+  })
 
-    it('when the wallet uses another account', async () => {
-      fern.useAddress(devnetPayer.address)
-      await isOver()
-      fern.useAddress(devnetMerchant.address)
-      await isOver()
-      await opened.close()
-    })
+  it('when the wallet uses another account', async () => {
+    fern.useAddress(devnetPayer.address)
+    await isOver()
+    fern.useAddress(devnetMerchant.address)
+    await isOver()
+  })
 
-    it('when the wallet is locked, or forgets this page', async () => {
-      fern.lock()
-      await isOver()
-      await opened.close()
-    })
+  it('when the wallet is locked, or forgets this page', async () => {
+    fern.lock()
+    await isOver()
+  })
 
-    it('when another wallet is chosen', async () => {
-      await switchWallet(page, 'Moss')
-      await isOver()
-      await opened.close()
-    })
+  it('when another wallet is chosen', async () => {
+    await switchWallet(page, 'Moss')
+    await isOver()
+  })
 
-    it('when the account changes while another page of the console is shown', async () => {
-      await page.getByRole('link', { name: 'Directory', exact: true }).first().click()
-      await page.getByRole('searchbox').waitFor()
-      fern.useAddress(devnetPayer.address)
-      await expect.poll(async () => (await readActivity()).status()).toBe(401)
-      await page.goBack()
-      await isOver()
-      await opened.close()
-    })
+  it('when the account changes while another page of the console is shown', async () => {
+    await page.getByRole('link', { name: 'Directory', exact: true }).first().click()
+    await page.getByRole('searchbox').waitFor()
+    fern.useAddress(devnetPayer.address)
+    await expect.poll(async () => (await readActivity()).status()).toBe(401)
+    await page.goBack()
+    await isOver()
+  })
 
-    it('when the account changed while no page of the console was open', async () => {
-      await page.goto('about:blank')
-      fern.useAddress(devnetPayer.address)
-      await page.goto(path)
-      await isOver()
-      await opened.close()
-    })
+  it('when the account changed while no page of the console was open', async () => {
+    await page.goto('about:blank')
+    fern.useAddress(devnetPayer.address)
+    await page.goto(path)
+    await isOver()
+  })
 
-    it('in every other tab', async () => {
-      const other = await opened.context.newPage()
-      await other.goto(path)
-      await figures(other).waitFor()
-      await chooseInAccountMenu(page, 'Disconnect wallet')
-      await isSignInShown(other)
-      expect(await figures(other).count()).toBe(0)
-      await isOver()
-      await opened.close()
-    })
+  it('in every other tab', async () => {
+    const other = await opened.context.newPage()
+    await other.goto(path)
+    await figures(other).waitFor()
+    await chooseInAccountMenu(page, 'Disconnect wallet')
+    await isSignInShown(other)
+    expect(await figures(other).count()).toBe(0)
+    await isOver()
+  })
 
-    it('when the service is unreachable, and no cookie brings them back', async () => {
-      await opened.context.setOffline(true)
-      await chooseInAccountMenu(page, 'Disconnect wallet')
-      await isSignInShown(page)
-      expect(await figures(page).count()).toBe(0)
-      const cookies = await opened.context.cookies()
-      await opened.context.setOffline(false)
-      // The first request to the service carries the cookies as they were left.
-      const header = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-      const answer = await fetch(`${world.origin}/api/merchants/weather-house/activity`, {
-        headers: { cookie: header },
-      })
-      expect(answer.status).toBe(401)
-      await isOver()
-      await connectWallet(page, 'Fern')
-      await signIn(page)
-      await figures(page).waitFor()
-      await opened.close()
+  it('when the service is unreachable, and no cookie brings them back', async () => {
+    await opened.context.setOffline(true)
+    await chooseInAccountMenu(page, 'Disconnect wallet')
+    await isSignInShown(page)
+    expect(await figures(page).count()).toBe(0)
+    const cookies = await opened.context.cookies()
+    await opened.context.setOffline(false)
+    // The first request to the service carries the cookies as they were left.
+    const header = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const answer = await fetch(`${world.origin}/api/merchants/weather-house/activity`, {
+      headers: { cookie: header },
     })
+    expect(answer.status).toBe(401)
+    await isOver()
+    await connectWallet(page, 'Fern')
+    await signIn(page)
+    await figures(page).waitFor()
+  })
 
-    it('when a request to end the session is refused', async () => {
-      await page.route('**/api/session', (route) =>
-        route.request().method() === 'DELETE' ? route.fulfill({ status: 500 }) : route.continue(),
-      )
-      await chooseInAccountMenu(page, 'Disconnect wallet')
-      await isOver()
-      await opened.close()
-    })
+  it('when a request to end the session is refused', async () => {
+    await page.route('**/api/session', (route) =>
+      route.request().method() === 'DELETE' ? route.fulfill({ status: 500 }) : route.continue(),
+    )
+    await chooseInAccountMenu(page, 'Disconnect wallet')
+    await isOver()
+  })
 
-    it('when the account changes while the wallet is asked to sign in', async () => {
-      await chooseInAccountMenu(page, 'Disconnect wallet')
-      await isSignInShown(page)
-      await connectWallet(page, 'Fern')
-      const release = fern.holdNext('personal_sign')
-      await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
-      await expect.poll(() => fern.requests.at(-1)?.method).toBe('personal_sign')
-      fern.useAddress(devnetPayer.address)
-      release()
-      await page.getByText('Not signed in').waitFor()
-      await isOver()
-      await opened.close()
-    })
-  },
-)
+  it('when the account changes while the wallet is asked to sign in', async () => {
+    await chooseInAccountMenu(page, 'Disconnect wallet')
+    await isSignInShown(page)
+    await connectWallet(page, 'Fern')
+    const release = fern.holdNext('personal_sign')
+    await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
+    await expect.poll(() => fern.requests.at(-1)?.method).toBe('personal_sign')
+    fern.useAddress(devnetPayer.address)
+    release()
+    await page.getByText('Not signed in').waitFor()
+    await isOver()
+  })
+})
 
-describe.skipIf(skipped !== undefined)('a session continues', () => {
+describe('a session continues', () => {
   it('after a reload with the same wallet, and after a switch of its chain', async () => {
     fern.switchTo(1)
     await page.getByText('The wallet is on another chain').waitFor()
     expect(await figures(page).count()).toBe(1)
     await page.reload()
     await figures(page).waitFor()
-    await opened.close()
   })
 })

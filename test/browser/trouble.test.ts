@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import {
   checkEndpoint,
   connectWallet,
@@ -16,13 +15,11 @@ import { createNodeProxy } from './support/node-proxy.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const explorer = 'https://explorer.arc.io'
-const skipped = reasonToSkip()
 const node = createNodeProxy()
 let world: BrowserWorld
 let transaction: string
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   // As on the real network: with an explorer, and a node that may become unreachable.
   world = await startBrowserWorld({ DEVNET: 'false' }, node.between)
   await world.list('weather-house', {})
@@ -36,9 +33,9 @@ afterAll(async () => {
 const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
 const linksTo = (page: Page, href: string) => page.locator(`main a[href="${href}"]`)
 
-describe.skipIf(skipped !== undefined)('where the network has an explorer', () => {
+describe('where the network has an explorer', () => {
   it('addresses and transactions link to it, in a new tab without an opener', async () => {
-    const { page, close } = await world.open({ wallets: [fern()] })
+    const { page } = await world.open({ wallets: [fern()] })
     await page.goto('/merchants/weather-house')
     const payTo = linksTo(page, `${explorer}/address/${devnetMerchant.address}`)
     await payTo.first().waitFor()
@@ -53,13 +50,12 @@ describe.skipIf(skipped !== undefined)('where the network has an explorer', () =
     await connectWallet(page, 'Fern')
     await signIn(page)
     await linksTo(page, `/payments/${transaction}`).waitFor()
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('offline', () => {
+describe('offline', () => {
   it('shows a banner, keeps what is shown and typed, and recovers by itself', async () => {
-    const { page, context, close } = await world.open({ wallets: [fern()] })
+    const { page, context } = await world.open({ wallets: [fern()] })
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
     await checkEndpoint(page, `${world.strangers.url}/weather/offline`)
@@ -75,11 +71,10 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     await sign(page)
     const { body } = await world.get('/discovery/resources?merchant=offline-house')
     expect(body.items[0].metadata.title).toBe('Typed without a network')
-    await close()
   })
 
   it('keeps the last figures readable and says that they may be old', async () => {
-    const { page, context, close } = await world.open()
+    const { page, context } = await world.open()
     await page.goto('/status')
     await page.getByText('Payments settle', { exact: true }).waitFor()
     await context.setOffline(true)
@@ -87,13 +82,12 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     expect(await page.getByText('Relayers ready').count()).toBe(1)
     await context.setOffline(false)
     await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
+describe('with the chain unreachable', () => {
   it('the status page says so and recovers, nothing is paid, and the directory stays readable', async () => {
-    const { page, close } = await world.open()
+    const { page } = await world.open()
     await page.goto('/status')
     await page.getByText('Payments settle', { exact: true }).waitFor()
     node.isUp = false
@@ -124,14 +118,13 @@ describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
       node.isUp = true
     }
     await page.getByText('Payments settle', { exact: true }).waitFor({ timeout: 45_000 })
-    await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('opened at another address of the same service', () => {
+describe('opened at another address of the same service', () => {
   it('the console says why nothing can be signed there, and links to the right address', async () => {
     const wallet = fern()
-    const { page, close } = await world.open({ wallets: [wallet], at: world.url })
+    const { page } = await world.open({ wallets: [wallet], at: world.url })
     await page.goto('/console/weather-house/endpoints')
     await connectWallet(page, 'Fern')
     await page.getByText('Nothing can be signed at this address').waitFor()
@@ -144,6 +137,5 @@ describe.skipIf(skipped !== undefined)('opened at another address of the same se
     await page.getByRole('link', { name: /^Open it at/ }).click()
     await page.waitForURL(`${world.origin}/console/weather-house/endpoints`)
     expect(await page.getByText('Nothing can be signed at this address').count()).toBe(0)
-    await close()
   })
 })

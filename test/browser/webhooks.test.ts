@@ -2,16 +2,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { agreeing, type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
-import { reasonToSkip } from './support/chromium.js'
 import { connectWallet } from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
-const skipped = reasonToSkip()
 let world: BrowserWorld
 let receiver: Receiver
 
 beforeAll(async () => {
-  if (skipped !== undefined) return
   world = await startBrowserWorld()
   receiver = await startReceiver()
   await world.list('hook-house', {})
@@ -34,9 +31,9 @@ async function openSettings() {
   return { ...opened, wallet }
 }
 
-describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
+describe('the webhooks of a listing', () => {
   it('ask the wallet for nothing while the URL or the events are wrong', async () => {
-    const { page, wallet, close } = await openSettings()
+    const { page, wallet } = await openSettings()
     const before = wallet.requests.length
     const url = page.getByLabel('URL to call')
     const add = page.getByRole('button', { name: 'Sign and add' })
@@ -57,11 +54,10 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     await add.click()
     await page.getByText('Choose an event.').waitFor()
     expect(wallet.requests.slice(before)).toEqual([])
-    await close()
   })
 
   it('are added with a secret to copy, tested, replayed and removed', async () => {
-    const { page, context, faults, close } = await openSettings()
+    const { page, context, faults } = await openSettings()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     receiver.consent = () => ({ status: 401, body: '' })
     await page.getByLabel('URL to call').fill(receiver.url)
@@ -109,6 +105,5 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByText(receiver.url).waitFor({ state: 'detached' })
     expect(faults).toEqual([])
-    await close()
   })
 })

@@ -68,20 +68,6 @@ it('names every room of the two halves in ARCHITECTURE.md, in two pages', () => 
   expect(text.split(/\s+/).length).toBeLessThan(1_300)
 })
 
-it('finds the paths in a text', () => {
-  const text =
-    'See [the rule](ARCHITECTURE.md#rule), [x](https://a.example/b), `src/app/app.ts:12`, `facilitator/relayer/lane.ts`, `application/json`,' +
-    ' `/verify`, `@x402/fetch`, `eip155:5042`, `src/{a,b}.ts`, `npm run dev`, `package.json`.\n```sh\nnode examples/buy.mjs ./src/chain/\n```\n'
-  expect(namedPaths(text)).toEqual([
-    'ARCHITECTURE.md',
-    'src/app/app.ts',
-    'facilitator/relayer/lane.ts',
-    'package.json',
-    'examples/buy.mjs',
-    'src/chain/',
-  ])
-})
-
 it('numbers the decisions one after the other, each with what was rejected, and keeps them few', () => {
   const text = readFileSync(join(root, 'docs/decisions.md'), 'utf8')
   const entries = text.split('\n').filter((line) => line.startsWith('**'))

@@ -1,13 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { anEdgesServer, type Edges } from './edges-server.js'
+import { describe, expect, it } from 'vitest'
+import { anEdgesServer } from './edges-server.js'
 
-let edges: Edges | undefined
-afterEach(() => edges?.app.close())
-
-async function open(rateLimitMax = 0) {
-  edges = await anEdgesServer({ rateLimitMax })
-  return edges.app
-}
+const open = async (rateLimitMax = 0) => (await anEdgesServer({ rateLimitMax })).app
 
 const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' }
 const publicReads = ['/supported', '/health', '/api/merchants', '/payments/eip155:5042/0x1/0x2']
@@ -55,11 +49,11 @@ describe('cross-origin access', () => {
     '/api/merchants/weather/activity/table',
     '/api/merchants/weather/activity.csv',
   ])('is closed on %s, which a session opens', async (url) => {
-    edges = await anEdgesServer({ routes: (app) => void app.get(url, () => ({})) })
-    const read = await edges.app.inject({ url, headers })
+    const { app } = await anEdgesServer({ routes: (app) => void app.get(url, () => ({})) })
+    const read = await app.inject({ url, headers })
     expect(read.statusCode).toBe(200)
     expect(read.headers['access-control-allow-origin']).toBeUndefined()
-    const preflight = await edges.app.inject({ method: 'OPTIONS', url, headers })
+    const preflight = await app.inject({ method: 'OPTIONS', url, headers })
     expect(preflight.headers['access-control-allow-origin']).toBeUndefined()
   })
 

@@ -25,14 +25,6 @@ const total = async (query: string) =>
   (await get(`/discovery/resources${query}`)).json().pagination.total
 
 describe('GET /discovery/resources', () => {
-  it('lists nothing in an empty catalog', async () => {
-    expect((await get('/discovery/resources')).json()).toEqual({
-      x402Version: 2,
-      items: [],
-      pagination: { limit: 20, offset: 0, total: 0 },
-    })
-  })
-
   it('pages in order of creation: twenty at once unless asked otherwise, and the total of all', async () => {
     await save(store, {}, numbered(45))
     expect(await titles('')).toEqual(numbers(0, 20))
@@ -155,21 +147,11 @@ describe('GET /discovery/resources', () => {
 
   it.each([
     ['limit=0', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=-1', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
     ['limit=1.5', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=1e1', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
     ['limit=0x10', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=%2B5', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=%205', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=NaN', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
     ['limit=abc', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
-    ['limit=', 'limit must be an integer from 1 on; above 100 it counts as 100.'],
     [
       'limit=5&limit=6',
-      'limit must be given once, as limit=…; it must be an integer from 1 on; above 100 it counts as 100.',
-    ],
-    [
-      'limit[]=5',
       'limit must be given once, as limit=…; it must be an integer from 1 on; above 100 it counts as 100.',
     ],
     [
@@ -177,15 +159,13 @@ describe('GET /discovery/resources', () => {
       'merchant must be given once, as merchant=…; it must be at most 200 characters.',
     ],
     ['offset=-1', 'offset must be an integer from 0 to 9007199254740991.'],
-    ['offset=1.0', 'offset must be an integer from 0 to 9007199254740991.'],
     ['offset=9007199254740992', 'offset must be an integer from 0 to 9007199254740991.'],
-    ['offset=Infinity', 'offset must be an integer from 0 to 9007199254740991.'],
     [`q=${'x'.repeat(201)}`, 'q must be at most 200 characters.'],
     ['q=a&q=b', 'q must be given once, as q=…; it must be at most 200 characters.'],
     ['type=http&type=http', 'type must be given once, as type=…; it must be a text.'],
     ['merchant=', 'merchant must not be empty; leave it out instead.'],
     [`merchant=${'x'.repeat(201)}`, 'merchant must be at most 200 characters.'],
-    ['network=', 'network must not be empty; leave it out instead.'],
+    ['sort=best', 'sort must be calls or payers or price or new or lastPaid.'],
   ])('refuses %s', async (query, message) => {
     const response = await get(`/discovery/resources?${query}`)
     expect(response.statusCode).toBe(400)
@@ -242,35 +222,6 @@ describe('an answer of discovery', () => {
     expect(await tag()).toBe(first)
     await store.saveProbe(endpoint.id, { ...endpoint, accepts: [aQuote({ amount: '7' })] }, 6_000)
     expect(await tag()).not.toBe(first)
-  })
-
-  it('answers HEAD like GET without the body', async () => {
-    await save(store, {}, numbered(1))
-    const body = await get('/discovery/resources')
-    const head = await app.inject({ method: 'HEAD', url: '/discovery/resources' })
-    expect(head.statusCode).toBe(200)
-    expect(head.body).toBe('')
-    expect(head.headers.etag).toBe(body.headers.etag)
-    expect(head.headers['content-length']).toBe(String(Buffer.byteLength(body.body)))
-  })
-
-  it('is open to pages of other origins, with the content type of the official client', async () => {
-    const headers = { origin: 'https://shop.example', 'content-type': 'application/json' }
-    expect(
-      (await get('/discovery/resources', headers)).headers['access-control-allow-origin'],
-    ).toBe('*')
-    const preflight = await app.inject({
-      method: 'OPTIONS',
-      url: '/discovery/resources',
-      headers: {
-        origin: 'https://shop.example',
-        'access-control-request-method': 'GET',
-        'access-control-request-headers': 'content-type',
-      },
-    })
-    expect(preflight.statusCode).toBe(204)
-    expect(preflight.headers['access-control-allow-origin']).toBe('*')
-    expect(String(preflight.headers['access-control-allow-headers'])).toMatch(/content-type/)
   })
 })
 

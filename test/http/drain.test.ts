@@ -2,14 +2,11 @@ import { EventEmitter } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { installDrain, surviveRejections } from '../../src/app/lifecycle.js'
 import { createLogger } from '../../src/app/logger.js'
 import { readinessRoutes } from '../../src/http/health.js'
-import { anEdgesServer, type Edges } from './edges-server.js'
-
-let edges: Edges | undefined
-afterEach(() => edges?.app.close())
+import { anEdgesServer } from './edges-server.js'
 
 /** A listening server whose `/slow` answers when the test says so, with the drain on signals of the test's own. */
 async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async () => {} } = {}) {
@@ -17,7 +14,7 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
   const gate = withResolvers()
   const entered = withResolvers()
   const events: string[] = []
-  edges = await anEdgesServer({
+  const { app } = await anEdgesServer({
     routes: (app) => {
       readinessRoutes(
         app,
@@ -33,7 +30,7 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
       })
     },
   })
-  const url = await edges.app.listen({ host: '127.0.0.1', port: 0 })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const source = new EventEmitter()
   const exited = withResolvers<number>()
   const exits: number[] = []
@@ -44,7 +41,7 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
   })
   surviveRejections(log, source)
   installDrain({
-    app: edges.app,
+    app,
     onClose: async () => {
       events.push('closed')
       await onClose()
@@ -135,7 +132,7 @@ describe('the drain', () => {
   })
 
   it('answers later requests on a busy connection with 503 in shape', async () => {
-    const { url, source, exited, release } = await aDrainingServer()
+    const { url, entered, source, exited, release } = await aDrainingServer()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -143,7 +140,7 @@ describe('the drain', () => {
     })
     const closed = new Promise((resolve) => socket.on('close', resolve))
     socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-    await wait(50)
+    await entered
     source.emit('SIGTERM', 'SIGTERM')
     await wait(50)
     const headers = 'Host: x\r\nContent-Type: application/json\r\nContent-Length: 2'
@@ -157,11 +154,13 @@ describe('the drain', () => {
   })
 
   it('cuts requests that are still in flight when the grace is over', async () => {
-    const { url, source, events, exited, logLines } = await aDrainingServer({ graceMs: 150 })
+    const { url, entered, source, events, exited, logLines } = await aDrainingServer({
+      graceMs: 150,
+    })
     const agent = new Agent({ keepAlive: true })
     const inFlight = get(`${url}/slow`, agent)
     const failed = expect(inFlight).rejects.toThrow('socket hang up')
-    await wait(50)
+    await entered
     source.emit('SIGINT', 'SIGINT')
     expect(await exited).toBe(0)
     await failed

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { onTestFinished } from 'vitest'
 import { createLogger } from '../../src/app/logger.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
@@ -21,7 +22,7 @@ export interface EdgesOptions extends Partial<ServerOptions> {
   routes?: (app: FastifyInstance, limiter: RateLimiter) => void
 }
 
-/** The HTTP edges around routes that echo, fail or wait, so that nothing but the edges is under test. */
+/** The HTTP edges around routes that echo, fail or wait, so that nothing but the edges is under test; closed after it. */
 export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> {
   const { rateLimitMax = 0, routes, ...server } = options
   const lines: Record<string, unknown>[] = []
@@ -36,6 +37,7 @@ export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> 
     trustProxy: false,
     ...server,
   })
+  onTestFinished(() => app.close())
   installSecurityHeaders(app, false)
   installErrorHandling(app)
   installNotFound(app)

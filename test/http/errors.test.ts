@@ -1,15 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RequestFault } from '../../src/http/errors.js'
-import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
-
-let edges: Edges | undefined
-afterEach(() => edges?.app.close())
-
-async function open(options?: EdgesOptions) {
-  edges = await anEdgesServer(options)
-  return edges
-}
+import { anEdgesServer } from './edges-server.js'
 
 const payer = '0x52908400098527886E0F7030069857D2E4169EE7'
 const payment = {
@@ -39,7 +31,7 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
     ['a nonsense content type', '{}', { 'content-type': 'json' }],
     ['a body without content type', '{}', { 'content-type': '' }],
   ])('answers %s with 400 in shape', async (_, payload, headers) => {
-    const { app, lines } = await open()
+    const { app, lines } = await anEdgesServer()
     const response = await app.inject({ method: 'POST', url: path, payload, headers })
     expect(response.statusCode).toBe(400)
     expect(response.json()).toEqual(shapeOf(path, 'invalid_payload'))
@@ -47,7 +39,7 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
   })
 
   it('takes a body at the limit and answers one byte more with 413 in shape', async () => {
-    const { app } = await open({ bodyLimitBytes: 1_024 })
+    const { app } = await anEdgesServer({ bodyLimitBytes: 1_024 })
     const body = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
     const post = (payload: string) =>
       app.inject({ method: 'POST', url: path, payload, headers: json })
@@ -58,13 +50,13 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
   })
 
   it('hands a missing body to the route', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     const response = await app.inject({ method: 'POST', url: path })
     expect(response.json()).toEqual({ received: 'undefined' })
   })
 
   it('explains that it reads no compressed body', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     const headers = { ...json, 'content-encoding': 'gzip' }
     const response = await app.inject({
       method: 'POST',
@@ -77,7 +69,7 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
   })
 
   it('ignores members named after prototypes', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     const payload = '{"__proto__":{"fail":true},"constructor":{"prototype":{"fail":true}}}'
     const response = await app.inject({ method: 'POST', url: path, payload, headers: json })
     expect(response.json()).toEqual({ received: 'object' })
@@ -86,7 +78,7 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
 
 describe('a failure', () => {
   it('is a 500 with a fixed sentence, echoing payer and network, and is logged once', async () => {
-    const { app, lines } = await open()
+    const { app, lines } = await anEdgesServer()
     const payload = { ...payment, fail: true }
     const verify = await app.inject({ method: 'POST', url: '/verify', payload })
     expect(verify.statusCode).toBe(500)
@@ -106,7 +98,7 @@ describe('a failure', () => {
   })
 
   it('does not echo a malformed payer or network', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     const payload = {
       fail: true,
       paymentPayload: { payload: { authorization: { from: '<script>' } } },
@@ -119,7 +111,7 @@ describe('a failure', () => {
 
 describe('a plain route', () => {
   it('answers its own fault with the status and headers of the fault', async () => {
-    const { app } = await open({
+    const { app } = await anEdgesServer({
       routes: (app) => {
         app.get('/api/fault', () => {
           throw new RequestFault({
@@ -152,7 +144,7 @@ describe('a plain route', () => {
   })
 
   it('answers an unknown path with 404', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     for (const url of ['/', '/verify/x', '/payments/eip155:5042', '/api']) {
       const response = await app.inject(url)
       expect(response.statusCode).toBe(404)
@@ -161,7 +153,7 @@ describe('a plain route', () => {
   })
 
   it('answers a known path with another method by 405 and Allow', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     const verify = await app.inject('/verify?x=1')
     expect(verify.statusCode).toBe(405)
     expect(verify.headers.allow).toBe('POST')
@@ -172,7 +164,7 @@ describe('a plain route', () => {
   })
 
   it('answers a malformed URL and an endless segment with 400', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     for (const url of ['/api/%E0%A4%A', `/payments/${'x'.repeat(201)}/y/z`]) {
       const response = await app.inject(url)
       expect(response.statusCode).toBe(400)
@@ -184,16 +176,65 @@ describe('a plain route', () => {
   })
 
   it('answers with a trailing slash too', async () => {
-    const { app } = await open()
+    const { app } = await anEdgesServer()
     expect((await app.inject('/supported/')).statusCode).toBe(200)
   })
 })
 
 it('logs one compact line a request, with the route instead of the URL', async () => {
-  const { app, lines } = await open()
+  const { app, lines } = await anEdgesServer()
   await app.inject('/payments/eip155:5042/0x1/0x2?secret=1')
   expect(lines.filter(({ msg }) => msg === 'request')).toMatchObject([
     { level: 'debug', method: 'GET', route: '/payments/:network/:payer/:nonce', status: 200 },
   ])
   expect(JSON.stringify(lines)).not.toContain('secret')
+})
+
+const idOf = ({ headers }: { headers: Record<string, unknown> }) => headers['x-request-id']
+
+describe('the id of a request', () => {
+  it("is the caller's, in the answer and in every line of the request", async () => {
+    const { app, lines } = await anEdgesServer()
+    const headers = { 'x-request-id': 'shop-7/order:41' }
+    const payload = { fail: true }
+    const failed = await app.inject({ method: 'POST', url: '/settle', headers, payload })
+    expect(failed.statusCode).toBe(500)
+    expect(idOf(failed)).toBe('shop-7/order:41')
+    const messages = ['request failed', 'request']
+    const own = lines.filter(({ msg }) => messages.includes(String(msg)))
+    expect(own.map(({ requestId }) => requestId)).toEqual(['shop-7/order:41', 'shop-7/order:41'])
+  })
+
+  it('is made when the caller gives none, and differs from request to request', async () => {
+    const { app } = await anEdgesServer()
+    const [first, second] = [await app.inject('/supported'), await app.inject('/supported')]
+    expect(idOf(first)).toMatch(/^[a-z0-9]+-[a-z0-9]+$/)
+    expect(idOf(second)).not.toBe(idOf(first))
+  })
+
+  it.each([
+    ['129 characters', 'a'.repeat(129)],
+    ['a blank', 'a b'],
+    ['nothing', ''],
+    ['a character outside ASCII', 'caf\u00e9'],
+  ])('is made instead of one with %s', async (_, given) => {
+    const { app } = await anEdgesServer()
+    const answer = await app.inject({ url: '/supported', headers: { 'x-request-id': given } })
+    expect(idOf(answer)).toMatch(/^[a-z0-9]+-[a-z0-9]+$/)
+  })
+
+  it('takes 128 characters', async () => {
+    const { app } = await anEdgesServer()
+    const given = 'a'.repeat(128)
+    const answer = await app.inject({ url: '/supported', headers: { 'x-request-id': given } })
+    expect(idOf(answer)).toBe(given)
+  })
+
+  it('stands in refusals that no route gave', async () => {
+    const { app } = await anEdgesServer()
+    const headers = { 'x-request-id': 'abc' }
+    for (const url of ['/nowhere', '/%zz']) {
+      expect(idOf(await app.inject({ url, headers })), url).toBe('abc')
+    }
+  })
 })

@@ -1,19 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createReadiness, type ReadinessCheck, readinessRoutes } from '../../src/http/health.js'
-import { anEdgesServer, type Edges } from './edges-server.js'
+import { anEdgesServer } from './edges-server.js'
 
-let edges: Edges | undefined
-afterEach(() => edges?.app.close())
-
-async function open(checks: ReadinessCheck[], now?: () => number) {
-  edges = await anEdgesServer({
+function open(checks: ReadinessCheck[], now?: () => number) {
+  return anEdgesServer({
     routes: (app) =>
       readinessRoutes(
         app,
         createReadiness({ checks, log: app.log, timeoutMs: 50, ...(now ? { now } : {}) }),
       ),
   })
-  return edges
 }
 
 const passing: ReadinessCheck = {

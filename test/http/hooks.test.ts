@@ -243,10 +243,7 @@ describe('the URL of a webhook', () => {
     const strict = await startProcess({ settings: { probeAllowPrivateHosts: false } })
     for (const [url, part] of [
       ['not a url', 'url cannot be called: The URL cannot be read'],
-      ['http://shop.example.com/', 'Only https'],
       ['https://10.0.0.1/', 'not one of the public internet'],
-      ['https://arcus.example/settle', 'leads back to this service'],
-      [`https://shop.example.com/${'x'.repeat(1_000)}`, 'url must be at most 1000'],
     ] as const) {
       const { status, body } = await post('check', { url }, owner, strict.app)
       expect([status, body.error]).toEqual([400, 'invalid_listing'])
@@ -527,18 +524,6 @@ describe('a delivery', () => {
     await removal
     await directory.directory.stop()
     expect(receiver.deliveries.length).toBeLessThan(6)
-  })
-
-  it('of one hook is never held up by many that fail', async () => {
-    const bad = await startReceiver(() => 500)
-    for (let i = 0; i < 4; i++) await make({ url: bad.url })
-    await make()
-    startSender()
-    await happen('1')
-    await patiently(() => expect(keys()).toEqual(['1:204']))
-    await happen('2')
-    await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
-    bad.close()
   })
 })
 

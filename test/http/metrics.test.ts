@@ -1,26 +1,23 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { installFaultCount, metricsRoutes, type OnFault } from '../../src/app/metrics/routes.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { rateLimitFault } from '../../src/http/errors.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
-import { anEdgesServer, type Edges } from './edges-server.js'
+import { anEdgesServer } from './edges-server.js'
 
 const page = { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }
 
 describe('GET /metrics', () => {
-  let edges: Edges | undefined
-  afterEach(() => edges?.app.close())
-
   it('answers in the format of its content type, past any rate limit', async () => {
-    edges = await anEdgesServer({
+    const { app } = await anEdgesServer({
       rateLimitMax: 1,
       routes: (app) => metricsRoutes(app, async () => page),
     })
     for (let i = 0; i < 3; i++) {
-      const { statusCode, headers, body } = await edges.app.inject('/metrics')
+      const { statusCode, headers, body } = await app.inject('/metrics')
       expect([statusCode, body]).toEqual([200, 'up 1\n'])
       expect(headers).toMatchObject({
         'content-type': page.contentType,
@@ -30,8 +27,8 @@ describe('GET /metrics', () => {
   })
 
   it('is closed to pages of other origins', async () => {
-    edges = await anEdgesServer({ routes: (app) => metricsRoutes(app, async () => page) })
-    const { headers } = await edges.app.inject({
+    const { app } = await anEdgesServer({ routes: (it) => metricsRoutes(it, async () => page) })
+    const { headers } = await app.inject({
       url: '/metrics',
       headers: { origin: 'https://shop.example' },
     })
@@ -40,9 +37,6 @@ describe('GET /metrics', () => {
 })
 
 describe('the count of faults', () => {
-  let edges: Edges | undefined
-  afterEach(() => edges?.app.close())
-
   async function open() {
     const told: Parameters<OnFault>[] = []
     const routes: NonNullable<Parameters<typeof anEdgesServer>[0]>['routes'] = (app) => {
@@ -57,8 +51,7 @@ describe('the count of faults', () => {
       }
       app.post('/then/plain', () => Promise.reject(new Error('no disk')))
     }
-    edges = await anEdgesServer({ routes, bodyLimitBytes: 1_024 })
-    const { app } = edges
+    const { app } = await anEdgesServer({ routes, bodyLimitBytes: 1_024 })
     const post = (path: string, body: string) =>
       app.inject({
         method: 'POST',

@@ -1,18 +1,16 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
+import { anEdgesServer, type EdgesOptions } from './edges-server.js'
 
-let edges: Edges | undefined
-let sockets: Socket[] = []
-afterEach(async () => {
-  for (const socket of sockets) socket.destroy()
-  sockets = []
-  await edges?.app.close()
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
 })
 
 async function listen(options?: EdgesOptions) {
-  edges = await anEdgesServer(options)
+  const edges = await anEdgesServer(options)
   const url = await edges.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...edges, url, port: Number(new URL(url).port) }
 }
@@ -155,4 +153,48 @@ it('answers bytes that are not HTTP, and endless headers, in JSON', async () => 
   const endless = dial(port)
   endless.socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`)
   expect(await endless.closed).toMatch(/^HTTP\/1\.1 431 /)
+})
+
+/** Opens a connection and waits until it is there. */
+async function connected(port: number) {
+  const dialled = dial(port)
+  await once(dialled.socket, 'connect')
+  return dialled
+}
+
+const isWell = async (port: number) =>
+  (await fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } })).status
+
+describe('a flood of connections', () => {
+  it('is bounded: those past the bound are closed at once', async () => {
+    const { port } = await listen({ maxConnections: 20 })
+    await Promise.all(Array.from({ length: 20 }, () => connected(port)))
+    const late = await connected(port)
+    await late.closed
+    expect(sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(20)
+  })
+
+  it('of idle connections makes room for callers with a request', async () => {
+    const { port } = await listen({ maxConnections: 20 })
+    const idle = await Promise.all(Array.from({ length: 20 }, () => connected(port)))
+    for (const { socket } of idle) {
+      socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+      await once(socket, 'data')
+    }
+    // The first one past the bound is turned away, and those that wait for nothing with it.
+    const turnedAway = await connected(port)
+    await Promise.all([turnedAway, ...idle].map(({ closed }) => closed))
+    expect(await isWell(port)).toBe(200)
+  })
+
+  it('of silent or endless requests ends at the time limits of a request', async () => {
+    const { port } = await listen({ maxConnections: 20, timeouts })
+    const silent = await Promise.all(Array.from({ length: 10 }, () => connected(port)))
+    const slow = await Promise.all(Array.from({ length: 10 }, () => connected(port)))
+    for (const { socket } of slow) {
+      socket.write('POST /verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    }
+    await Promise.all([...silent, ...slow].map(({ closed }) => closed))
+    expect(await isWell(port)).toBe(200)
+  })
 })

@@ -163,20 +163,6 @@ describe('payments as evidence', () => {
     )
   })
 
-  it('continue a ranked page after the place of the page before', async () => {
-    for (const id of ['a', 'b', 'c']) await save(store, own(id), [{ title: `Sky ${id}` }])
-    await pay('c', range(1, 5))
-    await shown(() => search('sky'), ['Sky c', 'Sky a', 'Sky b'])
-    const titles: string[] = []
-    for (let cursor = ''; cursor !== 'null'; ) {
-      const page = (await get(`/discovery/search?query=sky&limit=1${cursor}`)).json()
-      titles.push(...titlesOf(page.resources))
-      const next = page.pagination.cursor
-      cursor = next === null ? 'null' : `&cursor=${next}`
-    }
-    expect(titles).toEqual(['Sky c', 'Sky a', 'Sky b'])
-  })
-
   it('sort lists by price, age and last payment, with pages and words', async () => {
     const priced = (title: string, amount: bigint) => ({ title, price: amount, accepts: [] })
     await save(store, own('a'), [priced('Sea a', 30n)])
@@ -205,13 +191,5 @@ describe('payments as evidence', () => {
     expect(page).toMatchObject({ items: [{ title: 'Sea b' }], total: 2, next: '1' })
     const rest = (await get('/api/endpoints?sort=price&query=sea&limit=1&cursor=1')).json()
     expect(rest).toMatchObject({ items: [{ title: 'Sea a' }], total: 2, next: null })
-  })
-
-  it('refuse an order that does not exist', async () => {
-    const response = await get('/discovery/resources?sort=best')
-    expect(response.statusCode).toBe(400)
-    expect(response.json().message).toBe(
-      'sort must be calls or payers or price or new or lastPaid.',
-    )
   })
 })

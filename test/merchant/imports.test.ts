@@ -60,7 +60,7 @@ function importedPackages(folder: string): string[] {
   return [...packages].filter((name) => !name.startsWith('node:')).sort()
 }
 
-it.each(['packages/merchant', 'packages/client'])(
+it.each(['packages/merchant', 'packages/client', 'packages/protocol'])(
   '%s imports only the packages that it names, and none of them is native',
   (folder) => {
     const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))

@@ -1,13 +1,8 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Price } from '@arcus/merchant'
-import {
-  createRefunds,
-  type Refunds,
-  type RefundsOptions,
-  type RefundTransfer,
-} from '@arcus/merchant/refunds'
+import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, SettleError, type SettleResponse } from '@x402/core/types'
@@ -66,7 +61,7 @@ interface RefundSetup {
 /** Makes refunds through a facilitator that gives the listed answers first. Every later transfer lands. */
 async function setUpRefunds(
   answers: (SettleResponse | Error)[] = [],
-  options: { path?: string } & Pick<RefundsOptions, 'wasSettled' | 'findTransfer'> = {},
+  options: { path?: string } & Pick<RefundsOptions, 'wasSettled'> = {},
 ): Promise<RefundSetup> {
   const { path = aLedgerPath(), ...looks } = options
   const sent: PaymentPayload[] = []
@@ -213,28 +208,6 @@ it('the ledger makes its folder', async () => {
   expect(statesIn(setup.path)[0]).toBe('planned')
 })
 
-it('a refund whose nonce is used has landed once its transfer is found, and not before', async () => {
-  const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
-  const asked: RefundTransfer[] = []
-  let found: string | undefined
-  const findTransfer = async (transfer: RefundTransfer) => {
-    asked.push(transfer)
-    return found
-  }
-  const setup = await setUpRefunds(Array(9).fill(used), { findTransfer })
-  const { app } = await aMeteredShop(setup, '$0.01')
-  await buy(app, { url: '/tool' })
-  await setup.refunds.run()
-  await setup.refunds.run()
-  expect(setup.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
-  expect(asked[0]).toMatchObject({ from: signer.address, to: payer, amount: '40000' })
-  found = `0x${'cd'.repeat(32)}`
-  await setup.refunds.run()
-  expect(setup.refunds.pending()).toEqual([])
-  expect(readFileSync(setup.path, 'utf8')).toContain(`"transaction":"${found}"`)
-  expect(landedIn(setup.path)).toEqual(['40000'])
-})
-
 it('a refund whose nonce is used stays due where nobody can find its transfer', async () => {
   const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
   const setup = await setUpRefunds(Array(9).fill(used))
@@ -259,40 +232,6 @@ it('the refund of a pending settlement waits for it', async () => {
   const { app } = await aMeteredShop(setup, '$0.01', aFacilitator({ settle: () => pending }))
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(402)
   expect(setup.refunds.pending()).toMatchObject([{ state: 'planned', amount: '40000' }])
-})
-
-it('refunds survive a crash: planned ones are resolved, due ones are sent', async () => {
-  const path = aLedgerPath()
-  const lost = aFacilitator({
-    settle: () => {
-      throw new TypeError('fetch failed')
-    },
-  })
-  const first = await setUpRefunds([], { path, wasSettled: async () => undefined })
-  const { app } = await aMeteredShop(first, '$0.01', lost)
-  expect((await buy(app, { url: '/tool' })).statusCode).toBe(502)
-  await first.refunds.run()
-  expect([first.sent.length, first.refunds.pending().length]).toEqual([0, 1])
-  await first.refunds.close()
-  // A line that a crash has cut short.
-  appendFileSync(path, '{"id":"torn","sta')
-
-  const down = await setUpRefunds([new TypeError('down'), new TypeError('down')], {
-    path,
-    wasSettled: async () => true,
-  })
-  await down.refunds.run()
-  expect(down.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
-  await down.refunds.close()
-
-  const up = await setUpRefunds([], {
-    path,
-    wasSettled: async () => Promise.reject(new Error('unasked')),
-  })
-  await up.refunds.run()
-  expect(up.sent).toHaveLength(1)
-  expect(up.refunds.pending()).toEqual([])
-  expect((await setUpRefunds([], { path })).refunds.pending()).toEqual([])
 })
 
 /** Makes a shop whose first settlement lands without an answer. Each call charges the next amount. */
@@ -364,24 +303,6 @@ it('the refund of a payment presented again waits for the call that is under way
   await setup.refunds.run()
   await setup.refunds.run()
   expect(landedIn(setup.path)).toEqual(['20000'])
-})
-
-it('the refund of a payment that can no longer settle is dropped', async () => {
-  const setup = await setUpRefunds([], { wasSettled: async () => false })
-  const plan = (paymentValidBefore: number) =>
-    setup.refunds.plan({
-      network: 'eip155:5042',
-      asset: `0x36${'0'.repeat(38)}`,
-      extra: { name: 'USDC', version: '2' },
-      amount: '1',
-      payer,
-      paymentNonce: `0x${paymentValidBefore}`,
-      paymentValidBefore,
-    })
-  const seconds = Math.floor(Date.now() / 1000)
-  for (const refund of [await plan(seconds + 60), await plan(seconds - 3_600)]) refund.leave()
-  await setup.refunds.run()
-  expect(setup.refunds.pending()).toMatchObject([{ paymentValidBefore: seconds + 60 }])
 })
 
 it('a payment whose refund cannot be recorded is not settled', async () => {

@@ -102,15 +102,6 @@ describe('a refund', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('that did not land is tried again, with the same nonce', async () => {
-    const { refunds, sent } = await openRefunds({ answers: ['fails', 'lands'] })
-    await (await refunds.plan(wanted())).confirm()
-    await refunds.run()
-    await refunds.run()
-    expect(new Set(sent.map(({ nonce }) => nonce)).size).toBe(1)
-    expect(refunds.pending()).toEqual([])
-  })
-
   it('whose nonce is used stays pending without proof, and lands with it', async () => {
     const world = { answers: ['used', 'used'] as 'used'[], found: undefined as string | undefined }
     const { refunds } = await openRefunds(world as object)
@@ -151,13 +142,6 @@ describe('a refund', () => {
     // Two payments, two refunds: one nonce would lose the second.
     expect(refundNonce(wanted({ method: 'permit2' }))).not.toBe(refundNonce(wanted()))
     expect(refundNonce(wanted({ method: 'eip3009' }))).toBe(refundNonce(wanted()))
-  })
-
-  it('is dropped with a payment that failed', async () => {
-    const { refunds, sent } = await openRefunds()
-    await (await refunds.plan(wanted())).drop()
-    await refunds.run()
-    expect([refunds.pending(), sent]).toEqual([[], []])
   })
 
   it('of one payment is one, though two calls present it', async () => {

@@ -228,26 +228,6 @@ describe('a payment', () => {
     },
   )
 
-  it('is answered 502 while the facilitator is down, before and after the handler', async () => {
-    const down = () => {
-      throw new TypeError('fetch failed')
-    }
-    const first = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
-      facilitator: aFacilitator({ verify: down }),
-    })
-    const unverified = await buy(first.app, { url: '/quote' })
-    expect([unverified.statusCode, unverified.json().error]).toEqual([
-      502,
-      'facilitator_unavailable',
-    ])
-    const second = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
-      facilitator: aFacilitator({ settle: down }),
-    })
-    const unsettled = await buy(second.app, { url: '/quote' })
-    expect([unsettled.statusCode, unsettled.json().error]).toEqual([502, 'facilitator_unavailable'])
-    expect(unsettled.json().message).toMatch(/same payment again/)
-  })
-
   it('is not verified before the request is valid', async () => {
     const schema = {
       querystring: {
@@ -378,29 +358,6 @@ describe('a settlement', () => {
     expect(still.statusCode).toBe(402)
     expect(readSettlement(still)).toMatchObject({ errorReason: 'settlement_pending', transaction })
     expect(facilitator.calls).toHaveLength(6)
-  })
-
-  it('serves one of two simultaneous requests with the same payment', async () => {
-    const nonces = new Set<unknown>()
-    const facilitator = aFacilitator({
-      settle: async ({ payload }) => {
-        const isFirst = !nonces.has(payload.signature)
-        nonces.add(payload.signature)
-        await sleep(5)
-        return isFirst ? success : { ...failure, errorReason: 'used', transaction }
-      },
-    })
-    const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), { facilitator })
-    const signature = encodePaymentSignatureHeader(
-      aPayload(readRequired(await app.inject('/quote'))),
-    )
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        app.inject({ url: '/quote', headers: { 'payment-signature': signature } }),
-      ),
-    )
-    expect(answers.filter(({ body }) => body === 'goods')).toHaveLength(1)
-    expect(answers.filter(({ statusCode }) => statusCode === 402)).toHaveLength(7)
   })
 
   it('keeps the cache directives of the handler, except for shared caches', async () => {

@@ -99,14 +99,6 @@ it.each([
   },
 )
 
-it('a charge of nothing settles nothing', async () => {
-  const { facilitator, amounts } = aFacilitatorOf(() => supporting(wallets[0]))
-  const { app } = await aShop(sell('$0'), { facilitator })
-  const paid = aPayment(readRequired(await app.inject('/tool')))
-  const response = await app.inject({ url: '/tool', headers: { 'payment-signature': paid } })
-  expect([response.statusCode, amounts]).toEqual([200, []])
-})
-
 it('a payment that names another wallet of the facilitator is taken, and one of a stranger is not', async () => {
   const { facilitator } = aFacilitatorOf(() => supporting(wallets[0]))
   const { app } = await aShop(sell('$0.01'), { facilitator })

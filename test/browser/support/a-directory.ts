@@ -128,10 +128,10 @@ export async function fillDirectory(world: BrowserWorld): Promise<void> {
         example: { queryParams: { doi: '10.1000/182' } },
       },
       {
-        path: '/slow/cite',
+        path: '/tides/cite',
         title: 'Who cites it',
         description: 'Papers that cite this one, newest first.',
-        price: '10000',
+        price: '2500',
         tags: ['research'],
         example: { queryParams: { doi: '10.1000/182' } },
       },

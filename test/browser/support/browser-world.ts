@@ -5,6 +5,7 @@ import {
 } from '@arcus/client/listing-client'
 import type { Listing } from '@arcus/protocol/listing/listing'
 import type { Browser } from 'playwright-core'
+import { onTestFinished } from 'vitest'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { aSignedPayment, type PaymentWish } from '../../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../../support/arcus.js'
@@ -18,6 +19,7 @@ export interface BrowserWorld extends World {
   origin: string
   strangers: Strangers
   browser: Browser
+  /** Opens a page that closes at the end of the test. */
   open(options?: PageOptions): Promise<OpenPage>
   /** Makes a client that writes listings, like a script of an owner. */
   client(signer: ListingSigner): ListingClient
@@ -41,7 +43,6 @@ export async function startBrowserWorld(
     launchChromium(),
   ])
   const origin = world.url.replace('127.0.0.1', 'localhost')
-  const pages: OpenPage[] = []
   const client = (signer: ListingSigner) => createListingClient({ directoryUrl: origin, signer })
   const settle = async (url: string, wish: PaymentWish = {}) => {
     const payment = await aSignedPayment(wish)
@@ -56,7 +57,7 @@ export async function startBrowserWorld(
     browser,
     async open(options) {
       const opened = await openPage(browser, options?.at ?? origin, options)
-      pages.push(opened)
+      onTestFinished(() => opened.close().catch(() => {}))
       return opened
     },
     async list(id, listing, signer = devnetMerchant.account) {
@@ -65,7 +66,6 @@ export async function startBrowserWorld(
     client,
     pay: settle,
     async stop() {
-      await Promise.all(pages.map((page) => page.close().catch(() => {})))
       await browser.close()
       await strangers.stop()
       await world.stop()

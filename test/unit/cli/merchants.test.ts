@@ -1,15 +1,25 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { UsageError } from '../../../src/cli/command-line.js'
 import {
   hide,
   listMerchants,
   markHosted,
   markOfficial,
   markPartner,
+  merchantCommands,
   showMerchant,
   unhide,
 } from '../../../src/cli/merchants/commands.js'
 import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
-import { anEndpoint, payTo } from '../directory/listed-merchants.js'
+import { readSubcommand } from '../../../src/cli/merchants/subcommands.js'
+import { arcus } from '../../support/scripts.js'
+import { anEndpoint, openListings, payTo } from '../directory/listed-merchants.js'
 import { buyback, enter, list, openStores, settings } from './operator-stores.js'
 
 let stores: OperatorStores
@@ -149,5 +159,125 @@ describe('a hosted endpoint', () => {
   ])('is not found by %j', async (change, message) => {
     await list(stores.listings, 'weather')
     await expect(markHosted(stores, { ...target, ...change })).rejects.toThrow(message)
+  })
+})
+
+/** Runs a command line over the stores of the test. */
+async function runHere(...args: string[]): Promise<string> {
+  const command = readSubcommand(merchantCommands, args)
+  if (command === 'help') return 'help'
+  let text = ''
+  await command(stores, async (piece) => {
+    text += piece
+  })
+  return text
+}
+
+it('shows its help for an empty command line', async () => {
+  expect(await runHere()).toBe('help')
+})
+
+it.each([
+  [['lost'], 'There is no command "lost"; try --help.'],
+  [['toString'], 'There is no command "toString"; try --help.'],
+  [['show'], 'show wants 1 argument, got 0; try --help.'],
+  [['list', 'all'], 'list wants 0 arguments, got 1; try --help.'],
+  [['partner', 'weather'], 'partner wants 2 arguments, got 1; try --help.'],
+  [['hosted', 'weather', 'on'], 'hosted wants 3 or 4 arguments, got 2; try --help.'],
+  [['partner', 'weather', 'yes'], 'Say on or off, got "yes".'],
+  [['hosted', 'weather', 'https://a.example', 'GET'], 'Say on or off, got "GET".'],
+  [['partner', 'weather', 'on', '--reason', 'x'], 'partner knows no --reason; try --help.'],
+  [['list', '--al'], "Unknown option '--al'; try --help."],
+  [['hide', 'weather'], 'Give the reason with --reason "…": the public will read it.'],
+  [['block', 'merchant', payTo], 'Name payer or payTo, got "merchant".'],
+  [
+    ['unblock', 'payer', '0x12'],
+    'ADDRESS must be an address of 20 bytes in hex with 0x, with a right checksum if any, got "0x12".',
+  ],
+  [
+    ['block', 'payer', '0x90F79bf6EB2c4f870365E785982E1f101E93b907'],
+    'ADDRESS must be an address of 20 bytes in hex with 0x, with a right checksum if any, got "0x90F79bf6EB2c4f870365E785982E1f101E93b907".',
+  ],
+])('does not understand %j', async (args, sentence) => {
+  const error = await runHere(...args).catch((thrown) => thrown)
+  expect(error).toBeInstanceOf(UsageError)
+  expect(error.message).toBe(sentence)
+})
+
+it('blocks an address in any spelling, and takes that back once', async () => {
+  expect(await runHere('block', 'payer', getAddress(payTo))).toBe(`payer ${payTo} is blocked\n`)
+  expect(await runHere('unblock', 'payer', payTo)).toBe(`payer ${payTo} is no longer blocked\n`)
+  expect(await runHere('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
+})
+
+describe('arcus merchants', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
+  const path = join(folder, 'arcus.db')
+  /** The database stays open throughout, like that of a service. */
+  const service = openListings(path)
+  beforeAll(() => list(service.store, 'weather'))
+  afterAll(async () => {
+    await service.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** Runs the command in a process of its own. */
+  async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
+    const child = spawn(process.execPath, arcus('merchants', ...args), {
+      env: { ...process.env, BASE_URL: '', ...settings, DATABASE_URL: `sqlite:${path}`, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const text = { stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk) => {
+      text.stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      text.stderr += chunk
+    })
+    const [code] = await once(child, 'close')
+    return { code, ...text }
+  }
+
+  it('explains itself', async () => {
+    const { code, stdout } = await run(['--help'])
+    expect(code).toBe(0)
+    for (const word of ['list', 'official ID on|off', 'hosted ID URL']) {
+      expect(stdout).toContain(word)
+    }
+  })
+
+  it('changes the database of a running service', async () => {
+    const before = await service.store.lastChange()
+    const { code, stdout, stderr } = await run(['hide', 'weather', '--reason', 'Sells nothing'])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'weather is hidden: Sells nothing\n',
+      stderr: '',
+    })
+    expect(await service.store.changesAfter(before, 10)).toMatchObject([{ merchantId: 'weather' }])
+    expect(await service.store.publishedIds(0, 10)).toEqual([])
+    expect((await run(['unhide', 'weather'])).code).toBe(0)
+    expect(await service.store.publishedIds(0, 10)).toHaveLength(1)
+  })
+
+  it('ends with 2 when it is not understood and 1 when it cannot be done, in one sentence', async () => {
+    expect(await run(['lost'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'There is no command "lost"; try --help.\n',
+    })
+    expect(await run(['show', 'nobody'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'There is no merchant "nobody"; the command list shows the existing ones.\n',
+    })
+  })
+
+  it('refuses a file of another kind', async () => {
+    const text = join(folder, 'text.db')
+    writeFileSync(text, 'no database'.repeat(100))
+    expect((await run(['list'], { DATABASE_URL: `sqlite:${text}` })).stderr).toMatch(
+      /^The database cannot be used: [^\n]+\n$/,
+    )
   })
 })

@@ -21,9 +21,10 @@ export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<s
 export function openListings(path = ':memory:') {
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
-  const store = createListingStore(createSql(database, commit))
+  const sql = createSql(database, commit)
+  const store = createListingStore(sql)
   return {
-    ...{ database, store },
+    ...{ database, commit, sql, store },
     ...createListingWriter(store),
     async close() {
       await commit.close()

@@ -1,28 +1,24 @@
-import { circleTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
+import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { type Catalog, createCatalog } from '../../../src/directory/discovery/catalog.js'
 import type { EndpointList } from '../../../src/directory/discovery/endpoint-list.js'
 import type { ListingStore, Merchant } from '../../../src/directory/store/listings.js'
-import { createListingStore } from '../../../src/directory/store/sql/listings.js'
-import { openDatabase } from '../../../src/sql/sqlite/database.js'
-import { createGroupCommit } from '../../../src/sql/sqlite/group-commit.js'
-import { createSql } from '../../../src/sql/sqlite/sql.js'
+import { anEndpoint as anEndpointOfAMerchant, openListings } from '../directory/listed-merchants.js'
+import { aRequirement, network as mainnet, tokens } from '../directory/probe/a-402.js'
 
 type Draft = Parameters<ListingStore['saveByOperator']>[1][number]
 export type MerchantDraft = Parameters<ListingStore['saveByOperator']>[0]
 
-const [dollars, euros] = circleTokens['eip155:5042'] as [Stablecoin, Stablecoin]
+const [dollars, euros] = tokens as readonly [Stablecoin, Stablecoin]
 const asset: Address = dollars.address
 /** The token of a price in euros. */
 export const inEuros = { asset: euros.address, symbol: euros.symbol }
 export const payTo: Address = '0x3333333333333333333333333333333333333333'
-export const network = 'eip155:5042'
+export const network = mainnet
 
 /** An empty store in memory, and a catalog that follows it once it is started. */
 export async function aCatalog() {
-  const database = openDatabase(':memory:')
-  const sql = createSql(database, createGroupCommit(database))
-  const store = createListingStore(sql)
+  const { database, sql, store } = openListings()
   const faults: unknown[] = []
   const onFault = (fault: unknown) => void faults.push(fault)
   const catalog = createCatalog({ source: store, onFault })
@@ -60,44 +56,17 @@ export function aMerchant(over: Partial<MerchantDraft> = {}): MerchantDraft {
   }
 }
 
-export function aQuote(over: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    scheme: 'exact',
-    network,
-    amount: '10000',
-    asset,
-    payTo,
-    maxTimeoutSeconds: 60,
-    extra: { name: 'USDC', version: '2' },
-    ...over,
-  }
-}
+/** What the 402 of an endpoint asks for. */
+export const aQuote = aRequirement
 
 let urls = 0
 
 export function anEndpoint(over: Partial<Draft> = {}): Draft {
-  return {
+  const draft = anEndpointOfAMerchant({
     url: `https://api.example.com/${++urls}`,
-    method: 'GET',
-    title: 'Forecast',
-    description: 'By city',
-    pricing: 'fixed',
-    price: 10_000n,
-    asset,
-    symbol: 'USDC',
-    tags: [],
-    example: { queryParams: { city: 'Lisbon' } },
-    inputSchema: null,
-    output: { type: 'json' },
-    extras: {},
-    accepts: [aQuote()],
-    status: 'live',
-    probe: null,
-    failures: 0,
-    nextProbeAt: null,
-    isHosted: false,
-    ...over,
-  }
+    ...{ title: 'Forecast', description: 'By city', tags: [], inputSchema: null },
+  })
+  return { ...draft, accepts: [aQuote()], isHosted: false, ...over }
 }
 
 /** Saves as the operator does; the time is a second. */

@@ -5,6 +5,7 @@ import type {
   EndpointHealth,
   Merchant,
 } from '../../../../src/directory/store/listings.js'
+import { anEndpoint as anEndpointOfAMerchant } from '../listed-merchants.js'
 import { asset, network, payTo } from './a-402.js'
 
 export function aMerchant(over: Partial<Merchant> = {}): Merchant {
@@ -33,33 +34,13 @@ export function aMerchant(over: Partial<Merchant> = {}): Merchant {
 }
 
 export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
-  return {
-    id: 1,
-    merchantId: 'weather',
+  const draft = anEndpointOfAMerchant({
     url: `https://api-${over.id ?? 1}.example.com/weather`,
-    method: 'GET',
-    title: 'Weather',
-    description: '',
-    pricing: 'fixed',
-    price: 10_000n,
-    asset: asset.address,
-    symbol: 'USDC',
-    tags: [],
-    example: { queryParams: {} },
-    inputSchema: null,
-    output: null,
-    accepts: [],
-    status: 'unverified',
-    probe: null,
-    failures: 0,
-    nextProbeAt: 0,
-    isHosted: false,
-    delivery: null,
-    extras: {},
-    lastUpdated: 0,
-    createdAt: 0,
-    ...over,
-  }
+    ...{ description: '', tags: [], example: { queryParams: {} }, inputSchema: null, output: null },
+    ...{ status: 'unverified', nextProbeAt: 0 },
+  })
+  const kept = { id: 1, merchantId: 'weather', isHosted: false, delivery: null, createdAt: 0 }
+  return { ...draft, ...kept, lastUpdated: 0, ...over }
 }
 
 /** The part of the listing store that a schedule uses, in memory. */

@@ -1,7 +1,7 @@
 import type { SettledPayment } from '../../../../src/directory/seen-in-payments/offer.js'
 import { asset, payTo } from '../listed-merchants.js'
+import { aRequirement as anyRequirement } from '../probe/a-402.js'
 
-export const network = 'eip155:5042'
 export const id = `payto-${payTo}`
 export const url = 'https://api.example.com/v1/weather'
 
@@ -35,18 +35,8 @@ export const getSchema = {
   required: ['input'],
 }
 
-export function aRequirement(over: Record<string, unknown> = {}) {
-  return {
-    scheme: 'exact',
-    network,
-    amount: '10000',
-    asset,
-    payTo,
-    maxTimeoutSeconds: 60,
-    extra: { name: 'USDC', version: '2' },
-    ...over,
-  }
-}
+export const aRequirement = (over: Record<string, unknown> = {}) =>
+  anyRequirement({ payTo, ...over })
 
 interface Wish {
   settled?: Partial<SettledPayment>

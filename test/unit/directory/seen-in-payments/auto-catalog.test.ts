@@ -10,13 +10,13 @@ import { unclaimedLimits } from '../../../../src/directory/seen-in-payments/entr
 import { createInfoCheck } from '../../../../src/directory/seen-in-payments/info-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
+import { network } from '../probe/a-402.js'
 import {
   aRequirement,
   aSettledPayment,
   getInfo,
   getSchema,
   id,
-  network,
   querySchema,
   url,
 } from './an-offer.js'

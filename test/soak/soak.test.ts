@@ -111,7 +111,9 @@ it(
     const told = new Map<string, number>()
     for (const { status, body } of stage.client.answers) {
       const fault = status === 500 ? `: ${body?.errorMessage}` : ''
-      const words = body?.success ? 'success' : `${status} ${body?.errorReason ?? 'no answer'}${fault}`
+      const words = body?.success
+        ? 'success'
+        : `${status} ${body?.errorReason ?? 'no answer'}${fault}`
       told.set(words, (told.get(words) ?? 0) + 1)
     }
     lines.push(...[...told].map(([words, times]) => `  told ${words} ${times} x`))

@@ -17,7 +17,7 @@ import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
 import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
-import { type FacilitatorObserver, silentObserver } from './observer.js'
+import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
 import type { LeaseKeeper } from './relayer/leases.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
@@ -98,7 +98,8 @@ async function build(
   ports: FacilitatorPorts,
   teardown: Teardown,
 ): Promise<Facilitator> {
-  const { stores, leases, keccak256, attestor, observer = silentObserver, log } = ports
+  const { stores, leases, keccak256, attestor, log } = ports
+  const observer = shielded(ports.observer ?? silentObserver, log)
   const { now } = leases
   const checksum = createChecksum(keccak256)
   const recovery = await loadSignerRecovery(keccak256)
@@ -117,14 +118,6 @@ async function build(
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
 
   const schemes = createSchemes(settings, ports, { networks, checksum, recovery })
-  /** A fault of an observer must not keep a settled payment from being answered. */
-  const observe = (note: () => void) => {
-    try {
-      note()
-    } catch (err) {
-      log.error({ err }, 'an observer failed')
-    }
-  }
   const verify: Verify = async (body) => {
     const startedAt = performance.now()
     let answer: Awaited<ReturnType<Verify>> | undefined
@@ -132,7 +125,7 @@ async function build(
       answer = await schemes.verify(body)
       return answer
     } finally {
-      observe(() => observer.verified(body, answer, secondsSince(startedAt)))
+      observer.verified(body, answer, secondsSince(startedAt))
     }
   }
   const settle: Settle = async (request) => {
@@ -142,7 +135,7 @@ async function build(
       result = await schemes.settle(request)
       return result
     } finally {
-      observe(() => observer.settled(request.body, result, secondsSince(startedAt)))
+      observer.settled(request.body, result, secondsSince(startedAt))
     }
   }
   const supported = createSupported({ networks, attestor, checksum })
@@ -166,7 +159,7 @@ async function build(
         ...links,
         ...{ supported, verify, settle, payments, about: { ...about, resources } },
         takeVerified: schemes.takeVerified,
-        onClaimed: (request, id) => observe(() => observer.claimed(request, id)),
+        onClaimed: observer.claimed,
       })
     },
     async start() {

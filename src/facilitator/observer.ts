@@ -3,7 +3,7 @@ import type { RpcObserver } from '../chain/rpc.js'
 import type { Answered, SettleResult, VerifyAnswer } from './answers.js'
 import { noRelayerEvents, type RelayerEvents } from './relayer/outcomes.js'
 
-/** Metrics and traces: they are given what happens, and change nothing. No method may throw. */
+/** Metrics and traces: they are given what happens, and change nothing. What a method throws is logged. */
 export interface FacilitatorObserver {
   /** Returns the observer of the calls of one network's nodes. */
   rpc(network: string): RpcObserver | undefined
@@ -26,4 +26,29 @@ export const silentObserver: FacilitatorObserver = {
   verified() {},
   settled() {},
   shrinkFailed() {},
+}
+
+/** Returns an observer, and all that it makes, whose faults keep no payment from being sent or answered. */
+export function shielded<Observer>(
+  observer: Observer,
+  log: { error(details: object, message: string): void },
+): Observer {
+  if (typeof observer === 'function') {
+    const call = (...args: unknown[]) => {
+      try {
+        return shielded(observer(...args), log)
+      } catch (err) {
+        log.error({ err }, 'an observer failed')
+        return undefined
+      }
+    }
+    return call as Observer
+  }
+  if (typeof observer !== 'object' || observer === null) return observer
+  return new Proxy(observer, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      return shielded(typeof member === 'function' ? member.bind(target) : member, log)
+    },
+  })
 }

@@ -98,7 +98,11 @@ it('tells a success whose observer fails', async () => {
   const fail = () => {
     throw new Error('an observer of the app')
   }
-  const url = await mountIn(fastify(), { ...silentObserver, settled: fail, claimed: fail })
+  const url = await mountIn(fastify(), {
+    ...{ ...silentObserver, settled: fail, claimed: fail },
+    rpc: () => fail,
+    relayer: () => ({ taken: fail, signed: fail, decided: fail, spent: fail }),
+  })
   const body = JSON.stringify(await aSignedPayment())
   const settle = async () =>
     (await fetch(`${url}/settle`, { method: 'POST', headers, body })).json()

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import { createPay } from '@arcus/client/pay'
 import { type CheckStatement, checkTypedData } from '@arcus/protocol/x402/check-statement'
+import { reasons } from '@arcus/protocol/x402/reasons'
 import { declareDiscoveryExtension } from '@x402/extensions/bazaar'
 import Sqlite from 'better-sqlite3'
 import { type Address, recoverTypedDataAddress } from 'viem'
@@ -13,6 +14,7 @@ import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixture
 import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { startSampleApi } from '../../src/devnet/sample-api.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const keys = [generatePrivateKey(), generatePrivateKey()]
@@ -103,6 +105,18 @@ const offers: Record<string, () => Offer> = {
     amount: price,
     deed: afterSettling((r) => r.writeHead(200, json).end('{}')),
   }),
+  '/blames': () => ({
+    async deed(response, settle, { request }) {
+      await settle()
+      // A payment of somebody without money, under the nonce of the check.
+      const { authorization } = paymentOf(request).payload
+      const signer = privateKeyToAccount(generatePrivateKey())
+      const wish = { nonce: authorization.nonce, signer, from: signer.address }
+      const { body } = await world.post('/verify', await aSignedPayment(wish))
+      expect(body).toMatchObject({ invalidReason: reasons.insufficientBalance.code })
+      response.writeHead(500).end()
+    },
+  }),
   '/favours': () => ({
     async deed(response, settle, { payer }) {
       await settle()
@@ -112,6 +126,8 @@ const offers: Record<string, () => Offer> = {
   }),
 }
 
+const paymentOf = ({ headers }: IncomingMessage) =>
+  JSON.parse(Buffer.from(String(headers['payment-signature']), 'base64').toString())
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 function askFor({ amount = '10000', seconds = 30, schema, mimeType }: Partial<Offer>) {
@@ -297,6 +313,7 @@ describe('paid checks', () => {
       '/resets': ['no_answer', true],
       '/typed': ['wrong_type', true],
       '/shaped': ['wrong_shape', true],
+      '/blames': ['bad_status', true],
     })
     // A 402 after a payment, or a redirect, is not followed by another payment.
     for (const path of paths) {

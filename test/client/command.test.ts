@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { x402 } from '@arcus/merchant'
@@ -165,6 +167,36 @@ describe('arcus-client', () => {
     const kept = readFileSync(join(folder, '.arcus/ledger.jsonl'), 'utf8')
     const said = [paid, refused, ledger].map(({ stdout, stderr }) => stdout + stderr)
     expect([kept, ...said].filter((it) => it.includes(key.slice(2)))).toEqual([])
+  })
+
+  it('says what it paid where the answer breaks off', async () => {
+    const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+    const accepted = {
+      ...{ scheme: 'exact', network: 'eip155:5042', amount: '10000', asset: devnetContracts.usdc },
+      ...{ payTo: devnetMerchant.address, maxTimeoutSeconds: 60 },
+      extra: { name: 'USDC', version: '2' },
+    }
+    const seller = createServer(async (request, response) => {
+      const sent = request.headers['payment-signature']
+      if (typeof sent !== 'string') {
+        const required = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
+        return void response.writeHead(402, { 'payment-required': base64(required) }).end()
+      }
+      const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString())
+      const body = { x402Version: 2, paymentPayload, paymentRequirements: accepted }
+      const settled = await world.post('/settle', body)
+      response.writeHead(200, { 'payment-response': base64(settled.body), 'content-length': '99' })
+      response.write('half', () => response.destroy())
+    })
+    await new Promise<void>((resolve) => seller.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(seller.address() as AddressInfo).port}`
+    const env = { ...withKey, ARCUS_LEDGER: join(folder, 'broken.jsonl') }
+    const { code, stderr } = await run(['pay', url, '--max', '0.01'], env)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/connection ended[\s\S]+0\.01 USDC\ntransaction 0x[0-9a-f]{64}\n/),
+    ])
+    seller.close()
   })
 
   it.each<[string[], Record<string, string>, RegExp]>([

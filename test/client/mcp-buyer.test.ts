@@ -2,9 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createArcusClient } from '@arcus/client'
+import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
 import { x402 } from '@arcus/merchant'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import fastify, { type FastifyInstance } from 'fastify'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -150,4 +152,32 @@ it('an agent that obeys a hostile answer spends the budget of that seller, and n
   expect(heard.filter((text) => text.includes(key.slice(2)))).toEqual([])
   expect(existsSync(ledger)).toBe(true)
   expect(readFileSync(ledger, 'utf8')).not.toContain(key.slice(2))
+})
+
+it('tells an agent what it has paid, though the answer breaks off', async () => {
+  const bought = {
+    response: new Response(
+      new ReadableStream({
+        start: (stream) => stream.enqueue(Buffer.from('half')),
+        pull: () => Promise.reject(new TypeError('terminated')),
+      }),
+    ),
+    ...{ cost: 20_000n, isDecided: true, left: { perDay: 1n }, amount: 20_000n },
+    settlement: { success: true, transaction: '0xab', network: 'eip155:5042' },
+  }
+  const options = { arcus: { findAt: async () => ({}) }, buyer: { pay: async () => bought } }
+  const server = createMcpServer({ ...options, show: String } as unknown as McpOptions)
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  const agent = new Client({ name: 'agent', version: '1' })
+  await Promise.all([server.connect(theirs), agent.connect(ours)])
+  const { content } = await agent.callTool({
+    name: 'call',
+    arguments: { url: 'https://a.example' },
+  })
+  const [{ text }] = content as [{ text: string }]
+  expect(JSON.parse(text.slice(text.indexOf('{')))).toMatchObject({
+    ...{ cost: '20000', transaction: '0xab', status: 200, answer: 'half' },
+    cut: 'because the connection ended',
+  })
+  await agent.close()
 })

@@ -76,7 +76,8 @@ it.each([true, false])(
     const path = `/api/merchants/shop/endpoints/${endpoints[0]?.state.id}/checks`
     const checks = async () =>
       ((await (await fetch(`${directoryUrl}${path}`)).json()) as { checks: object[] }).checks
-    await until('the check is closed', async () => (await checks()).length === 1)
+    // A payment that nobody settled is looked for until a minute after its end.
+    await until('the check is closed', async () => (await checks()).length === 1, 120_000)
     expect(await checks()).toMatchObject([
       {
         reason: 'interrupted',

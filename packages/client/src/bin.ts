@@ -69,15 +69,18 @@ async function pay(given: Given): Promise<number> {
   if (isDry) return showQuote(given, await buyer.quote(target, call))
   const bought = await buyer.pay(target, call)
   const { response, cost, isDecided, settlement, payment, refusal, left, channel } = bought
-  const bytes = Buffer.from(await response.arrayBuffer())
-  const { status, ok } = response
+  // What was paid is said even if the answer breaks off.
+  const body = await response.arrayBuffer().catch(() => undefined)
+  const bytes = Buffer.from(body ?? new ArrayBuffer(0))
+  const { status } = response
+  const ok = response.ok && body !== undefined
   const transaction = settlement?.transaction || undefined
   if (given.json) {
-    const body = bytes.toString()
     const paid = { cost, isDecided, transaction, payment, refusal, left, channel }
-    print(toJson({ status, body, ...paid }))
+    print(toJson({ status, body: body && bytes.toString(), ...paid }))
     return ok ? 0 : 1
   }
+  if (body === undefined) note('The connection ended before the answer did.')
   process.stdout.write(process.stdout.isTTY ? `${cleanLines(bytes.toString())}\n` : bytes)
   note(`${status}, ${money(given, cost)}${isDecided ? '' : ', undecided'}`)
   if (transaction !== undefined) note(`transaction ${transaction}`)

@@ -179,24 +179,31 @@ function shortened(item: Item) {
   return { url: resource, method, toolName, title, description, ...priced, seller }
 }
 
-/** Reads the beginning of an answer, as text where it is text. */
+/** Reads the beginning of an answer, as text where it is text. It is paid for, so it never rejects. */
 async function readAnswer({ headers, body }: Response) {
   const contentType = headers.get('content-type') ?? ''
   const parts: Uint8Array[] = []
   let bytes = 0
   const reader = body?.getReader()
-  while (reader !== undefined && bytes <= MAX_ANSWER_BYTES) {
-    const { done, value } = await reader.read()
-    if (done) break
-    parts.push(value)
-    bytes += value.byteLength
+  let cut = `after ${MAX_ANSWER_BYTES} bytes`
+  let isWhole = reader === undefined
+  try {
+    while (reader !== undefined && bytes <= MAX_ANSWER_BYTES) {
+      const { done, value } = await reader.read()
+      isWhole = done
+      if (done) break
+      parts.push(value)
+      bytes += value.byteLength
+    }
+    await reader?.cancel()
+  } catch {
+    cut = 'because the connection ended'
   }
-  await reader?.cancel()
   const isText = contentType === '' || /text|json|xml|javascript|form/.test(contentType)
   const read = Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES)
   return {
     contentType,
     answer: isText ? read.toString() : `${read.length} bytes that are no text`,
-    ...(bytes > MAX_ANSWER_BYTES && { cut: `after ${MAX_ANSWER_BYTES} bytes` }),
+    ...(!isWhole && { cut }),
   }
 }

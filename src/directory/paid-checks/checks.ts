@@ -59,7 +59,8 @@ const TICK_MS = 2_000
 const GAP_SECONDS = 60
 /** Endpoints that are looked at to find one that may be called now. */
 const LOOKED_AT = 20
-const OPEN_AT_ONCE = 50
+/** More than one a minute can be open: a buyer signs for an hour at most. */
+const OPEN_AT_ONCE = 100
 /** A search that found nothing rests a second for each of these milliseconds that it took. */
 const REST_MS = 50
 /** The time for the 402, and the longest time for the answer to the payment. */
@@ -69,6 +70,8 @@ const MAX_ANSWER_MS = 30_000
 const START_SECONDS = 5
 /** Time until the wallets are looked at again when none could pay. */
 const POOR_SECONDS = 300
+
+const nothing = { ms: null, bytes: null, sha256: null }
 
 /** Why this service refuses a payment of its own wallets without any fault of the seller. */
 const ownFaults = new Set<string | null>([
@@ -97,13 +100,18 @@ export function createChecks(options: ChecksOptions) {
   let pausedUntil = 0
   /** The payment under way, and whether this service itself last refused it. */
   let paying: { nonce: Hex; isRefusedByUs: boolean } | undefined
+  /** Ids of open checks whose payment this service itself refused last, as far as it knows. */
+  const refusedByUs = new Set<number>()
 
   /** Closes a check if it is known by now whether it paid. */
-  async function close(check: PaidCheck): Promise<void> {
-    const transaction = await findTransaction(check)
+  async function close(check: PaidCheck, readHead: () => Promise<Block>): Promise<void> {
+    const transaction = await findTransaction(check, readHead)
     if (transaction === undefined) return
-    const { ms, bytes, sha256 } = check
-    const reason: CheckReason = check.reason ?? 'interrupted'
+    // A seller who was paid answers for it, whatever they had this service say of the payment.
+    const isOurFault = refusedByUs.has(check.id) && transaction === null
+    const isKnown = check.reason === 'delivered' || !isOurFault
+    const { ms, bytes, sha256 } = isKnown ? check : nothing
+    const reason: CheckReason = (isKnown && check.reason) || 'interrupted'
     const verdict = { reason, ms, bytes, sha256, transaction, closedAt: seconds() }
     const { signer } = options
     const checker = signer?.address.toLowerCase() as Address | undefined
@@ -114,11 +122,15 @@ export function createChecks(options: ChecksOptions) {
       checker: checker ?? null,
       signature: signed ?? null,
     })
+    refusedByUs.delete(check.id)
     log.info({ endpointId: check.endpointId, reason, transaction }, 'an endpoint was bought from')
   }
 
   /** Returns the transaction of the payment, `null` if there is none, and `undefined` while it is not known. */
-  async function findTransaction(check: PaidCheck): Promise<Hex | null | undefined> {
+  async function findTransaction(
+    check: PaidCheck,
+    readHead: () => Promise<Block>,
+  ): Promise<Hex | null | undefined> {
     const { payer, nonce, validBefore, afterBlock } = check
     if (payer === null || nonce === null || validBefore === null) return null
     const which = { asset: check.asset, method: 'eip3009' } as const
@@ -126,22 +138,24 @@ export function createChecks(options: ChecksOptions) {
     if (found !== undefined && 'status' in found && found.status.state === 'confirmed') {
       return found.status.transaction
     }
+    // By the clock of the chain: the one here may be wrong. Until then it may still be settled.
+    const head = await readHead()
+    if (head.timestamp < validBefore) return undefined
     // Another facilitator may have settled it.
-    const head = await options.readHead()
     const value = BigInt(check.amount)
     const expected = { asset: check.asset, payer, payTo: check.payTo, value, nonce }
     const use = await options.findUse(expected, afterBlock ?? head.number, head.number)
     if (use.state === 'paid') return use.receipt.transactionHash
     if (use.state === 'cancelled' || use.state === 'otherTransfer') return null
-    // By the clock of the chain: the one here may be wrong, and the payment still be settled.
-    const isOver = head.timestamp >= validBefore
-    return use.state === 'notFound' && use.isFinal && isOver ? null : undefined
+    return use.state === 'notFound' && use.isFinal ? null : undefined
   }
 
   async function closeOpen(): Promise<void> {
+    let head: Promise<Block> | undefined
+    const readHead = () => (head ??= options.readHead())
     for (const check of await store.open(OPEN_AT_ONCE)) {
       if (stopping.signal.aborted) return
-      await close(check).catch((err) =>
+      await close(check, readHead).catch((err) =>
         log.warn({ err, checkId: check.id }, 'a paid check could not be closed; trying again'),
       )
     }
@@ -185,7 +199,11 @@ export function createChecks(options: ChecksOptions) {
         ...{ maxAmount: amount, fetch, signal: clock.signal, beforeSigning: reserve },
       })
       if (id === undefined) await keepUnpaid(target, bought)
-      else await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
+      else {
+        await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
+        // Our own endpoints are bought from to learn whether we settle.
+        if (paying?.isRefusedByUs && !entry.endpoint.isHosted) refusedByUs.add(id)
+      }
     } finally {
       paying = undefined
       clock.stop()
@@ -203,18 +221,14 @@ export function createChecks(options: ChecksOptions) {
     { endpoint }: CatalogEntry,
     { clock, signedAt }: { clock: CallClock; signedAt: number },
   ): Promise<CheckOutcome> {
-    const nothing = { ms: null, bytes: null, sha256: null }
     if (bought.kind === 'redirected') return { ...nothing, reason: 'redirected' }
-    // Our own endpoints are bought from to learn whether we settle.
-    const isRefusedByUs = !endpoint.isHosted && paying?.isRefusedByUs
     if (bought.kind === 'answered') {
       const judged = await judge(bought.response, endpoint).catch(() => undefined)
       const ms = Math.round(performance.now() - signedAt)
-      const isSound = judged?.reason === 'delivered' || !isRefusedByUs
-      if (judged !== undefined && isSound) return { ...judged, ms }
+      if (judged !== undefined) return { ...judged, ms }
     }
-    // The end of the service is no fault of the seller, nor is a payment that it could not settle.
-    if (stopping.signal.aborted || isRefusedByUs) return { ...nothing, reason: 'interrupted' }
+    // The end of the service is no fault of the seller.
+    if (stopping.signal.aborted) return { ...nothing, reason: 'interrupted' }
     return { ...nothing, reason: clock.isLate() ? 'too_late' : 'no_answer' }
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type CheckView, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
+import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import { type Address, getAddress, zeroHash } from 'viem'
 import { checkSchema } from '../json-schema/schema-check.js'
 import type { Endpoint } from '../store/listings.js'
@@ -9,6 +10,9 @@ import { outputSchemaOf } from '../store/sql/listing-rows.js'
 
 /** Bytes of an answer that are read, decompressed. */
 const MAX_BYTES = 1_048_576
+
+/** Larger answers, and those that nest deeper than any body, are not compared: that would hold up everybody. */
+const MAX_COMPARED_BYTES = 131_072
 
 /** The verdict about an answer, and what was read of it. */
 export type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
@@ -60,9 +64,11 @@ async function readBody({ body }: Response): Promise<Buffer | undefined> {
 
 /** Returns false only for what the schema refuses: one that cannot be used says nothing about the answer. */
 function isOfShape(body: Buffer, schema: Record<string, unknown> | undefined): boolean {
-  if (schema === undefined) return true
+  if (schema === undefined || body.length > MAX_COMPARED_BYTES) return true
   try {
-    const verdict = checkSchema(schema, JSON.parse(body.toString()))
+    const answer: unknown = JSON.parse(body.toString())
+    if (isDeeperThan(MAX_JSON_DEPTH, answer)) return true
+    const verdict = checkSchema(schema, answer)
     return verdict.ok || verdict.fault !== 'value'
   } catch (error) {
     if (error instanceof SyntaxError) return false

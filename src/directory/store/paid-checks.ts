@@ -207,9 +207,7 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
             nonce,
           ])
           if (known !== undefined) return { state: 'replayed', left: 0 }
-          yield* run('DELETE FROM check_requests WHERE is_open = 0 AND asked_at <= $1', [
-            now - PAUSE_SECONDS,
-          ])
+          yield* run('DELETE FROM check_requests WHERE asked_at <= $1', [now - PAUSE_SECONDS])
           const recent = yield* get<{ count: number }>(
             `SELECT count(*) AS count FROM check_requests
              WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
@@ -274,8 +272,8 @@ export function* closeCheck(id: number, verdict: CheckVerdict): Steps<PaidCheck 
   )
   if (changed === 0) return undefined
   const check = yield* get<PaidCheck>(`SELECT ${columns} FROM paid_checks WHERE id = $1`, [id])
-  // Whoever asked has their answer, unless the check itself broke off.
-  if (check !== undefined && check.reason !== 'interrupted') yield* closeRequests(check.endpointId)
+  // A check that broke off as well, so that nobody is bought from again and again.
+  if (check !== undefined) yield* closeRequests(check.endpointId)
   return check
 }
 

@@ -15,7 +15,7 @@ import {
   send,
 } from './sending.js'
 import { type WatchedSigner, watchSigner } from './signer.js'
-import { restoreSlot, type Slot, type SlotCall } from './slot.js'
+import { openedAt, restoreSlot, type Slot, type SlotCall } from './slot.js'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {
@@ -63,10 +63,13 @@ export function closedAnywhere(lane: Pick<Lane, 'closedBecause' | 'holder'>): st
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { network, rpc, slots, examiner, now, log } = options
+  const { network, rpc, slots, examiner, log } = options
+  // Waits are measured by a clock that nobody sets: one that was set back would end all repairs for as long.
+  const now = () => performance.now()
   const signer = watchForLane(options)
   const lane: LaneState = {
     ...options,
+    now,
     signer,
     epoch: undefined,
     isReady: false,
@@ -74,8 +77,8 @@ export function createLane(options: LaneOptions): Lane {
     sending: Promise.resolve(),
     isTicking: false,
     gaps: [],
-    asideCheckedAt: 0,
-    reopeningCheckedAt: 0,
+    asideCheckedAt: Number.NEGATIVE_INFINITY,
+    reopeningCheckedAt: Number.NEGATIVE_INFINITY,
   }
 
   function closeIdle(): void {
@@ -150,8 +153,8 @@ export function createLane(options: LaneOptions): Lane {
       return left
     },
     pendingMs() {
-      const opened = awaited(lane).map((slot) => slot.openedAt)
-      return opened.length === 0 ? 0 : now() - Math.min(...opened)
+      const opened = awaited(lane).map(openedAt)
+      return opened.length === 0 ? 0 : lane.leases.now() - Math.min(...opened)
     },
   }
 }

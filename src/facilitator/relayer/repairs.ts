@@ -95,11 +95,11 @@ async function checkAside(lane: LaneState): Promise<void> {
 
 /** Closes the slot without a receipt. */
 async function forget(lane: LaneState, slot: Slot): Promise<void> {
-  const { network, signer, journal, slots, now } = lane
+  const { network, signer, journal, slots, leases } = lane
   slots.remove(slot)
   const { nonce: relayerNonce, epoch } = slot
   const place = { network, relayer: signer.address, relayerNonce, epoch }
-  await journal.resolve({ slot: place, outcomes: [], now: now() })
+  await journal.resolve({ slot: place, outcomes: [], now: leases.now() })
 }
 
 /**

@@ -34,6 +34,8 @@ export interface LaneOptions
 /** The state of a lane. Only `lane.ts`, `repairs.ts` and this file write it. */
 export interface LaneState extends LaneOptions {
   signer: WatchedSigner
+  /** Milliseconds of a clock that only goes on. */
+  now: () => number
   /** The epoch of the lease under which its slots were resumed; `undefined` while another process has the wallet. */
   epoch: number | undefined
   /** Everything that an earlier process left is resumed. */
@@ -149,7 +151,7 @@ async function sign(
     relayerNonce: nonce,
     rawTransaction,
     ...fields,
-    createdAt: lane.now(),
+    createdAt: lane.leases.now(),
     jobIds,
   }
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)

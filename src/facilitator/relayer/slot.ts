@@ -17,7 +17,7 @@ export interface Slot extends SlotCall {
   jobIds: Set<string>
   /** It only fills its nonce now, but what was signed for its jobs before may land. */
   isGivenUp: boolean
-  openedAt: number
+  /** Milliseconds of a clock that only goes on, as all times of a slot. */
   touchedAt: number
   /** The number of refusals in a row without a cause. */
   refusals: number
@@ -44,7 +44,6 @@ export function newSlot(
     attempts: [attempt],
     jobIds: new Set(attempt.jobIds),
     isGivenUp: false,
-    openedAt: now,
     touchedAt: now,
     refusals: 0,
     bumpedAt: now,
@@ -63,8 +62,12 @@ export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: nu
     attempts: [...attempts],
     jobIds: new Set(attempts.flatMap((attempt) => attempt.jobIds)),
     isGivenUp: newest.jobIds.length === 0,
-    openedAt: (attempts[0] as Attempt).createdAt,
   }
+}
+
+/** Returns when its first transaction was signed, Unix milliseconds. */
+export function openedAt({ attempts: [first] }: Slot): number {
+  return (first as Attempt).createdAt
 }
 
 export function newestAttempt(slot: Slot): Attempt {

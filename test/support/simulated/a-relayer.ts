@@ -70,7 +70,7 @@ export async function heard<Value>(promise: Promise<Value>): Promise<Value | und
   return Promise.race([promise, pass(0).then(() => undefined)])
 }
 
-/** Sets the clock forward, as of a machine that slept: nothing happens meanwhile. */
+/** Sets the clock forward, as of a machine that slept, or back: nothing happens meanwhile. */
 export function sleep(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
 }

@@ -8,6 +8,7 @@ import {
   type PaymentWish,
   pass,
   type RelayerWish,
+  sleep,
   useVirtualClock,
 } from '../../support/simulated/a-relayer.js'
 import { BASE_FEE } from '../../support/simulated/chain.js'
@@ -54,6 +55,22 @@ describe('a transaction that a block passes over', () => {
     chain.holdsBack = () => false
     await pass(1_000)
     expect(await row()).toMatchObject({ state: 'confirmed', transaction: first?.hash })
+  })
+
+  it('is sent again though the clock was set back by an hour', async () => {
+    const { chain, pay } = await aRelayer()
+    chain.holdsBack = () => true
+    const { row } = await pay()
+    await pass(1_000)
+    chain.forget()
+    chain.holdsBack = () => false
+    sleep(-3_600_000)
+    const { row: next } = await pay()
+    await pass(10_000)
+    expect([await row(), await next()]).toMatchObject([
+      { state: 'confirmed' },
+      { state: 'confirmed' },
+    ])
   })
 
   it('keeps its fee while no block is made at all', async () => {

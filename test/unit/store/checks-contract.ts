@@ -176,7 +176,12 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
         await stores.listings.saveCheck(id as number, aVerdict(reason, ms, at))
         return id as number
       }
+      await stores.checks.request({
+        ...{ owner: seller, nonce: nonce(), merchantId: 'a', endpointId: endpoint, now: 1_000 },
+      })
       await check('interrupted', 1)
+      // Who asked may ask again: it does not go on by itself.
+      expect(await candidates((nonces + 100) * DAY + 60)).toEqual([])
       const delivery = async () => (await stores.listings.endpointsOf('a'))[0]?.delivery
       expect(await delivery()).toBeNull()
       expect(await stores.listings.changeOf('a')).toBe(before)

@@ -23,12 +23,7 @@ import {
 } from './answers.js'
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
-import {
-  type ChangesPlace,
-  type ChangesQuery,
-  type ChangeWaits,
-  createChangeWaits,
-} from './changes.js'
+import { type ChangesPlace, type ChangesQuery, createChangeWaits, type Waiter } from './changes.js'
 import type { EndpointFilter } from './filters.js'
 import { type ListQuery, type RankedQuery, readCursor } from './search.js'
 import { wordsOf } from './words.js'
@@ -43,22 +38,6 @@ export interface ChangesBody extends CachedBody {
   place: ChangesPlace
 }
 
-/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
-export interface DiscoveryBodies {
-  /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
-  resources(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/search` (bazaar extension). */
-  search(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
-  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<ChangesBody>
-  /** Answers everybody who waits; for the end of the service. */
-  endWaits(): void
-  /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
-  browse(query: RawQuery): Promise<CachedBody>
-  /** The first merchants of `GET /api/merchants`, in an order. */
-  merchants(query: MerchantsQuestion): Promise<CachedBody>
-}
-
 type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
@@ -70,19 +49,22 @@ const KEPT_MS = 5_000
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
-export function createDiscoveryBodies({
-  answers,
-  listings,
-}: DiscoveryBodiesOptions): DiscoveryBodies {
+export type DiscoveryBodies = ReturnType<typeof createDiscoveryBodies>
+
+/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
+export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOptions) {
   const { lastChange } = listings
   const waits = createChangeWaits({ lastChange })
   const read = createAnswerCache(answers)
   return {
-    resources: async (query) =>
+    /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
+    resources: async (query: RawQuery) =>
       bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
-    search: async (query) =>
+    /** `GET /discovery/search` (bazaar extension). */
+    search: async (query: RawQuery) =>
       bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
-    async changes(raw, from) {
+    /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
+    async changes(raw: RawQuery, from?: Waiter): Promise<ChangesBody> {
       const { wait, ...query } = parseChangesQuery(raw)
       if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
@@ -91,10 +73,13 @@ export function createDiscoveryBodies({
       const body = bodyOf(answer)
       return { ...body, place: (answer as { place: ChangesPlace }).place }
     },
+    /** Answers everybody who waits; for the end of the service. */
     endWaits: waits.stop,
-    browse: async (query) =>
+    /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
+    browse: async (query: RawQuery) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
-    merchants: async (query) =>
+    /** The first merchants of `GET /api/merchants`, in an order. */
+    merchants: async (query: MerchantsQuestion) =>
       bodyOf(await read({ kind: 'merchants', query }, await lastChange())),
   }
 }

@@ -7,6 +7,7 @@ import {
   wordsWanted,
 } from '@arcus/protocol/answers/discovery'
 import { integerParameter } from '@arcus/protocol/answers/parameters'
+import { defined } from '@arcus/protocol/x402/json'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { CachedBody } from '../../http/cached-reply.js'
@@ -24,7 +25,6 @@ import {
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
 import { type ChangesPlace, type ChangesQuery, createChangeWaits, type Waiter } from './changes.js'
-import type { EndpointFilter } from './filters.js'
 import { type ListQuery, type RankedQuery, readCursor } from './search.js'
 import { wordsOf } from './words.js'
 
@@ -182,14 +182,14 @@ const foreignFilters = ['asset', 'maxUsdPrice', 'minUsdPrice', 'tags', 'category
 /** Reads the query of `/discovery/resources`. Throws a 400 for a parameter that is out of bounds. */
 export function parseListQuery(raw: RawQuery): Honest<ListQuery> {
   const { limit, offset, q, sort, ...filter } = readQuery(listQuery, raw)
-  return { limit, filter: toFilter(filter), q, sort, offset, ...unapplied(raw, listQuery) }
+  return { limit, filter: defined(filter), q, sort, offset, ...unapplied(raw, listQuery) }
 }
 
 /** Reads the query of `/discovery/search`. Throws a 400 for a parameter that is out of bounds. */
 export function parseRankedQuery(raw: RawQuery): Honest<RankedQuery> {
   const { limit, query, cursor, ...filter } = readQuery(wordedQuery, raw)
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  return { limit, filter: toFilter(filter), query, after, ...unapplied(raw, rankedQuery) }
+  return { limit, filter: defined(filter), query, after, ...unapplied(raw, rankedQuery) }
 }
 
 /** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */
@@ -200,7 +200,7 @@ export function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number 
 /** Reads the query of `/api/endpoints`. Throws a 400 for a parameter that is out of bounds. */
 export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   const { limit, query, sort, cursor: _, ...filters } = readQuery(browseQuery, raw)
-  const filter = toFilter(filters)
+  const filter = defined(filters)
   if (sort === undefined && wordsOf(query).length > 0) {
     const { cursor } = readQuery(z.object({ cursor: rankedCursor }), raw)
     const after = cursor === undefined ? undefined : readCursor(cursor)
@@ -208,13 +208,4 @@ export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   }
   const { cursor } = readQuery(z.object({ cursor: integerParameter().prefault('0') }), raw)
   return { kind: 'list', limit, filter, q: query, isWide: true, sort, offset: cursor }
-}
-
-type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor' | 'sort'>
-
-/** Leaves out the members that are absent. */
-function toFilter({ extensions: extension, ...rest }: Partial<Filters>): EndpointFilter {
-  return Object.fromEntries(
-    Object.entries({ ...rest, extension }).filter(([, value]) => value !== undefined),
-  )
 }

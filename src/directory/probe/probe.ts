@@ -1,3 +1,4 @@
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import {
   type CallMethod,
   isBodyMethod,
@@ -12,7 +13,6 @@ import type {
   CatalogEntry,
   EndpointHealth,
   ListedEndpoint,
-  ProbeRecord,
   QuotedRequirement,
 } from '../store/listings.js'
 import { type CallBudget, type HostPace, hostKey } from './call-limits.js'

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { addressProblem } from '@arcus/protocol/x402/address'
+import { addressProblem, isSameAddress } from '@arcus/protocol/x402/address'
 import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
 import { REFUND, refundText } from '@arcus/protocol/x402/payment-identifier'
 import type { FacilitatorClient } from '@x402/core/server'
@@ -414,10 +414,6 @@ export function proofOf(
   const isSameTransfer = isSameAddress(found.payTo, to) && isSameAddress(found.asset, asset)
   const { transaction } = found
   return isConfirmed && isSameTransfer && typeof transaction === 'string' ? transaction : undefined
-}
-
-function isSameAddress(text: unknown, address: string): boolean {
-  return typeof text === 'string' && text.toLowerCase() === address.toLowerCase()
 }
 
 type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce' | 'method'>

@@ -34,7 +34,7 @@ interface DiscoveryBodiesOptions {
 }
 
 /** A page of changes with the place where it ends. */
-export interface ChangesBody extends CachedBody {
+interface ChangesBody extends CachedBody {
   place: ChangesPlace
 }
 
@@ -193,7 +193,7 @@ export function parseRankedQuery(raw: RawQuery): Honest<RankedQuery> {
 }
 
 /** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */
-export function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number } {
+function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number } {
   return readQuery(changesQuery, raw)
 }
 

@@ -250,10 +250,10 @@ const unsignable = {
 }
 
 /** Longest answer to a challenge, in bytes. */
-export const CHALLENGE_ANSWER_BYTES = 4 * 1024
+const CHALLENGE_ANSWER_BYTES = 4 * 1024
 
 /** Makes a message that asks a receiver whether it wants what a webhook sends. `now` is in Unix milliseconds. */
-export function createChallenge(now: number) {
+function createChallenge(now: number) {
   const random = () => randomBytes(24).toString('base64url')
   // The id stands before the challenge, so that whatever repeats the start of a request repeats the id too.
   return {
@@ -268,7 +268,7 @@ export function createChallenge(now: number) {
  * Returns why an answer is no consent; `undefined` if it is one: a status from 200 to 299, and a body with the text of the
  * challenge. A body with the id as well is the request itself, which a host that echoes anything sends back.
  */
-export function whyNotAnswered(
+function whyNotAnswered(
   { id, challenge }: Pick<ReturnType<typeof createChallenge>, 'id' | 'challenge'>,
   answer: GuardedAnswer,
 ): string | undefined {

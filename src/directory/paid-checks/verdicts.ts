@@ -11,7 +11,7 @@ import { outputSchemaOf } from '../store/sql/listing-rows.js'
 const MAX_BYTES = 1_048_576
 
 /** The verdict about an answer, and what was read of it. */
-export type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
+type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
 
 /**
  * Judges the answer to a payment by what the endpoint says of itself. The body is read here and kept nowhere. Rejects if

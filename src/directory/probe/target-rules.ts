@@ -46,7 +46,7 @@ export function hostKey(url: string): string {
 }
 
 /** Returns whether an address, literal, resolved or connected, may be called. */
-export function isAllowedAddress(address: string, { allowPrivateHosts }: TargetRules): boolean {
+function isAllowedAddress(address: string, { allowPrivateHosts }: TargetRules): boolean {
   return isPublicAddress(address) || (allowPrivateHosts && isLocalAddress(address))
 }
 

@@ -144,7 +144,7 @@ export type WriteResult =
   | { state: 'notPayTo' }
 
 /** The result of taking a resource from a payment into the catalog. */
-export type UnclaimedResult =
+type UnclaimedResult =
   /** `renewed` where one had failed. */
   | { state: 'added' | 'renewed'; endpointId: number }
   /** It is listed already, as the first payment or its own 402 described it. */
@@ -152,7 +152,7 @@ export type UnclaimedResult =
   /** An owner lists it. */
   | { state: 'owned' }
 
-export interface CatalogChange {
+interface CatalogChange {
   sequence: number
   merchantId: string
 }
@@ -174,7 +174,7 @@ export interface CatalogEntry {
 }
 
 /** The members that every short form of an endpoint begins with. */
-export type EndpointHead = Pick<
+type EndpointHead = Pick<
   Endpoint,
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
@@ -311,7 +311,7 @@ export interface ListingReader {
 type OperatorFlags = Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>
 
 /** A merchant that the operator enters. */
-export type OperatorMerchant = OperatorFlags &
+type OperatorMerchant = OperatorFlags &
   Pick<Merchant, 'id' | 'owner' | 'name' | 'description' | 'network' | 'asset' | 'payTo'> & {
     /** As an owner signed it elsewhere; without it, the present one stays. */
     confirmation?: Merchant['confirmation'] | undefined

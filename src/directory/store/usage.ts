@@ -2,7 +2,6 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 import { get, run, type Sql, type SqlReader } from '../../sql/sql.js'
 
 export const usageWindows = ['24h', '7d', '30d'] as const
-export type UsageWindow = (typeof usageWindows)[number]
 
 /** An endpoint whose figures may have changed, or a merchant as a whole. */
 export interface PaidPlace {

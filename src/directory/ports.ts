@@ -12,14 +12,6 @@ export interface FoundPayment {
   toolName: string | undefined
 }
 
-/** Looks a payment up. Several with the nonce are no answer. */
-export type FindPayment = (
-  network: string,
-  payer: Address,
-  nonce: RatingJson['nonce'],
-  which: { asset: Address; method?: RatingRequest['method'] },
-) => Promise<FoundPayment | { queries: string[] } | undefined>
-
 /** What the service around it lends the directory, and each part takes as much of as it needs. */
 export interface SharedPorts {
   /** CAIP-2; listings are about it. */
@@ -37,7 +29,13 @@ export interface SharedPorts {
   isPayerBlocked: (payer: Address) => boolean
   /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
   refundWallets: ReadonlyMap<Address, Address>
-  findPayment: FindPayment
+  /** Looks a payment up. Several with the nonce are no answer. */
+  findPayment: (
+    network: string,
+    payer: Address,
+    nonce: RatingJson['nonce'],
+    which: { asset: Address; method?: RatingRequest['method'] },
+  ) => Promise<FoundPayment | { queries: string[] } | undefined>
   /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
   lookMs?: number
   /** Unix milliseconds, the same for all processes. */

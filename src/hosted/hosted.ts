@@ -30,13 +30,13 @@ export interface Hosted {
 }
 
 /** The endpoints to sell; `undefined` in the settings when nothing is hosted. */
-export interface HostedSettings {
+interface HostedSettings {
   readonly payTo: Address
   /** The pause between two claims of channels. */
   readonly claimSeconds: number
 }
 
-export interface HostedPorts {
+interface HostedPorts {
   /** The public address of this service. */
   baseUrl: string
   settings: HostedSettings | undefined

@@ -105,7 +105,7 @@ export function readinessRoutes(
 }
 
 /** Runs all checks, at most once a second however often it is called. Never rejects. */
-export type ReadReadiness = () => Promise<ReadinessAnswer>
+type ReadReadiness = () => Promise<ReadinessAnswer>
 
 export function createReadiness(options: ReadinessOptions): ReadReadiness {
   const { checks, log, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options

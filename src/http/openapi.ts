@@ -307,12 +307,7 @@ function writeHeaders(headers: Readonly<Record<string, string>>) {
 
 type JsonSchema = Record<string, unknown>
 
-interface JsonSchemas {
-  /** Writes the schema as JSON Schema 2020-12 of the wire format. Named parts become references. */
-  write(schema: z.ZodType): JsonSchema
-  /** Returns the named parts met so far, by name. */
-  components(): Record<string, JsonSchema>
-}
+type JsonSchemas = ReturnType<typeof createJsonSchemas>
 
 /** The place of named schemas in an OpenAPI document. */
 const SCHEMAS = '#/components/schemas/'
@@ -321,10 +316,11 @@ const SCHEMAS = '#/components/schemas/'
  * Turns zod schemas into JSON Schema. A schema with `id` in its metadata is written once and referred to. Metadata
  * `wire` replaces the whole schema, where the text of a query means a number.
  */
-function createJsonSchemas(): JsonSchemas {
+function createJsonSchemas() {
   const components = new Map<string, JsonSchema>()
   return {
-    write(schema) {
+    /** Writes the schema as JSON Schema 2020-12 of the wire format. Named parts become references. */
+    write(schema: z.ZodType): JsonSchema {
       const {
         $schema: _,
         $defs = {},
@@ -339,7 +335,9 @@ function createJsonSchemas(): JsonSchemas {
       }
       return redirect(written) as JsonSchema
     },
-    components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+    /** Returns the named parts met so far, by name. */
+    components: (): Record<string, JsonSchema> =>
+      Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
 

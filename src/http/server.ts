@@ -165,13 +165,13 @@ function brokenRequestAnswer(code: string): [string, string, string] {
 }
 
 /** The header that names a request, in both directions. */
-export const REQUEST_ID = 'x-request-id'
+const REQUEST_ID = 'x-request-id'
 
 /** An id of a caller: at most 128 visible ASCII characters, so that it can stand in a log and in a header. */
 const wellFormed = /^[\x21-\x7e]{1,128}$/
 
 /** Takes the id that a caller gave if it is well formed, and makes one that is unique within a process otherwise. */
-export function createRequestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
+function createRequestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
   const start = Date.now().toString(36)
   let count = 0
   return ({ headers }) => {
@@ -182,7 +182,7 @@ export function createRequestIds(): (request: Pick<IncomingMessage, 'headers'>) 
 }
 
 /** Names the request in every answer. */
-export function answerRequestIds(app: FastifyInstance): void {
+function answerRequestIds(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id)
     done()
@@ -198,7 +198,7 @@ interface Parent extends FastifyBaseLogger {
  * Makes a logger that names its request in each line. The child logger is made with the first line that is written,
  * because making one costs more than checking a body, and most requests write nothing.
  */
-export function createRequestLogger(parent: Parent, bindings: object): FastifyBaseLogger {
+function createRequestLogger(parent: Parent, bindings: object): FastifyBaseLogger {
   return new RequestLogger(parent, bindings)
 }
 
@@ -253,7 +253,7 @@ class RequestLogger implements FastifyBaseLogger {
   }
 }
 
-export const FORWARDED_FOR = 'x-forwarded-for'
+const FORWARDED_FOR = 'x-forwarded-for'
 
 /** Reads an address as proxies write it: with a port, in brackets, with a zone, or mapped into IPv6. `undefined` if it is none. */
 function readAddress(text: string): string | undefined {
@@ -268,7 +268,7 @@ function readAddress(text: string): string | undefined {
  * proxies, so what stands before a text that is no address could be anybody's word and is left out with it: the caller
  * counts as the proxy that wrote it.
  */
-export function readForwarded(header: string): string[] {
+function readForwarded(header: string): string[] {
   const addresses: string[] = []
   for (const text of header.split(',').reverse()) {
     const address = readAddress(text)

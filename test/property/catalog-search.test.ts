@@ -97,7 +97,7 @@ const anyFilter: fc.Arbitrary<EndpointFilter> = fc
       fc.record({ payTo: fc.constantFrom('0xaa', '0xBB') }),
       fc.record({ payTo: fc.constantFrom('0xaa', '0xBB'), network: anyNetwork }),
       fc.record({ scheme: anyScheme, network: anyNetwork }),
-      fc.record({ extension: fc.constantFrom('bazaar', 'toString') }),
+      fc.record({ extensions: fc.constantFrom('bazaar', 'toString') }),
       fc.record({ method: fc.constantFrom('GET', 'POST') }),
       fc.record({ maxPrice: fc.constantFrom(4, 5, 50) }),
       fc.record({ currency: fc.constantFrom('USD', 'EUR') }),
@@ -113,7 +113,7 @@ const anyFilter: fc.Arbitrary<EndpointFilter> = fc
 function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: EndpointFilter): boolean {
   const texts = [endpoint.title, endpoint.description, merchant.name, merchant.description]
   const words = fold(q).split(/\s+/).filter(Boolean)
-  const { payTo, scheme, network, extension, maxPrice, asset, currency } = filter
+  const { payTo, scheme, network, extensions: extension, maxPrice, asset, currency } = filter
   const isQuoted = (quote: Record<string, unknown>) =>
     (payTo === undefined || String(quote.payTo).toLowerCase() === payTo.toLowerCase()) &&
     (scheme === undefined || quote.scheme === scheme) &&

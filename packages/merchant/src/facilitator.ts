@@ -20,7 +20,7 @@ export function toFacilitatorClient(
  * its success to the same caller. So a settle whose connection broke is asked once more instead of being lost. The key
  * belongs to the payload object: two requests that present one payment have two keys.
  */
-export function createFacilitatorClient(url: string, timeoutMs: number): FacilitatorClient {
+function createFacilitatorClient(url: string, timeoutMs: number): FacilitatorClient {
   const client = new HTTPFacilitatorClient({ url, timeoutMs })
   const keys = new WeakMap<PaymentPayload, string>()
 

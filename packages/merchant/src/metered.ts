@@ -4,30 +4,24 @@ import type { Refusal, ResourceServer, Settled } from './resource-server.js'
 import type { Offer } from './terms.js'
 
 /** The part of a price that is charged. */
-export interface Meter {
-  /** Throws for more than the price, or when it is too late. */
-  charge(amount: string): void
-  /** Returns the charge in atomic units. */
-  read(): bigint
-  /** Returns the final charge: nothing else can be charged from here on. */
-  close(): bigint
-}
-
 /** Makes a meter that charges the whole price until a handler charges less. */
-export function createMeter({ requirements, terms: { isMetered } }: Offer): Meter {
+export function createMeter({ requirements, terms: { isMetered } }: Offer) {
   const price = BigInt(requirements.amount)
   let charged = price
   let isClosed = false
   return {
-    charge(amount) {
+    /** Throws for more than the price, or when it is too late. */
+    charge(amount: string): void {
       if (!isMetered) throw new Error('x402: only a route with pricing "metered" may charge less')
       if (isClosed) throw new Error('x402: the payment is settled already; charge before')
       const wanted = parseAmount(amount, requirements)
       if (wanted > price) throw new Error(`x402: ${amount} is more than the buyer agreed to`)
       charged = wanted
     },
+    /** Returns the charge in atomic units. */
     read: () => charged,
-    close() {
+    /** Returns the final charge: nothing else can be charged from here on. */
+    close(): bigint {
       isClosed = true
       return charged
     },

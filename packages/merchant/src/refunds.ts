@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { addressProblem } from '@arcus/protocol/x402/address'
+import { addressProblem, isSameAddress } from '@arcus/protocol/x402/address'
 import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
 import { REFUND, refundText } from '@arcus/protocol/x402/payment-identifier'
 import type { FacilitatorClient } from '@x402/core/server'
@@ -275,20 +275,6 @@ async function fetchPayment(
   return { status: response.status, isOk: response.ok, body: body ?? {} }
 }
 
-/** Chooses one refund for each payment, although several calls may plan one. */
-interface OnePerPayment {
-  /** Starts a call that plans this refund and does not know the outcome of the payment yet. */
-  open(refund: Refund): void
-  close(refund: Refund): void
-  /** Returns whether a call that presents the payment is under way. */
-  isOpen(refund: Refund): boolean
-  /** Returns the refund that counts for the payment: this one, unless another was taken before. */
-  take(refund: Refund): Refund
-  isTaken(payment: PaymentOfRefund): boolean
-  /** Forgets payments that cannot be presented again. */
-  prune(): void
-}
-
 /** Allowed difference between clocks. */
 const CLOCK_SECONDS = 600
 /** Limit for payments that buyers made valid for years. */
@@ -299,17 +285,20 @@ const MAX_KEPT_SECONDS = 86_400
  * call may use more or less than the first. The token lets only one transfer through. So one refund is chosen here, and
  * the ledger and the buyer get that one.
  */
-function createOnePerPayment(): OnePerPayment {
+function createOnePerPayment() {
   const calls = new Map<string, string>()
   const taken = new Map<string, { refund: Refund; until: number }>()
 
   return {
-    open: (refund) => void calls.set(refund.id, refundNonce(refund)),
-    close: ({ id }) => void calls.delete(id),
-    isOpen(refund) {
+    /** Starts a call that plans this refund and does not know the outcome of the payment yet. */
+    open: (refund: Refund) => void calls.set(refund.id, refundNonce(refund)),
+    close: ({ id }: Refund) => void calls.delete(id),
+    /** Returns whether a call that presents the payment is under way. */
+    isOpen(refund: Refund): boolean {
       return calls.size > 0 && [...calls.values()].includes(refundNonce(refund))
     },
-    take(refund) {
+    /** Returns the refund that counts for the payment: this one, unless another was taken before. */
+    take(refund: Refund): Refund {
       const nonce = refundNonce(refund)
       const before = taken.get(nonce)?.refund
       if (before !== undefined && before.id !== refund.id) return before
@@ -318,8 +307,9 @@ function createOnePerPayment(): OnePerPayment {
       taken.set(nonce, { refund, until: ends + CLOCK_SECONDS })
       return refund
     },
-    isTaken: (payment) => taken.has(refundNonce(payment)),
-    prune() {
+    isTaken: (payment: PaymentOfRefund) => taken.has(refundNonce(payment)),
+    /** Forgets payments that cannot be presented again. */
+    prune(): void {
       for (const [nonce, { until }] of taken) if (until < now()) taken.delete(nonce)
     },
   }
@@ -424,10 +414,6 @@ export function proofOf(
   const isSameTransfer = isSameAddress(found.payTo, to) && isSameAddress(found.asset, asset)
   const { transaction } = found
   return isConfirmed && isSameTransfer && typeof transaction === 'string' ? transaction : undefined
-}
-
-function isSameAddress(text: unknown, address: string): boolean {
-  return typeof text === 'string' && text.toLowerCase() === address.toLowerCase()
 }
 
 type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce' | 'method'>

@@ -36,29 +36,15 @@ const termsKey = Symbol('x402.terms')
 type TermsByMethod = ReadonlyMap<string, Terms>
 type PricedConfig = { x402?: Price | RoutePrice; [termsKey]?: TermsByMethod }
 
-/** The routes of a server that have a price. */
-export interface PricedRoutes {
-  /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
-  declare(route: RouteOptions): boolean
-  /**
-   * Returns the terms of a request, or `undefined` where nothing is to be paid. `unpayable` means that the facilitator
-   * settles none of the route's schemes now.
-   */
-  find(request: FastifyRequest): Promise<Terms | 'unpayable' | undefined>
-  /** Returns `false` for routes that were declared before the plugin was loaded. */
-  isDeclared(request: FastifyRequest): boolean
-  /** Throws when a price in the options belongs to no route. */
-  checkOptions(): void
-}
-
 /** Answers without a body, and questions about a resource, are not sold. */
 const freeMethods = ['HEAD', 'OPTIONS']
 
+/** Keeps the routes of a server that have a price. */
 export function createPricedRoutes(
   app: FastifyInstance,
   options: X402Options,
   wallets: UptoWallets,
-): PricedRoutes {
+) {
   const { payTo } = options
   const problem = payTo === undefined ? undefined : addressProblem(payTo)
   if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
@@ -100,20 +86,27 @@ export function createPricedRoutes(
   }
 
   return {
-    declare(route) {
+    /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
+    declare(route: RouteOptions): boolean {
       const { url, method, config, schema } = route
       const terms = termsByMethod({ url, methods: [method].flat(), config, schema })
       route.config = { ...config, [termsKey]: terms } as typeof config & object
       return terms.size > 0
     },
-    async find(request) {
+    /**
+     * Returns the terms of a request, or `undefined` where nothing is to be paid. `unpayable` means that the facilitator
+     * settles none of the route's schemes now.
+     */
+    async find(request: FastifyRequest): Promise<Terms | 'unpayable' | undefined> {
       const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
       const terms = (declared ?? lateTerms(request)).get(request.method)
       if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
       return terms && offeredNow(terms, options.channels, wallets)
     },
-    isDeclared: (request) => termsKey in request.routeOptions.config,
-    checkOptions() {
+    /** Returns `false` for routes that were declared before the plugin was loaded. */
+    isDeclared: (request: FastifyRequest): boolean => termsKey in request.routeOptions.config,
+    /** Throws when a price in the options belongs to no route. */
+    checkOptions(): void {
       for (const name of listed.keys()) {
         const [url = '', method] = name.split(' ').reverse()
         const methods = method === undefined ? app.supportedMethods : [method]

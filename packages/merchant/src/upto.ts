@@ -1,34 +1,19 @@
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
 
-/**
- * The wallets by which a facilitator settles `upto`. A buyer signs for one of them, and only that one can bring the
- * payment on chain.
- */
-export interface UptoWallets {
-  /**
-   * Asks the facilitator, unless it was asked shortly before: within the last minute where it settles `upto`. Never
-   * rejects, and takes two seconds at most.
-   */
-  refresh(): Promise<void>
-  /** Returns the wallet that a 402 names; `undefined` while the facilitator does not settle `upto` on the network. */
-  offered(network: string): string | undefined
-  /** Returns whether the facilitator pays the gas of a buyer's first approval (`eip2612GasSponsoring`). */
-  isSponsored(): boolean
-  /**
-   * Returns the requirements with the wallet of this payment, where it is one of the facilitator's: an earlier 402 may
-   * have named another one than the next will.
-   */
-  withWalletOf(payload: PaymentPayload, asked: PaymentRequirements): PaymentRequirements
-}
-
 const REFRESH_MS = 60_000
 /** A facilitator that is away, or settles no `upto` yet, is asked again sooner. */
 const RETRY_MS = 5_000
 const FIRST_WAIT_MS = 2_000
 const SPONSORING = 'eip2612GasSponsoring'
 
-export function createUptoWallets(facilitator: FacilitatorClient): UptoWallets {
+export type UptoWallets = ReturnType<typeof createUptoWallets>
+
+/**
+ * Keeps the wallets by which a facilitator settles `upto`. A buyer signs for one of them, and only that one can bring the
+ * payment on chain.
+ */
+export function createUptoWallets(facilitator: FacilitatorClient) {
   const offers = new Map<string, string>()
   let wallets = new Set<string>()
   let isSponsored = false
@@ -54,7 +39,11 @@ export function createUptoWallets(facilitator: FacilitatorClient): UptoWallets {
   }
 
   return {
-    async refresh() {
+    /**
+     * Asks the facilitator, unless it was asked shortly before: within the last minute where it settles `upto`. Never
+     * rejects, and takes two seconds at most.
+     */
+    async refresh(): Promise<void> {
       if (Date.now() < askAgainAt) return
       asking ??= ask().finally(() => {
         asking = undefined
@@ -67,9 +56,15 @@ export function createUptoWallets(facilitator: FacilitatorClient): UptoWallets {
       await Promise.race([asking, late])
       clearTimeout(timer)
     },
-    offered: (network) => offers.get(network),
+    /** Returns the wallet that a 402 names; `undefined` while the facilitator does not settle `upto` on the network. */
+    offered: (network: string) => offers.get(network),
+    /** Returns whether the facilitator pays the gas of a buyer's first approval (`eip2612GasSponsoring`). */
     isSponsored: () => isSponsored,
-    withWalletOf({ accepted }, asked) {
+    /**
+     * Returns the requirements with the wallet of this payment, where it is one of the facilitator's: an earlier 402 may
+     * have named another one than the next will.
+     */
+    withWalletOf({ accepted }: PaymentPayload, asked: PaymentRequirements): PaymentRequirements {
       const wallet = accepted.extra?.facilitatorAddress
       if (asked.scheme !== 'upto' || typeof wallet !== 'string') return asked
       if (!wallets.has(wallet.toLowerCase())) return asked

@@ -54,7 +54,7 @@ export function Clock({ children }: { children: ReactNode }) {
 }
 
 /** Returns the time in Unix milliseconds, at most five seconds late. */
-export function useNow(): number {
+function useNow(): number {
   const ticked = useContext(Now)
   const [shownAt] = useState(() => Date.now())
   return Math.max(ticked, shownAt)

@@ -34,7 +34,7 @@ function floorTo(seconds: number, step: number): number {
 }
 
 /** The range that an owner asks for: back from now, or from one day to another. */
-export interface PeriodQuery {
+interface PeriodQuery {
   range: ActivityRange | 'custom'
   /** Days of UTC, `YYYY-MM-DD`, both within the range. */
   from?: string | undefined

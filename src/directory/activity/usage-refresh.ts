@@ -1,7 +1,8 @@
+import type { Usage } from '@arcus/protocol/answers/fields'
 import { createPolling } from '../../sql/polling.js'
 import type { SharedPorts } from '../ports.js'
 import type { ActivityStore } from '../store/activity.js'
-import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../store/usage.js'
+import { type PaidPlace, type UsageStore, usageWindows } from '../store/usage.js'
 import { spanOf } from './period.js'
 import { percentiles, sales } from './summary.js'
 

@@ -29,19 +29,6 @@ export interface CatalogFigures {
   readSeconds: number
 }
 
-/** The catalog in memory: it is read once, and follows the changes in the store. */
-export interface Catalog {
-  start(): void
-  /** Resolves when nothing is read any more. */
-  stop(): Promise<void>
-  figures(): CatalogFigures
-  /**
-   * Returns the list with every change up to `wanted`, or up to the store's last one; `undefined` until the catalog is
-   * read. After a flood of changes the list may lag behind for a moment.
-   */
-  current(wanted?: number): Promise<EndpointList | undefined>
-}
-
 const ROWS_AT_ONCE = 500
 const CHANGES_AT_ONCE = 200
 /** A question does not wait for more changes than these. */
@@ -51,7 +38,10 @@ const RETRY_MS = 1_000
 const USAGE_MS = 1_000
 const FIGURES_AT_ONCE = 1_000
 
-export function createCatalog({ source, onFault, onRead }: CatalogOptions): Catalog {
+export type Catalog = ReturnType<typeof createCatalog>
+
+/** Creates the catalog in memory: it is read once, and follows the changes in the store. */
+export function createCatalog({ source, onFault, onRead }: CatalogOptions) {
   let list: EndpointList | undefined
   let isStopped = false
   let reading: Promise<void> | undefined
@@ -141,14 +131,19 @@ export function createCatalog({ source, onFault, onRead }: CatalogOptions): Cata
 
   return {
     start: read,
-    async stop() {
+    /** Resolves when nothing is read any more. */
+    async stop(): Promise<void> {
       isStopped = true
       clearTimeout(retry)
       const following = [catchUpOnce.underWay(), readUsageOnce.underWay()]
       await Promise.all([reading, ...following, stepOnce.underWay()?.catch(() => {})])
     },
-    figures: () => ({ endpoints: list?.endpoints.length ?? 0, readSeconds }),
-    async current(wanted) {
+    figures: (): CatalogFigures => ({ endpoints: list?.endpoints.length ?? 0, readSeconds }),
+    /**
+     * Returns the list with every change up to `wanted`, or up to the store's last one; `undefined` until the catalog is
+     * read. After a flood of changes the list may lag behind for a moment.
+     */
+    async current(wanted?: number): Promise<EndpointList | undefined> {
       if (list === undefined) return undefined
       followUsage(list)
       const target = wanted ?? (await source.lastChange())

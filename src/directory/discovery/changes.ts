@@ -94,6 +94,12 @@ const MAX_WAITS = { inAll: 1_000, caller: 8, block: 64 }
 /** All waiting requests together cost one look at the store in this time. */
 const LOOK_MS = 500
 
+/** Who waits, until they are gone. */
+export interface Waiter {
+  ip: string
+  signal: AbortSignal
+}
+
 interface Wait {
   since: number
   caller: string
@@ -101,15 +107,8 @@ interface Wait {
   end(): void
 }
 
-/** Requests of crawlers that wait for the next change of the catalog, here or at another process. */
-export interface ChangeWaits {
-  /** Resolves when there is a change after `since`, after `ms`, or when the caller is gone. Throws a 503 to a crowd. */
-  until(since: number, ms: number, from: { ip: string; signal: AbortSignal }): Promise<void>
-  /** Ends all waiting; the last call. */
-  stop(): void
-}
-
-export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChange'>): ChangeWaits {
+/** Keeps requests of crawlers that wait for the next change of the catalog, here or at another process. */
+export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChange'>) {
   const waits = new Set<Wait>()
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -134,7 +133,8 @@ export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChang
   }
 
   return {
-    async until(since, ms, { ip, signal }) {
+    /** Resolves when there is a change after `since`, after `ms`, or when the caller is gone. Throws a 503 to a crowd. */
+    async until(since: number, ms: number, { ip, signal }: Waiter): Promise<void> {
       if (isStopped || (await lastChange()) !== since) return
       const [caller, block] = [callerOf(ip), blockOf(ip)]
       refuseCrowd(caller, block)
@@ -153,7 +153,8 @@ export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChang
         timer ??= setTimeout(look, LOOK_MS)
       })
     },
-    stop() {
+    /** Ends all waiting; the last call. */
+    stop(): void {
       isStopped = true
       clearTimeout(timer)
       for (const wait of waits) wait.end()

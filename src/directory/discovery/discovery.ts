@@ -7,6 +7,7 @@ import {
   wordsWanted,
 } from '@arcus/protocol/answers/discovery'
 import { integerParameter } from '@arcus/protocol/answers/parameters'
+import { defined } from '@arcus/protocol/x402/json'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { CachedBody } from '../../http/cached-reply.js'
@@ -23,13 +24,7 @@ import {
 } from './answers.js'
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
-import {
-  type ChangesPlace,
-  type ChangesQuery,
-  type ChangeWaits,
-  createChangeWaits,
-} from './changes.js'
-import type { EndpointFilter } from './filters.js'
+import { type ChangesPlace, type ChangesQuery, createChangeWaits, type Waiter } from './changes.js'
 import { type ListQuery, type RankedQuery, readCursor } from './search.js'
 import { wordsOf } from './words.js'
 
@@ -39,24 +34,8 @@ interface DiscoveryBodiesOptions {
 }
 
 /** A page of changes with the place where it ends. */
-export interface ChangesBody extends CachedBody {
+interface ChangesBody extends CachedBody {
   place: ChangesPlace
-}
-
-/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
-export interface DiscoveryBodies {
-  /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
-  resources(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/search` (bazaar extension). */
-  search(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
-  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<ChangesBody>
-  /** Answers everybody who waits; for the end of the service. */
-  endWaits(): void
-  /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
-  browse(query: RawQuery): Promise<CachedBody>
-  /** The first merchants of `GET /api/merchants`, in an order. */
-  merchants(query: MerchantsQuestion): Promise<CachedBody>
 }
 
 type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
@@ -70,19 +49,22 @@ const KEPT_MS = 5_000
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
-export function createDiscoveryBodies({
-  answers,
-  listings,
-}: DiscoveryBodiesOptions): DiscoveryBodies {
+export type DiscoveryBodies = ReturnType<typeof createDiscoveryBodies>
+
+/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
+export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOptions) {
   const { lastChange } = listings
   const waits = createChangeWaits({ lastChange })
   const read = createAnswerCache(answers)
   return {
-    resources: async (query) =>
+    /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
+    resources: async (query: RawQuery) =>
       bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
-    search: async (query) =>
+    /** `GET /discovery/search` (bazaar extension). */
+    search: async (query: RawQuery) =>
       bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
-    async changes(raw, from) {
+    /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
+    async changes(raw: RawQuery, from?: Waiter): Promise<ChangesBody> {
       const { wait, ...query } = parseChangesQuery(raw)
       if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
@@ -91,10 +73,13 @@ export function createDiscoveryBodies({
       const body = bodyOf(answer)
       return { ...body, place: (answer as { place: ChangesPlace }).place }
     },
+    /** Answers everybody who waits; for the end of the service. */
     endWaits: waits.stop,
-    browse: async (query) =>
+    /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
+    browse: async (query: RawQuery) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
-    merchants: async (query) =>
+    /** The first merchants of `GET /api/merchants`, in an order. */
+    merchants: async (query: MerchantsQuestion) =>
       bodyOf(await read({ kind: 'merchants', query }, await lastChange())),
   }
 }
@@ -197,25 +182,25 @@ const foreignFilters = ['asset', 'maxUsdPrice', 'minUsdPrice', 'tags', 'category
 /** Reads the query of `/discovery/resources`. Throws a 400 for a parameter that is out of bounds. */
 export function parseListQuery(raw: RawQuery): Honest<ListQuery> {
   const { limit, offset, q, sort, ...filter } = readQuery(listQuery, raw)
-  return { limit, filter: toFilter(filter), q, sort, offset, ...unapplied(raw, listQuery) }
+  return { limit, filter: defined(filter), q, sort, offset, ...unapplied(raw, listQuery) }
 }
 
 /** Reads the query of `/discovery/search`. Throws a 400 for a parameter that is out of bounds. */
 export function parseRankedQuery(raw: RawQuery): Honest<RankedQuery> {
   const { limit, query, cursor, ...filter } = readQuery(wordedQuery, raw)
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  return { limit, filter: toFilter(filter), query, after, ...unapplied(raw, rankedQuery) }
+  return { limit, filter: defined(filter), query, after, ...unapplied(raw, rankedQuery) }
 }
 
 /** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */
-export function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number } {
+function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number } {
   return readQuery(changesQuery, raw)
 }
 
 /** Reads the query of `/api/endpoints`. Throws a 400 for a parameter that is out of bounds. */
 export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   const { limit, query, sort, cursor: _, ...filters } = readQuery(browseQuery, raw)
-  const filter = toFilter(filters)
+  const filter = defined(filters)
   if (sort === undefined && wordsOf(query).length > 0) {
     const { cursor } = readQuery(z.object({ cursor: rankedCursor }), raw)
     const after = cursor === undefined ? undefined : readCursor(cursor)
@@ -223,13 +208,4 @@ export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   }
   const { cursor } = readQuery(z.object({ cursor: integerParameter().prefault('0') }), raw)
   return { kind: 'list', limit, filter, q: query, isWide: true, sort, offset: cursor }
-}
-
-type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor' | 'sort'>
-
-/** Leaves out the members that are absent. */
-function toFilter({ extensions: extension, ...rest }: Partial<Filters>): EndpointFilter {
-  return Object.fromEntries(
-    Object.entries({ ...rest, extension }).filter(([, value]) => value !== undefined),
-  )
 }

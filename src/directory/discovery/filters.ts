@@ -1,35 +1,12 @@
+import type { browseQuery } from '@arcus/protocol/answers/discovery'
+import type { z } from 'zod'
 import type { ListedEndpoint } from './endpoint-list.js'
 import { fold } from './words.js'
 
-/** Everything that narrows a search apart from words. An absent member narrows nothing. */
-export interface EndpointFilter {
-  /** `http` or `mcp`. Nothing is of another type. */
-  type?: string
-  merchant?: string
-  /** One and the same entry of `accepts` must have these four; addresses in any case of their letters. */
-  payTo?: string
-  scheme?: string
-  network?: string
-  asset?: string
-  /** The currency of the price, ISO 4217. */
-  currency?: string
-  /** A key of the item's `extensions`. */
-  extension?: string
-  tag?: string
-  method?: string
-  pricing?: string
-  /**
-   * Atomic units that the price of the endpoint must not exceed: what its 402 asks for on the listed network. They are
-   * of the currency of the filter, else of its asset, else dollars, and prices in other money do not pass.
-   */
-  maxPrice?: number
-  /** Whether the last probe saw the endpoint's own 402 as it is listed. */
-  verified?: boolean
-  /** Whether the last paid check delivered. */
-  delivered?: boolean
-  official?: boolean
-  hasSchema?: boolean
-}
+/** Everything that narrows a search apart from words, as the query names it. An absent member narrows nothing. */
+export type EndpointFilter = Partial<
+  Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor' | 'sort'>
+>
 
 export type EndpointTest = (endpoint: ListedEndpoint) => boolean
 
@@ -40,7 +17,7 @@ function isAddressed({ merchant, payTo }: EndpointFilter): boolean {
 
 /** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
 export function testOf(filter: EndpointFilter): EndpointTest {
-  const { type, extension, tag, method, pricing, maxPrice } = filter
+  const { type, extensions: extension, tag, method, pricing, maxPrice } = filter
   const { verified, delivered, official, hasSchema } = filter
   const asset = filter.asset?.toLowerCase()
   const tests: EndpointTest[] = isAddressed(filter) ? [] : [({ isListed }) => isListed]
@@ -81,6 +58,7 @@ function hasTag(tag: string): EndpointTest {
   return ({ tags }) => tags.includes(folded)
 }
 
+/** One and the same entry of `accepts` must have all of them; addresses in any case of their letters. */
 function quoteTest({ payTo, scheme, network, asset }: EndpointFilter): EndpointTest | undefined {
   const wanted = { payTo: payTo?.toLowerCase(), scheme, network, asset: asset?.toLowerCase() }
   const names = (['payTo', 'scheme', 'network', 'asset'] as const).filter(

@@ -1,4 +1,5 @@
 import type { DiscoveryItem, EndpointCard } from '@arcus/protocol/answers/discovery'
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import { isBodyMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 import type {
@@ -6,7 +7,6 @@ import type {
   Endpoint,
   JsonText,
   Merchant,
-  ProbeRecord,
   PublishedEndpoint,
   PublishedEntry,
 } from '../store/listings.js'

@@ -54,7 +54,7 @@ export function readCursor(cursor: string): RankedPlace {
   return { group: Number(group), endpointId: Number(endpointId) }
 }
 
-export interface RankedPage {
+interface RankedPage {
   /** Endpoint ids, best first. */
   ids: number[]
   /** No endpoint has every word: these have the most, or the rarest, of a sentence. */

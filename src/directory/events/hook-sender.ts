@@ -250,25 +250,15 @@ const unsignable = {
 }
 
 /** Longest answer to a challenge, in bytes. */
-export const CHALLENGE_ANSWER_BYTES = 4 * 1024
+const CHALLENGE_ANSWER_BYTES = 4 * 1024
 
-/** A message that asks a receiver whether it wants what a webhook sends. */
-interface Challenge {
-  id: string
-  type: 'challenge'
-  /** ISO 8601. */
-  timestamp: string
-  /** The text to answer with. */
-  challenge: string
-}
-
-/** Makes a challenge. `now` is in Unix milliseconds. */
-export function createChallenge(now: number): Challenge {
+/** Makes a message that asks a receiver whether it wants what a webhook sends. `now` is in Unix milliseconds. */
+function createChallenge(now: number) {
   const random = () => randomBytes(24).toString('base64url')
   // The id stands before the challenge, so that whatever repeats the start of a request repeats the id too.
   return {
     id: `chal_${random()}`,
-    type: 'challenge',
+    type: 'challenge' as const,
     timestamp: new Date(now).toISOString(),
     challenge: random(),
   }
@@ -278,8 +268,8 @@ export function createChallenge(now: number): Challenge {
  * Returns why an answer is no consent; `undefined` if it is one: a status from 200 to 299, and a body with the text of the
  * challenge. A body with the id as well is the request itself, which a host that echoes anything sends back.
  */
-export function whyNotAnswered(
-  { id, challenge }: Pick<Challenge, 'id' | 'challenge'>,
+function whyNotAnswered(
+  { id, challenge }: Pick<ReturnType<typeof createChallenge>, 'id' | 'challenge'>,
   answer: GuardedAnswer,
 ): string | undefined {
   if (answer.kind !== 'answer') return answer.message

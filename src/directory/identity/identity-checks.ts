@@ -1,4 +1,4 @@
-import { zeroAddress } from '@arcus/protocol/x402/address'
+import { isSameAddress, zeroAddress } from '@arcus/protocol/x402/address'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { type Address, getAddress } from 'viem'
 import type { Agent } from '../../chain/identity-registry.js'
@@ -28,7 +28,7 @@ export function checkControl(agent: Agent | undefined, owner: Address | null): F
   if (agent === undefined) return failed('The registry has no agent with this id.')
   if (owner === null) return failed('Nobody owns the listing yet.')
   const who = getAddress(owner)
-  if (isSame(agent.owner, owner)) return passed(`${who} is the owner of the agent.`)
+  if (isSameAddress(agent.owner, owner)) return passed(`${who} is the owner of the agent.`)
   if (agent.isAuthorized) return passed(`${who} is an operator of the agent.`)
   return failed(`${who} is neither owner nor operator of the agent; ${agent.owner} owns it.`)
 }
@@ -41,14 +41,14 @@ export function checkPay(
 ): Finding {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   const { wallet } = agent
-  if (isSame(wallet, zeroAddress)) return failed('The agent has no wallet set.')
+  if (isSameAddress(wallet, zeroAddress)) return failed('The agent has no wallet set.')
   const payTo = getAddress(merchant.payTo)
-  if (!isSame(wallet, payTo)) {
+  if (!isSameAddress(wallet, payTo)) {
     return failed(`The agent is paid at ${wallet}, the listing at ${payTo}.`)
   }
   const elsewhere = endpoints.find(({ accepts }) => {
     const quoted = accepts.filter(({ network }) => network === merchant.network)
-    const isPaid = quoted.some((entry) => isSame(entry.payTo, wallet))
+    const isPaid = quoted.some((entry) => isSameAddress(entry.payTo, wallet))
     return quoted.length > 0 && !isPaid
   })
   return elsewhere === undefined
@@ -121,10 +121,6 @@ function httpsHost(uri: string): string | undefined {
 
 function hostOf(url: string): string {
   return parseUrl(url)?.host ?? 'an endpoint'
-}
-
-function isSame(one: unknown, other: string): boolean {
-  return typeof one === 'string' && one.toLowerCase() === other.toLowerCase()
 }
 
 function passed(detail: string): Finding {

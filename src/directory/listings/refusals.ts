@@ -102,7 +102,7 @@ export const ratingCodes = codesByStatus({
 })
 
 /** The further reasons to refuse a wish for a paid check. */
-export const checkCodes = codesByStatus({
+const checkCodes = codesByStatus({
   409: {
     checks_off: 'The operator has set no wallets to buy with.',
     not_checkable: 'The endpoint is none that checks can buy from; the sentence says why.',

@@ -231,7 +231,7 @@ function checkBodyHash(body: unknown, bodyHash: Hex, keccak256: Keccak256): stri
 }
 
 /** Asks the chain whether a signature is valid for a contract wallet, deployed or not. */
-export type IsContractSignature = (claim: {
+type IsContractSignature = (claim: {
   address: Address
   hash: Hex
   signature: Hex

@@ -43,15 +43,10 @@ interface TermsRequest extends Wanted {
   arguments?: JsonObject | undefined
 }
 
-/** The tools without the protocol around them. Faults of the caller are thrown as `RequestFault`. */
-export interface CatalogTools {
-  search(query: Query): Promise<JsonObject>
-  list(query: Query): Promise<JsonObject>
-  describe(wanted: Wanted): Promise<JsonObject>
-  terms(caller: string, request: TermsRequest): Promise<JsonObject>
-}
+export type CatalogTools = ReturnType<typeof createCatalogTools>
 
-export function createCatalogTools(sources: ToolSources): CatalogTools {
+/** Creates the tools without the protocol around them. Faults of the caller are thrown as `RequestFault`. */
+export function createCatalogTools(sources: ToolSources) {
   const { answers, listings, toItem, liveTerms } = sources
 
   /** Finds the listed endpoints of a URL, also without its query, which the caller may have added. */
@@ -68,24 +63,24 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
   }
 
   return {
-    async search(query) {
+    async search(query: Query): Promise<JsonObject> {
       const { resources, pagination } = parseBody(await answers.search(query))
       return {
         resources: resources.map(summarize),
         nextCursor: pagination.cursor,
       }
     },
-    async list(query) {
+    async list(query: Query): Promise<JsonObject> {
       const { items, pagination } = parseBody(await answers.resources(query))
       return { resources: items.map(summarize), pagination }
     },
-    async describe(wanted) {
+    async describe(wanted: Wanted): Promise<JsonObject> {
       const entries = await find(wanted)
       return {
         resources: entries.map((entry) => ({ ...toItem(entry), health: healthOf(entry) })),
       }
     },
-    async terms(caller, request) {
+    async terms(caller: string, request: TermsRequest): Promise<JsonObject> {
       const entries = await find({ ...request, method: request.method ?? methodOf(request) })
       const [entry] = entries as [CatalogEntry]
       const { endpoint, merchant } = entry

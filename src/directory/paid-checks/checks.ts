@@ -24,7 +24,7 @@ export interface CheckSigner {
   sign(statement: CheckStatement): Promise<Hex>
 }
 
-export interface ChecksOptions
+interface ChecksOptions
   extends Pick<
     SharedPorts,
     'network' | 'isPayToBlocked' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'now'
@@ -363,7 +363,7 @@ function startClock(parent: AbortSignal) {
 }
 
 /** A payment that is about to be signed. */
-export interface SignedTerms {
+interface SignedTerms {
   nonce: Hex
   /** Atomic units. */
   amount: bigint

@@ -15,7 +15,7 @@ const MAX_BYTES = 1_048_576
 const MAX_COMPARED_BYTES = 131_072
 
 /** The verdict about an answer, and what was read of it. */
-export type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
+type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
 
 /**
  * Judges the answer to a payment by what the endpoint says of itself. The body is read here and kept nowhere. Rejects if

@@ -1,6 +1,6 @@
-import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { httpFault, type RequestFault, rateLimitFault } from '../../http/errors.js'
 import { createTokenBuckets, type TokenBucketOptions } from '../../http/rate-limit.js'
+import { hostKey } from './target-rules.js'
 
 export interface CallBudgetOptions {
   /** Unix milliseconds. */
@@ -130,9 +130,4 @@ export function createHostPace(now: () => number) {
       }
     },
   }
-}
-
-/** Returns the host whose turn a URL takes, with its port unless that is the usual one. */
-export function hostKey(url: string): string {
-  return parseUrl(url)?.host ?? url
 }

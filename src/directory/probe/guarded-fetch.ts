@@ -144,7 +144,7 @@ async function call(
 }
 
 /** Returns the header that says what the body is; none without a body. */
-export function contentTypeOf({ body, contentType = 'application/json' }: GuardedRequest) {
+function contentTypeOf({ body, contentType = 'application/json' }: GuardedRequest) {
   return body === undefined ? {} : { 'content-type': contentType }
 }
 

@@ -17,7 +17,7 @@ import {
 import { defined, isObject, memberOf } from '@arcus/protocol/x402/json'
 import { findOutsideReference, schemaKeywords } from '@arcus/protocol/x402/json-schema'
 import { otherRailOf } from '@arcus/protocol/x402/rails'
-import { type Address, getAddress, isAddress } from 'viem'
+import { getAddress, isAddress } from 'viem'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */
@@ -151,11 +151,6 @@ export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
 
 /** The names of another rail's `extra` are its own, so it is kept whole or not at all. */
 const otherRailLimits = { depth: 4, nodes: 64, stringChars: 256 }
-
-/** Returns whether two spellings are one EVM address. */
-export function isSameAddress(a: string, b: Address): boolean {
-  return a.toLowerCase() === b.toLowerCase()
-}
 
 function word(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > MAX_WORD_CHARS) return undefined

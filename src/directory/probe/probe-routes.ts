@@ -7,9 +7,10 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { present, readBody, refusals, unknownMerchant } from '../listings/refusals.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../store/listings.js'
-import { type CallBudget, hostKey } from './call-limits.js'
+import type { CallBudget } from './call-limits.js'
 import { missingEndpoint } from './endpoint-history.js'
 import type { ProbeSchedule } from './probe-schedule.js'
+import { hostKey } from './target-rules.js'
 
 interface ProbeRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>

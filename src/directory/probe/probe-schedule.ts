@@ -6,8 +6,9 @@ import type {
   EndpointHealth,
   ListingStore,
 } from '../store/listings.js'
-import { type HostPace, hostKey } from './call-limits.js'
+import type { HostPace } from './call-limits.js'
 import type { Probe, ProbeResult } from './probe.js'
+import { hostKey } from './target-rules.js'
 
 /** Intervals of starting waiting probes, and of reading due ones from the store. */
 const TICK_MS = 1_000

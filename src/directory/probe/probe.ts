@@ -1,3 +1,4 @@
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import {
   type CallMethod,
   isBodyMethod,
@@ -12,12 +13,12 @@ import type {
   CatalogEntry,
   EndpointHealth,
   ListedEndpoint,
-  ProbeRecord,
   QuotedRequirement,
 } from '../store/listings.js'
-import { type CallBudget, type HostPace, hostKey } from './call-limits.js'
+import type { CallBudget, HostPace } from './call-limits.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 import type { QuotedPayment, QuotedTerms } from './payment-required.js'
+import { hostKey } from './target-rules.js'
 import { checkTool, type ListedTool } from './tool-call.js'
 import { checkAnswer, type Expected, isDefinite, type Verdict, verdict } from './verdict.js'
 

@@ -40,8 +40,13 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
+/** Returns the host whose turn a URL takes, with its port unless that is the usual one. */
+export function hostKey(url: string): string {
+  return parseUrl(url)?.host ?? url
+}
+
 /** Returns whether an address, literal, resolved or connected, may be called. */
-export function isAllowedAddress(address: string, { allowPrivateHosts }: TargetRules): boolean {
+function isAllowedAddress(address: string, { allowPrivateHosts }: TargetRules): boolean {
   return isPublicAddress(address) || (allowPrivateHosts && isLocalAddress(address))
 }
 

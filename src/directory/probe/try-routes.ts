@@ -9,10 +9,11 @@ import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { aboutMerchant, readBody, unknownMerchant } from '../listings/refusals.js'
 import type { ListedEndpoint, ListingReader } from '../store/listings.js'
-import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
+import type { CallBudget, CallBudgetOptions } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
+import { hostKey } from './target-rules.js'
 
 /** A person waits for the answer. */
 export const tryTimes = { headersMs: 25_000, bodyMs: 10_000, totalMs: 30_000 }

@@ -1,4 +1,4 @@
-import { hasWrongChecksum, zeroAddress } from '@arcus/protocol/x402/address'
+import { hasWrongChecksum, isSameAddress, zeroAddress } from '@arcus/protocol/x402/address'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { findToken, moneyOf, nameTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
@@ -7,7 +7,6 @@ import { dearestAsked, settledSchemes } from '../store/published.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,
-  isSameAddress,
   type PaymentRequiredAnswer,
   parsePaymentRequired,
   type QuotedPayment,

@@ -1,5 +1,5 @@
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import { get, run, type SqlReader, type Steps } from '../../sql/sql.js'
-import type { ProbeRecord } from './listings.js'
 import type { EndpointRow } from './sql/listing-rows.js'
 
 /** Probes of one hour that found the same. */

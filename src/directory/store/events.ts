@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { get, type Insertion, insertAll, run, type Sql, type Steps } from '../../sql/sql.js'
 
-export const eventTypes = [
+const eventTypes = [
   'payment.settled',
   'payment.failed',
   'endpoint.failing',
@@ -55,7 +55,7 @@ export interface SettledPayment {
   reason: string | null
 }
 
-export interface EventFilter {
+interface EventFilter {
   merchantId: string
   types: readonly EventType[]
   /** Only events after this number, oldest first. */

@@ -1,3 +1,4 @@
+import type { IdentityCheck, ProbeRecord } from '@arcus/protocol/answers/listings'
 import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
@@ -10,22 +11,6 @@ export type EndpointStatus = 'live' | 'unverified' | 'failing'
 
 /** A requirement as an endpoint's own 402 quoted it. */
 export type QuotedRequirement = Readonly<Record<string, unknown>>
-
-/** The result of one probe of an endpoint. */
-export interface ProbeRecord {
-  /** `live`, or what is wrong: `not_402`, `wrong_network`, `unreachable`… */
-  verdict: string
-  /** One sentence for the owner. */
-  message: string
-  /** Warnings about an endpoint that is live: `price_drift`, `schema_missing`. */
-  warnings: string[]
-  /** Facts that were seen, never the body: HTTP status, quoted amount, redirect target… */
-  seen: Record<string, string | number | null>
-  /** Unix seconds. */
-  checkedAt: number
-  /** The time until the answer, milliseconds; absent where nothing was called. */
-  ms?: number
-}
 
 /** The part of an endpoint that its owner writes. */
 export interface ListedEndpoint {
@@ -73,15 +58,6 @@ export interface Endpoint extends ListedEndpoint, EndpointHealth {
   /** Unix seconds of the last change of what the item publishes. */
   lastUpdated: number
   createdAt: number
-}
-
-/** One of the four checks that a merchant is an ERC-8004 agent. */
-export interface IdentityCheck {
-  passed: boolean
-  /** One sentence. When the check passed, it says how. */
-  detail: string
-  /** Unix seconds. */
-  checkedAt: number
 }
 
 export interface Identity {
@@ -168,7 +144,7 @@ export type WriteResult =
   | { state: 'notPayTo' }
 
 /** The result of taking a resource from a payment into the catalog. */
-export type UnclaimedResult =
+type UnclaimedResult =
   /** `renewed` where one had failed. */
   | { state: 'added' | 'renewed'; endpointId: number }
   /** It is listed already, as the first payment or its own 402 described it. */
@@ -176,7 +152,7 @@ export type UnclaimedResult =
   /** An owner lists it. */
   | { state: 'owned' }
 
-export interface CatalogChange {
+interface CatalogChange {
   sequence: number
   merchantId: string
 }
@@ -198,7 +174,7 @@ export interface CatalogEntry {
 }
 
 /** The members that every short form of an endpoint begins with. */
-export type EndpointHead = Pick<
+type EndpointHead = Pick<
   Endpoint,
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
@@ -335,7 +311,7 @@ export interface ListingReader {
 type OperatorFlags = Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>
 
 /** A merchant that the operator enters. */
-export type OperatorMerchant = OperatorFlags &
+type OperatorMerchant = OperatorFlags &
   Pick<Merchant, 'id' | 'owner' | 'name' | 'description' | 'network' | 'asset' | 'payTo'> & {
     /** As an owner signed it elsewhere; without it, the present one stays. */
     confirmation?: Merchant['confirmation'] | undefined

@@ -64,7 +64,7 @@ export interface CheckVerdict
   closedAt: number
 }
 
-export interface CheckBounds {
+interface CheckBounds {
   /** Atomic units of a dollar token that a UTC day may cost. */
   dailyLimit: bigint
   /** Seconds from the start of one check to that of the next. */
@@ -72,7 +72,7 @@ export interface CheckBounds {
 }
 
 /** What may be bought at this moment. */
-export interface CheckBudget {
+interface CheckBudget {
   /** The token of dollars, in lower case. */
   asset: Address
   /** Of one check, and of a UTC day; atomic units. */

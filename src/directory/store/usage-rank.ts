@@ -1,4 +1,4 @@
-import type { Usage } from './usage.js'
+import type { Usage } from '@arcus/protocol/answers/fields'
 
 /** The figures of an endpoint or a merchant by which lists are sorted and search results are ranked. All are of 30 days. */
 export interface UsageRank {

@@ -1,22 +1,7 @@
+import type { Usage } from '@arcus/protocol/answers/fields'
 import { get, run, type Sql, type SqlReader } from '../../sql/sql.js'
 
-/** Figures of the payments for one endpoint, or for a merchant as a whole, net of refunds and without payments of the merchant to itself. */
-export interface Usage {
-  calls: Windows
-  payers: Windows
-  /** Share of the calls in 30 days that the busiest payer made, 0 to 1; `null` without a call. */
-  topPayerShare: number | null
-  settleP50Ms: number | null
-  settleP95Ms: number | null
-  /** Unix seconds, as are those of the last payment. */
-  firstPaid: number
-  lastPaid: number
-}
-
-type Windows = Readonly<Record<UsageWindow, number>>
-
 export const usageWindows = ['24h', '7d', '30d'] as const
-export type UsageWindow = (typeof usageWindows)[number]
 
 /** An endpoint whose figures may have changed, or a merchant as a whole. */
 export interface PaidPlace {

@@ -1,9 +1,10 @@
 import { merchantEventTypes } from '@arcus/protocol/answers/events'
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type { NewEvent } from '../../../src/directory/store/events.js'
 import type { HookCall } from '../../../src/directory/store/hooks.js'
-import type { EndpointHealth, ProbeRecord } from '../../../src/directory/store/listings.js'
+import type { EndpointHealth } from '../../../src/directory/store/listings.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
 import { aJob, anOutcome, type Engine, network, noon } from './store-contract.js'
 

@@ -23,6 +23,11 @@ const paymentContracts: ReadonlySet<string> = new Set([
   ...Object.values(permit2Contracts),
 ])
 
+/** Returns whether a value is an address, in either case. */
+export function isSameAddress(value: unknown, address: string): boolean {
+  return typeof value === 'string' && value.toLowerCase() === address.toLowerCase()
+}
+
 /** Returns whether an address, in either case, is a contract of x402. A payment to one of them would be lost for good. */
 export function isChannelContract(address: string): boolean {
   return paymentContracts.has(address.toLowerCase())

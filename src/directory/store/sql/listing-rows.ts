@@ -288,7 +288,7 @@ export const writtenColumns = [
   'next_probe_at',
 ] as const
 
-export type EndpointColumns = Pick<EndpointRow, (typeof writtenColumns)[number]>
+type EndpointColumns = Pick<EndpointRow, (typeof writtenColumns)[number]>
 
 export function toColumns(draft: EndpointDraft): EndpointColumns {
   return {

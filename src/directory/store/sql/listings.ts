@@ -1,4 +1,5 @@
 import type { publicEventTypes } from '@arcus/protocol/answers/events'
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
 import {
@@ -17,7 +18,6 @@ import type {
   EndpointHealth,
   ListingChange,
   ListingStore,
-  ProbeRecord,
   SignedWrite,
   WriteResult,
 } from '../listings.js'

@@ -113,7 +113,7 @@ async function ask(called: CalledEndpoint, input: TryInput): Promise<Reply> {
 }
 
 /** An endpoint that is called from the console. */
-export interface CalledEndpoint {
+interface CalledEndpoint {
   merchantId: string
   endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'example'> & {
     state: Pick<MerchantEndpoint['state'], 'id'>
@@ -123,7 +123,7 @@ export interface CalledEndpoint {
 const MAX_BYTES = 1024 * 1024
 
 /** Calls by the page itself; `undefined` when the host does not allow it, or there is no whole answer. */
-export async function callByPage(
+async function callByPage(
   { endpoint }: CalledEndpoint,
   input: TryInput,
   payment?: string,
@@ -178,7 +178,7 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /** Calls through the service. Never rejects. */
-export async function callByService(
+async function callByService(
   { merchantId, endpoint }: CalledEndpoint,
   input: TryInput,
   payment?: string,

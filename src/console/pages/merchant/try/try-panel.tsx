@@ -217,7 +217,7 @@ const OwnWallet = lazyPage(() => import('./own-wallet.js'), 'OwnWallet')
  * Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. With
  * `isEager` the wallets of the browser are loaded without a press; `opened` is what was pressed before.
  */
-export function usePayer(
+function usePayer(
   { devnet }: ConsoleSettings,
   { isEager, opened }: { isEager: boolean; opened?: 'play' | 'own' | 'fields' | undefined },
 ) {

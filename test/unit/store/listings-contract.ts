@@ -340,26 +340,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entry?.endpoint).toMatchObject({ title: 'Forecast', status: 'unverified' })
       })
 
-      it('is put into its own words by a look, and lastUpdated tells', async () => {
-        await see()
-        const own = { ...anEndpoint({ title: 'Own', price: 7n }), extras: { mimeType: 'text/csv' } }
-        await store.saveProbe(await theId(), anEndpoint(), 1_500, own)
-        const [entry] = await store.scanEntries(0, 10)
-        expect(entry?.endpoint).toMatchObject({ ...own, lastUpdated: 1_500 })
-        await store.saveProbe(await theId(), anEndpoint(), 1_600, own)
-        expect((await store.scanEntries(0, 10))[0]?.endpoint.lastUpdated).toBe(1_500)
-      })
-
-      it('is not put into other words by a look that ends after it was claimed', async () => {
-        await see()
-        await save(
-          { merchantId: found.id, owner: payTo },
-          aSave({}, [anEndpoint({ title: 'Mine' })]),
-        )
-        await store.saveProbe(await theId(), anEndpoint(), 1_500, anEndpoint({ title: 'Late' }))
-        expect((await store.scanEntries(0, 10))[0]?.endpoint.title).toBe('Mine')
-      })
-
       it('has only what was looked at in vain give way', async () => {
         const other = (path: string) => ({ url: `https://api.example.com/${path}` })
         await see()
@@ -372,15 +352,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await see(other('four'), 1)
         const ids = (await store.scanEntries(0, 10)).map(({ endpoint }) => endpoint.id)
         expect(ids).toEqual([2, 3, 4])
-      })
-
-      it('stands in place of a hidden listing by whom its address does not stand behind', async () => {
-        await save()
-        await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)
-        expect(await see()).toMatchObject({ state: 'added' })
-        await save({ acceptedAt: 1_300, merchantId: 'own', owner: payTo })
-        await store.setFlags('own', { hiddenReason: 'phishing' }, 1_400)
-        expect(await see()).toEqual({ state: 'owned' })
       })
 
       it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {
@@ -400,15 +371,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save({ revision: 2, owner: payTo }, { kind: 'confirm', owner })
         expect(await ids()).toEqual(['weather'])
         expect(await see()).toEqual({ state: 'owned' })
-      })
-
-      it('gives way to the listing of the key that is paid and of nobody else', async () => {
-        const ids = async () => (await store.scanEntries(0, 10)).map(({ merchant }) => merchant.id)
-        await see()
-        await save({ acceptedAt: 1_100 })
-        expect(await ids()).toEqual([found.id, 'weather'])
-        await save({ acceptedAt: 1_200, merchantId: 'claimed', owner: payTo })
-        expect(await ids()).toEqual(['weather', 'claimed'])
       })
     })
 

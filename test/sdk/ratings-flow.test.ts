@@ -192,7 +192,7 @@ describe('the call for the reputation registry', () => {
       args: [],
     })
     await chain.waitForTransactionReceipt({ hash, pollingInterval: 50 })
-    await owner().linkAgent('weather-house-2', '0')
+    await owner().linkAgent('weather-house', '0')
     const call = await vi.waitFor(
       async () => {
         const { status, body } = await world.get(`/api/ratings/${id}/feedback`)

@@ -149,9 +149,44 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(http)
       })
 
+      it('is refused when its nonce was used, whatever else it says', async () => {
+        const write = aWrite()
+        await store.applyWrite(write, aSave())
+        expect(await store.applyWrite({ ...write, revision: 2 }, aSave())).toEqual({
+          state: 'replayed',
+        })
+        expect(await store.historyOf('weather', 0, 10)).toHaveLength(1)
+      })
+
+      it('is refused out of order, and told the revision that stands', async () => {
+        await save()
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ revision: 3 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ merchantId: 'fresh', revision: 2 })).toEqual({
+          state: 'stale',
+          revision: 0,
+        })
+      })
+
       it('wins once when two of the same revision come together', async () => {
         const results = await Promise.all([save(), save()])
         expect(results.map(({ state }) => state).sort()).toEqual(['applied', 'stale'])
+      })
+
+      it('is refused from anybody but the owner', async () => {
+        await save()
+        for (const change of [
+          aSave(),
+          { kind: 'delete' },
+          { kind: 'link', agentId: '0' },
+        ] as const) {
+          expect(await save({ revision: 2, owner: other }, change)).toEqual({ state: 'notOwner' })
+        }
+      })
+
+      it('changes nothing that is not there', async () => {
+        expect(await save({}, { kind: 'delete' })).toEqual({ state: 'missing' })
+        expect(await store.findMerchant('weather')).toBeUndefined()
       })
     })
 
@@ -284,6 +319,18 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         })
         expect(await save({ revision: 5 })).toEqual({ state: 'notOwner' })
       })
+
+      it('of a deleted id stays with its owner, and its revisions go on', async () => {
+        await save()
+        expect(await save({ revision: 2 }, { kind: 'delete' })).toMatchObject({ state: 'applied' })
+        expect(await store.scanEntries(0, 10)).toEqual([])
+        expect(await save({ revision: 3, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 2 })
+        expect(await save({ revision: 3 })).toMatchObject({
+          merchant: { revision: 3, deletedAt: null },
+        })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
     })
 
     describe('templates of a path', () => {
@@ -371,6 +418,20 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save({ revision: 2, owner: payTo }, { kind: 'confirm', owner })
         expect(await ids()).toEqual(['weather'])
         expect(await see()).toEqual({ state: 'owned' })
+      })
+
+      it('never goes over the listing of an owner', async () => {
+        await save({ owner: payTo })
+        expect(await see()).toEqual({ state: 'owned' })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
+
+      it('is claimed by the key that is paid, by nobody else', async () => {
+        await see()
+        const claim = { merchantId: found.id, revision: 1 }
+        expect(await save({ ...claim, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ ...claim, owner: payTo })).toMatchObject({ merchant: { owner: payTo } })
+        expect(await see({ title: 'Mine now' })).toEqual({ state: 'owned' })
       })
     })
 

@@ -88,12 +88,6 @@ const isAccepted = (address: Address, signed: Hex = signature) =>
   isContractSignature(rpc, { address, hash, signature: signed })
 
 describe('a deployed wallet', () => {
-  it('stands behind what its owner signed, and nothing else', async () => {
-    const wallet = await deploy('Wallet1271', [signer.address])
-    expect(await isAccepted(wallet)).toBe(true)
-    expect(await isAccepted(wallet, foreign)).toBe(false)
-  })
-
   it('is asked anew each time: it may take its yes back', async () => {
     const wallet = await deploy('Wallet1271', [signer.address])
     expect(await isAccepted(wallet)).toBe(true)
@@ -134,14 +128,6 @@ describe('a deployed wallet', () => {
     expect(await isAccepted(signer.address)).toBe(true)
     expect(await isAccepted(signer.address, foreign)).toBe(false)
     await client.setCode({ address: signer.address, bytecode: '0x' })
-  })
-})
-
-describe('an address without code', () => {
-  it('stands behind nothing', async () => {
-    expect(await isAccepted(stranger.address, foreign)).toBe(false)
-    const { address } = await aFutureWallet()
-    expect(await isAccepted(address)).toBe(false)
   })
 })
 

@@ -9,21 +9,19 @@ import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Payment,
   approvePermit2,
+  exactPermit2Call,
   type Permit2Body,
+  permit2Invalidation,
   sendAs,
 } from '../support/a-permit2-payment.js'
 import { nowSeconds } from '../support/a-signed-payment.js'
+import { outbid, sendTogether } from '../support/a-stranger.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const { permit2, exactPermit2Proxy, multicall, usdc } = devnetContracts
 const CENT = 10_000n
 const invalidNonce = reasons.permit2InvalidNonce.code
 const pending = reasons.settlementPending.code
-const multicallAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Result { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) payable returns (Result[])',
-])
 const erc20 = parseAbi([
   'function approve(address spender, uint256 value) returns (bool)',
   'function transferFrom(address from, address to, uint256 value) returns (bool)',
@@ -72,31 +70,13 @@ async function aPair() {
   return { ...parties, paid, pay }
 }
 
-function settleCall({ paymentPayload }: Permit2Body, signature?: Hex): Hex {
-  const { permit2Authorization: signed, signature: own } = paymentPayload.payload
-  const { abi } = readArtifact('ExactPermit2Proxy')
-  const permit = { permitted: signed.permitted, nonce: signed.nonce, deadline: signed.deadline }
-  const args = [permit, signed.from, signed.witness, signature ?? own]
-  return encodeFunctionData({ abi, functionName: 'settle', args })
-}
-
-function invalidation(payment: Permit2Body): Hex {
-  const nonce = BigInt(signedBy(payment).nonce)
-  const args = [nonce >> 8n, 1n << (nonce & 255n)]
-  const { abi } = readArtifact('Permit2')
-  return encodeFunctionData({ abi, functionName: 'invalidateUnorderedNonces', args })
-}
-
 const cancel = (payment: Permit2Body) =>
-  sendAs(world.chainUrl, signedBy(payment).from, permit2, invalidation(payment))
-
-/** Has a stranger make these calls in one transaction, of which each may fail. */
-function sendTogether(calls: readonly (readonly [Address, Hex])[]): Promise<Hex> {
-  const members = calls.map(([target, callData]) => ({ target, allowFailure: true, callData }))
-  const args = [members] as const
-  const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args })
-  return sendAs(world.chainUrl, anAccount().address, multicall, data)
-}
+  sendAs(
+    world.chainUrl,
+    signedBy(payment).from,
+    permit2,
+    permit2Invalidation(BigInt(signedBy(payment).nonce)),
+  )
 
 /** Has the service claim the payment, which it cannot send; gives the answer to come. */
 async function claimed(payment: Permit2Body) {
@@ -184,9 +164,9 @@ describe.each([
     let cancelledIn: Hex = '0x'
     const body = await claimedMeanwhile(ghost, async () => {
       cancelledIn = await cancel(ghost)
-      await sendTogether([
-        [exactPermit2Proxy, settleCall(twin)],
-        [exactPermit2Proxy, settleCall(ghost)],
+      await sendTogether(world.chainUrl, [
+        [exactPermit2Proxy, exactPermit2Call(twin)],
+        [exactPermit2Proxy, exactPermit2Call(ghost)],
       ])
     })
     expect(await paid()).toBe(CENT)
@@ -202,14 +182,14 @@ describe.each([
     await call(world.chainUrl, 'anvil_setCode', [from, '0x631626ba7e60e01b60005260206000f3'])
     const [twin, ghost] = [await pay(), await pay()]
     const own = twin.paymentPayload.payload.signature
-    const smuggled = `${own}${settleCall(ghost).slice(10)}` as Hex
+    const smuggled = `${own}${exactPermit2Call(ghost).slice(10)}` as Hex
     const body = await claimedMeanwhile(ghost, async () => {
       await cancel(ghost)
       await sendAs(
         world.chainUrl,
         anAccount().address,
         exactPermit2Proxy,
-        settleCall(twin, smuggled),
+        exactPermit2Call(twin, smuggled),
       )
     })
     expect(await paid()).toBe(CENT)
@@ -237,10 +217,10 @@ describe.each([
     })
     let hash: Hex = '0x'
     const body = await claimedMeanwhile(ghost, async () => {
-      hash = await sendTogether([
+      hash = await sendTogether(world.chainUrl, [
         [usdc, transfer],
-        [exactPermit2Proxy, settleCall(decoy)],
-        [exactPermit2Proxy, settleCall(ghost)],
+        [exactPermit2Proxy, exactPermit2Call(decoy)],
+        [exactPermit2Proxy, exactPermit2Call(ghost)],
       ])
     })
     expect(await paid()).toBe(CENT)
@@ -256,9 +236,9 @@ describe.each([
     await cancel(ghost)
     let hash: Hex = '0x'
     const body = await claimedMeanwhile(twin, async () => {
-      hash = await sendTogether([
-        [exactPermit2Proxy, settleCall(ghost)],
-        [exactPermit2Proxy, settleCall(twin)],
+      hash = await sendTogether(world.chainUrl, [
+        [exactPermit2Proxy, exactPermit2Call(ghost)],
+        [exactPermit2Proxy, exactPermit2Call(twin)],
       ])
     })
     expect(await paid()).toBe(CENT)
@@ -272,7 +252,12 @@ describe.each([
     let hash: Hex = '0x'
     const body = await claimedMeanwhile(payment, async () => {
       const stranger = anAccount().address
-      hash = await sendAs(world.chainUrl, stranger, undefined, creatingWith(settleCall(payment)))
+      hash = await sendAs(
+        world.chainUrl,
+        stranger,
+        undefined,
+        creatingWith(exactPermit2Call(payment)),
+      )
     })
     expect(await paid()).toBe(CENT)
     expect(body.transaction).toBe(hash)
@@ -285,7 +270,7 @@ describe.each([
     let hash: Hex = '0x'
     const body = await claimedMeanwhile(payment, async () => {
       const stranger = anAccount().address
-      hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+      hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, exactPermit2Call(payment))
       await cancel(payment)
     })
     expect(body).toMatchObject({ success: true, transaction: hash })
@@ -307,7 +292,7 @@ describe.each([
         await vi.waitFor(async () => expect((await lookUp(payment)).status).toBe(200))
         await cancel(ghost)
         const stranger = anAccount().address
-        await sendAs(world.chainUrl, stranger, exactPermit2Proxy, settleCall(payment))
+        await sendAs(world.chainUrl, stranger, exactPermit2Proxy, exactPermit2Call(payment))
       })(),
     ])
     expect(paidBody.success).toBe(true)
@@ -321,7 +306,7 @@ describe.each([
     const forwarder = await aCodedForwarder()
     let hash: Hex = '0x'
     const body = await claimedMeanwhile(payment, async () => {
-      const data = coded(settleCall(payment))
+      const data = coded(exactPermit2Call(payment))
       hash = await sendAs(world.chainUrl, anAccount().address, forwarder, data)
     })
     expect(await paid()).toBe(CENT)
@@ -350,15 +335,11 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     const { pay, signer, from } = await aPair()
     const payment = await pay()
     const data = await burning(payment, signer)
-    await call(world.chainUrl, 'anvil_impersonateAccount', [from])
-    await call(world.chainUrl, 'anvil_setBalance', [from, '0xffffffffffffffff'])
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const answer = settle(payment)
     await expect.poll(async () => (await lookUp(payment)).body.state).toBe('submitted')
     const own = (await lookUp(payment)).body.transaction
-    const price = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
-    const transaction = { from, to: permit2, gas: '0x7a120', data, ...price }
-    await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
+    await outbid(world.chainUrl, from, permit2, data)
     const minedAt = Date.now()
     // One block takes both, and the dearer one comes first.
     await call(world.chainUrl, 'evm_mine')

@@ -1,27 +1,18 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
-import { encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import {
-  devnetContracts,
-  fundNative,
-  readArtifact,
-  usdcBalance,
-} from '../../src/devnet/fixtures.js'
+import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
 import { anAccount } from '../support/a-channel.js'
-import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
+import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { sendTogether } from '../support/a-stranger.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 import { authorizationArguments, sendToToken } from '../support/token.js'
 
 const used = reasons.nonceAlreadyUsed.code
-const multicallAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Result { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) payable returns (Result[])',
-])
 
 let world: World
 let proxy: RpcProxy
@@ -49,32 +40,16 @@ const nonceOf = ({ paymentPayload }: SignedPayment) =>
 const SLOW = { timeout: 30_000 }
 
 /** Brings all these authorizations on chain in one transaction of a stranger, in this order. */
-async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
-  const calls = payments.map((payment) => ({
-    target: devnetContracts.usdc,
-    allowFailure: false,
-    callData: encodeFunctionData({
-      abi: readArtifact('MockUsdc').abi,
-      functionName: 'transferWithAuthorization',
-      args: authorizationArguments(payment),
+const bringTogether = (payments: readonly SignedPayment[]) =>
+  sendTogether(
+    world.chainUrl,
+    payments.map((payment) => {
+      const args = authorizationArguments(payment)
+      const { abi } = readArtifact('MockUsdc')
+      const functionName = 'transferWithAuthorization'
+      return [devnetContracts.usdc, encodeFunctionData({ abi, functionName, args })]
     }),
-  }))
-  const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args: [calls] })
-  const from = anAccount().address
-  await fundNative(world.chainUrl, from, 10n ** 18n)
-  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
-  const transaction = { from, to: devnetContracts.multicall, data, gas: '0x989680' }
-  const hash = await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
-  await vi.waitFor(async () => {
-    const receipt = await call<{ status: Hex } | null>(
-      world.chainUrl,
-      'eth_getTransactionReceipt',
-      [hash],
-    )
-    expect(receipt?.status).toBe('0x1')
-  }, SLOW)
-  return hash
-}
+  )
 
 /** An authorization of the same nonce that moves nothing to anybody but the payer. */
 const decoyOf = (payment: SignedPayment) =>
@@ -112,7 +87,7 @@ describe.concurrent('while no node hears of what the service sends, one transfer
       const [real, ...others] = payments as [SignedPayment, ...SignedPayment[]]
       const decoys = await Promise.all(others.map(decoyOf))
       const answers = await claimed(payments)
-      await sendTogether(order(real, decoys))
+      await bringTogether(order(real, decoys))
       const settled = await Promise.all(answers)
       const again = await Promise.all(payments.map(settle))
       const told = successes([...settled, ...again]).length
@@ -123,7 +98,7 @@ describe.concurrent('while no node hears of what the service sends, one transfer
   it('three real authorizations that a stranger brings in one transaction are three successes', async () => {
     const payments = await Promise.all(Array.from({ length: 3 }, () => aSignedPayment()))
     const answers = await claimed(payments)
-    const transaction = await sendTogether(payments)
+    const transaction = await bringTogether(payments)
     const settled = await Promise.all(answers)
     expect(successes(settled)).toHaveLength(3)
     for (const { body } of settled) expect(body.transaction).toBe(transaction)
@@ -169,12 +144,5 @@ describe('a payment that landed in time and is asked about late', () => {
     const { body } = await settle(payment)
     expect(body).toMatchObject({ success: false, errorReason: used, transaction })
     expect((await verify(payment)).body).toMatchObject({ isValid: false, invalidReason: used })
-  })
-
-  it('is late when nobody brought it', async () => {
-    const payment = await aSignedPayment({ validBefore: nowSeconds() - 5n })
-    const late = reasons.validBefore.code
-    expect((await settle(payment)).body).toMatchObject({ errorReason: late, transaction: '' })
-    expect((await verify(payment)).body.invalidReason).toBe(late)
   })
 })

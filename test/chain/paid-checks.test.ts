@@ -395,22 +395,6 @@ describe('paid checks', () => {
     expect(shapeOf(heard[1]?.payment)).toEqual(shapeOf(asked[1]?.payment))
   })
 
-  it('buy again within seven days only when the owner asks, three times a day', async () => {
-    const { items } = (await world.get('/api/endpoints?merchant=sample')).body
-    const id = items[0].id as number
-    const count = (await checksOf('sample', id)).checks.length
-    expect(await client().requestCheck('sample', id)).toEqual({ endpoint: id, left: 2 })
-    await untilChecked('sample', [id], count + 1)
-    await client().requestCheck('sample', id)
-    await client().requestCheck('sample', id)
-    await expect(client().requestCheck('sample', id)).rejects.toMatchObject({
-      code: 'too_many_checks',
-    })
-    await expect(client().requestCheck('sample', 999)).rejects.toMatchObject({
-      code: 'endpoint_not_found',
-    })
-  })
-
   it('are not promised for what cannot be bought', async () => {
     const { endpoints } = await client().save('other', {
       name: 'other',

@@ -10,20 +10,24 @@ import {
 } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
-import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
+import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { permit2Gas } from '../../src/facilitator/schemes/permit2-job.js'
 import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,
+  aPermit2Payer,
   aPermit2Payment,
   approvePermit2,
   charging,
+  exactPermit2Call,
   type Permit2Body,
   type Permit2Wish,
+  permit2Invalidation,
   sendAs,
 } from '../support/a-permit2-payment.js'
 import { nowSeconds } from '../support/a-signed-payment.js'
+import { outbid } from '../support/a-stranger.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 const { permit2, exactPermit2Proxy, uptoPermit2Proxy, usdc } = devnetContracts
@@ -38,6 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
+const aPayer = (held?: bigint, allowed?: bigint) => aPermit2Payer(world.chainUrl, held, allowed)
 const balanceOf = (address: Hex) => usdcBalance(world.chainUrl, address)
 const merchantBalance = () => balanceOf(devnetMerchant.address)
 const verify = (body: unknown) => world.post('/verify', body)
@@ -47,29 +52,6 @@ const lookUp = ({ paymentPayload }: Permit2Body, nonce?: string) => {
   const { permit2Authorization } = paymentPayload.payload
   const { from } = permit2Authorization
   return world.get(`/payments/${network}/${from}/${nonce ?? permit2Authorization.nonce}`)
-}
-
-/** A payer with so much USDC of which Permit2 may take so much. */
-async function aPayer(held = 1_000_000n, allowed = held) {
-  const signer = anAccount()
-  await mintUsdc(world.chainUrl, signer.address, held)
-  if (allowed > 0n) await approvePermit2(world.chainUrl, signer.address, allowed)
-  return { signer, from: signer.address }
-}
-
-/** The call of the exact proxy that anybody may send. */
-function exactCall({ paymentPayload }: Permit2Body): Hex {
-  const { permit2Authorization: signed, signature } = paymentPayload.payload
-  const { abi } = readArtifact('ExactPermit2Proxy')
-  const permit = { permitted: signed.permitted, nonce: signed.nonce, deadline: signed.deadline }
-  const args = [permit, signed.from, signed.witness, signature]
-  return encodeFunctionData({ abi, functionName: 'settle', args })
-}
-
-function invalidation(nonce: bigint): Hex {
-  const { abi } = readArtifact('Permit2')
-  const args = [nonce >> 8n, 1n << (nonce & 255n)]
-  return encodeFunctionData({ abi, functionName: 'invalidateUnorderedNonces', args })
 }
 
 describe('what is offered', () => {
@@ -177,7 +159,7 @@ describe.each(['upto', 'exact'] as const)('a payment of scheme %s by Permit2', (
     const payer = await aPayer()
     const nonce = aPermit2Nonce()
     const payment = await aPermit2Payment({ scheme, ...payer, nonce })
-    const cancel = await sendAs(world.chainUrl, payer.from, permit2, invalidation(nonce))
+    const cancel = await sendAs(world.chainUrl, payer.from, permit2, permit2Invalidation(nonce))
     expect((await verify(payment)).body).toMatchObject({ invalidReason: invalidNonce })
     expect((await settle(payment)).body).toMatchObject({
       errorReason: invalidNonce,
@@ -259,7 +241,12 @@ describe('exact by Permit2 that somebody else settles', () => {
   it('counts as used if it landed before the claim', async () => {
     const payment = await aPermit2Payment({ scheme: 'exact' })
     const stranger = anAccount().address
-    const hash = await sendAs(world.chainUrl, stranger, exactPermit2Proxy, exactCall(payment))
+    const hash = await sendAs(
+      world.chainUrl,
+      stranger,
+      exactPermit2Proxy,
+      exactPermit2Call(payment),
+    )
     expect((await settle(payment)).body).toMatchObject({
       success: false,
       errorReason: invalidNonce,
@@ -279,13 +266,8 @@ describe('exact by Permit2 that somebody else settles', () => {
     await expect.poll(async () => (await lookUp(first)).body.state).toBe('submitted')
     // The stranger pays more for the gas, so theirs is mined first.
     const stranger = anAccount().address
-    await call(world.chainUrl, 'anvil_impersonateAccount', [stranger])
-    await call(world.chainUrl, 'anvil_setBalance', [stranger, '0xffffffffffffffff'])
-    const price = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
-    const transaction = { from: stranger, to: exactPermit2Proxy, gas: '0x7a120', ...price }
-    const hash = await call<Hex>(world.chainUrl, 'eth_sendTransaction', [
-      { ...transaction, data: exactCall(second) },
-    ])
+    const data = exactPermit2Call(second)
+    const hash = await outbid(world.chainUrl, stranger, exactPermit2Proxy, data)
     await call(world.chainUrl, 'evm_setAutomine', [true])
     await call(world.chainUrl, 'evm_mine')
     const [one, two] = await answers

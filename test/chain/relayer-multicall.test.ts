@@ -4,7 +4,6 @@ import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/ac
 import {
   deployRelayerMulticall,
   devnetContracts,
-  mintUsdc,
   readArtifact,
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
@@ -12,12 +11,15 @@ import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,
+  aPermit2Payer,
   aPermit2Payment,
   approvePermit2,
   charging,
   type Permit2Body,
+  permit2Invalidation,
   sendAs,
 } from '../support/a-permit2-payment.js'
+import { outbid } from '../support/a-stranger.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const network = 'eip155:5042'
@@ -46,21 +48,6 @@ const stateOf = async ({ paymentPayload: { payload } }: Permit2Body) => {
   return (await world.get(`/payments/${network}/${from}/${nonce}`)).body
 }
 
-async function aPayer() {
-  const signer = anAccount()
-  await mintUsdc(world.chainUrl, signer.address, 1_000_000n)
-  await approvePermit2(world.chainUrl, signer.address, 1_000_000n)
-  return { signer, from: signer.address }
-}
-
-/** Sends a call of a payer who outbids the relayers, without a block for it. */
-async function outbid(from: Hex, to: Hex, data: Hex): Promise<void> {
-  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
-  await call(world.chainUrl, 'anvil_setBalance', [from, '0xffffffffffffffff'])
-  const price = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
-  await call(world.chainUrl, 'eth_sendTransaction', [{ from, to, data, gas: '0x7a120', ...price }])
-}
-
 it('is what upto names as facilitator', async () => {
   const { body } = await world.get('/supported')
   const upto = body.kinds.find(({ scheme }: { scheme: string }) => scheme === 'upto')
@@ -79,7 +66,7 @@ it('settles equal payments at once, in few transactions, each for its own transf
 })
 
 it('shows which of equal payments in one transaction failed', async () => {
-  const payer = await aPayer()
+  const payer = await aPermit2Payer(world.chainUrl)
   const nonces = [aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce()]
   const payments = await Promise.all(nonces.map((nonce) => aPayment({ ...payer, nonce })))
   await call(world.chainUrl, 'evm_setAutomine', [false])
@@ -88,12 +75,8 @@ it('shows which of equal payments in one transaction failed', async () => {
   await expect
     .poll(async () => (await Promise.all(payments.map(stateOf))).map(({ state }) => state))
     .toEqual(payments.map(() => 'submitted'))
-  const cancelled = nonces[2] as bigint
-  const { abi } = readArtifact('Permit2')
-  const args = [cancelled >> 8n, 1n << (cancelled & 255n)]
-  const functionName = 'invalidateUnorderedNonces'
-  const data = encodeFunctionData({ abi, functionName, args })
-  await outbid(payer.from, devnetContracts.permit2, data)
+  const data = permit2Invalidation(nonces[2] as bigint)
+  await outbid(world.chainUrl, payer.from, devnetContracts.permit2, data)
   await call(world.chainUrl, 'evm_setAutomine', [true])
   await call(world.chainUrl, 'evm_mine')
   const told = (await Promise.all(answers)).map(({ body }) => body.success)

@@ -1,6 +1,4 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
-import Sqlite from 'better-sqlite3'
-import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
@@ -84,35 +82,6 @@ describe('one payment, one transfer, one success', () => {
     expect((await world.get(`/payments/0x${'1'.repeat(64)}`)).status).toBe(404)
     expect((await world.get('/payments/0x12')).status).toBe(400)
   })
-
-  it('a caller who hung up leaves the success to the next', async () => {
-    await call(world.chainUrl, 'evm_setAutomine', [false])
-    const payment = await aSignedPayment()
-    const abort = new AbortController()
-    const gone = fetch(`${world.url}/settle`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(payment),
-      signal: abort.signal,
-    }).catch(() => 'gone')
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    abort.abort()
-    expect(await gone).toBe('gone')
-    await call(world.chainUrl, 'evm_setAutomine', [true])
-    await call(world.chainUrl, 'evm_mine')
-    expect((await settle(payment)).body.success).toBe(true)
-    expect((await settle(payment)).body.errorReason).toBe(used)
-  })
-
-  it('another authorization with the same nonce never joins', async () => {
-    const first = await aSignedPayment()
-    const nonce = first.paymentPayload.payload.authorization.nonce as Hex
-    const second = await aSignedPayment({ nonce, value: 20_000n })
-    const answers = await Promise.all([settle(first), settle(second)])
-    expect(successes(answers)).toHaveLength(1)
-    const refused = answers.find(({ body }) => !body.success)
-    expect(refused?.body.errorReason).toBe(used)
-  })
 })
 
 describe('the Idempotency-Key', () => {
@@ -126,24 +95,6 @@ describe('the Idempotency-Key', () => {
     expect(first.body.success).toBe(true)
     expect((await settle(payment, key())).body.errorReason).toBe(used)
     expect((await settle(payment)).body.errorReason).toBe(used)
-  })
-
-  it('is kept a few times for a payment, however many are sent with it', async () => {
-    const payment = await aSignedPayment()
-    const headers = key()
-    const [first] = [await settle(payment, headers)]
-    for (let i = 0; i < 30; i++) expect((await settle(payment, key())).body.errorReason).toBe(used)
-    const database = new Sqlite(world.databasePath, { readonly: true })
-    const { transaction } = first.body
-    const kept = database
-      .prepare(
-        `SELECT count(*) FROM idempotency_keys k JOIN jobs ON jobs.id = k.job_id WHERE jobs."transaction" = ?`,
-      )
-      .pluck()
-      .get(transaction)
-    database.close()
-    expect(kept).toBeLessThanOrEqual(4)
-    expect((await settle(payment, headers)).body).toEqual(first.body)
   })
 
   it('is a conflict with another payment, and nothing is sent', async () => {

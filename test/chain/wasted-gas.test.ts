@@ -77,13 +77,6 @@ describe('a wallet that lies to the simulation', () => {
     const honest = await world.filledChannels(1, { authorizer: first.authorizer })
     expect(await settle(await aClaimOf(honest, '900000'))).toMatchObject({ success: true })
   })
-
-  it('that is honest settles, several payments at once', async () => {
-    const from = await world.aWallet(saysYes)
-    const payments = Array.from({ length: 12 }, async () => settle(await aSignedPayment({ from })))
-    const answers = await Promise.all(payments)
-    expect(answers.filter(({ success }) => !success)).toEqual([])
-  })
 })
 
 describe('an account that delegates its code (EIP-7702) after it was checked', () => {

@@ -31,7 +31,7 @@ import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/schem
 import { aChannel } from '../support/a-channel.js'
 
 // What the stand-ins share with the contracts of x402, as the official package names it. Their rules are those of
-// `test/property/permit2-contracts.test.ts` and of the payments in `test/chain`.
+// the payments in `test/chain`.
 
 const { permit2, exactPermit2Proxy, uptoPermit2Proxy } = devnetContracts
 const { batchSettlement: address, erc3009Collector } = devnetContracts

@@ -4,14 +4,10 @@ import { encodeFunctionData, type Hex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { batchContracts } from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import {
-  devnetContracts,
-  fundNative,
-  readArtifact,
-  usdcBalance,
-} from '../../src/devnet/fixtures.js'
+import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
+import { outbid } from '../support/a-stranger.js'
 import { dropped, pause } from './support/behaviours.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
 import { startWorld, until, type World } from './support/world.js'
@@ -171,23 +167,6 @@ describe('a chain that cannot be read', () => {
   )
 })
 
-/** Imitates background reads of @x402, which can fail when nobody waits for them any more. */
-const strayRejection = `process.on('SIGUSR2',()=>void(Promise.reject(new Error('stray'))))`
-
-it('an unhandled rejection is logged, and the process lives on', async () => {
-  const preload = `data:text/javascript,${encodeURIComponent(strayRejection)}`
-  world = await startWorld({ env: { NODE_OPTIONS: `--import=${preload}` } })
-  world.service().signal('SIGUSR2')
-  const isLogged = () =>
-    world
-      .service()
-      .log()
-      .some((line) => line.includes('unhandled rejection'))
-  await until('it is logged', isLogged)
-  const body = await aChannel({ payer: devnetPayer.account }).deposit('100000')
-  expect(await settleUntilTold(body)).toMatchObject({ success: true })
-})
-
 interface Told {
   success: boolean
   transaction: Hex
@@ -238,15 +217,8 @@ function query<Row>(sql: string, kind: string): Row[] {
   return rows
 }
 
-/** Sends the call from a stranger's account, dear enough to come first in the block. */
-async function sendAhead(data: Hex): Promise<Hex> {
-  const { address: from } = anAccount()
-  await fundNative(world.chainUrl, from, 10n ** 20n)
-  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
-  const fees = { maxFeePerGas: '0x174876e8000', maxPriorityFeePerGas: '0x2540be400' }
-  const transaction = { from, to: devnetContracts.batchSettlement, data, gas: '0x7a120', ...fees }
-  return call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
-}
+const sendAhead = (data: Hex) =>
+  outbid(world.chainUrl, anAccount().address, devnetContracts.batchSettlement, data)
 
 async function stateOf({ channelId }: Channel): Promise<{ balance: bigint; claimed: bigint }> {
   // channels(bytes32)

@@ -29,11 +29,6 @@ describe.skipIf(isByPermit2)('one payment a thousand times', () => {
     const payment = await aSignedPayment()
     await expectOneSuccess(payment, 1_000)
   })
-
-  it('is so again and again, in any order', async () => {
-    world = await startWorld({ env: LONG_WAIT })
-    for (const payment of await somePayments(10)) await expectOneSuccess(payment, 100)
-  })
 })
 
 // By `upto` their transactions fail, because the payer named our wallet, and nothing may come of them.

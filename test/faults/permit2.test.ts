@@ -10,7 +10,7 @@ import {
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
-import { aPermit2Nonce, approvePermit2 } from '../support/a-permit2-payment.js'
+import { aPermit2Nonce, approvePermit2, permit2Invalidation } from '../support/a-permit2-payment.js'
 import { type Answer, pendingCode, usedCode } from './support/client.js'
 import {
   aPaymentByPermit2,
@@ -51,12 +51,6 @@ async function aPayer(held = 5n * VALUE) {
       aPaymentByPermit2({ from, signer, permitted: VALUE, nonce: toHex(nonce, { size: 32 }) }),
     act: (to: Address, data: Hex) => sendDearly(world.chainUrl, from, to, data),
   }
-}
-
-function invalidation(nonce: bigint, mask = 1n << (nonce & 255n)): Hex {
-  const { abi } = readArtifact('Permit2')
-  const args = [nonce >> 8n, mask]
-  return encodeFunctionData({ abi, functionName: 'invalidateUnorderedNonces', args })
 }
 
 function tokenCall(functionName: 'approve' | 'transfer', args: [Address, bigint]): Hex {
@@ -110,7 +104,7 @@ describe('the owner of a nonce', () => {
     const before = await merchantMoney()
     let cancel: Hex | undefined
     const [answer] = await settleBehind([payment], async () => {
-      cancel = await payer.act(permit2, invalidation(nonce))
+      cancel = await payer.act(permit2, permit2Invalidation(nonce))
     })
     expect(answer?.body).toMatchObject({
       success: false,
@@ -128,7 +122,7 @@ describe('the owner of a nonce', () => {
     const payments = await Promise.all(nonces.map((it) => payer.pay(it)))
     const before = await merchantMoney()
     const answers = await settleBehind(payments, () => {
-      return payer.act(permit2, invalidation(nonce + 7n))
+      return payer.act(permit2, permit2Invalidation(nonce + 7n))
     })
     expect(answers.map(({ body }) => body?.success)).toEqual([false, true, true])
     expect(answers[0]?.body).toMatchObject({ errorReason: usedCode })
@@ -174,7 +168,9 @@ describe('a node that lies about logs', () => {
       world.proxy.fault(method, hidden),
     )
     const settling = settleBehind([payment], () =>
-      isExact ? submitAsStranger(world.chainUrl, payment) : payer.act(permit2, invalidation(nonce)),
+      isExact
+        ? submitAsStranger(world.chainUrl, payment)
+        : payer.act(permit2, permit2Invalidation(nonce)),
     )
     expect((await settling)[0]?.body).toMatchObject({
       errorReason: pendingCode,

@@ -12,19 +12,12 @@ import {
   reversed,
   standStill,
   swallowed,
-  unsupported,
 } from './support/behaviours.js'
 import { usedCode } from './support/client.js'
 import { isVariant, permit2Scheme, type SignedPayment, somePayments } from './support/payments.js'
 import type { Behaviour } from './support/rpc-proxy.js'
 import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
-import {
-  chainHead,
-  expectAllSettledAndTrue,
-  startWorld,
-  until,
-  type World,
-} from './support/world.js'
+import { chainHead, expectAllSettledAndTrue, startWorld, type World } from './support/world.js'
 
 const SEND = 'eth_sendRawTransaction'
 
@@ -48,13 +41,6 @@ describe.skipIf(isVariant)('a node that is unfaithful about what it was sent', (
     world = await startWorld()
     const payments = await somePayments(20)
     await under(() => world.proxy.fault(SEND, behaviour), payments, 2_000)
-  })
-
-  it('that loses only the first of several transactions', async () => {
-    world = await startWorld()
-    world.proxy.fault(SEND, swallowed, { times: 1 })
-    const payments = await somePayments(20)
-    await under(() => () => {}, payments, 500)
   })
 })
 
@@ -91,24 +77,6 @@ describe('a node that is unfaithful about the chain', () => {
     },
   )
 
-  it('that stands still does not take away what others bring on chain after the claim', async () => {
-    world = await startWorld()
-    const [payment] = (await somePayments(1)) as [SignedPayment]
-    const lift = standStill(world.proxy, await chainHead(world.chainUrl))
-    const isLost = world.proxy.fault(SEND, swallowed)
-    const settling = world.client.settle(payment)
-    await until(
-      'it is claimed',
-      async () => (await world.client.findPayment(payment)) !== undefined,
-    )
-    await submitAsStranger(world.chainUrl, payment)
-    await untilStrangerMined(world.chainUrl)
-    lift()
-    isLost()
-    await settling
-    await expectAllSettledAndTrue(world, [payment])
-  })
-
   it('that stands still at an old block while transactions land', async () => {
     world = await startWorld()
     await warmUp()
@@ -122,20 +90,6 @@ describe('a node that is unfaithful about the chain', () => {
     const head = await chainHead(world.chainUrl)
     standStill(world.proxy, head)
     await expectAllSettledAndTrue(world, await somePayments(20))
-  })
-
-  it('that does not answer beside one that does changes nothing at all', async () => {
-    world = await startWorld({ hasSpare: true })
-    await warmUp()
-    world.proxy.fault('*', dropped)
-    await expectAllSettledAndTrue(world, await somePayments(20))
-  })
-
-  it('that has no eth_getBlockReceipts', async () => {
-    world = await startWorld()
-    world.proxy.fault('eth_getBlockReceipts', unsupported)
-    await expectAllSettledAndTrue(world, await somePayments(20))
-    expect(world.proxy.count('eth_getBlockReceipts')).toBe(1)
   })
 
   it.each<[string, Behaviour]>([
@@ -171,19 +125,6 @@ describe.skipIf(isVariant)('a node that is not there', () => {
       }
     }
     await under(fault, await somePayments(20), 5_000)
-  })
-
-  it('between two transactions of one load', async () => {
-    world = await startWorld()
-    const payments = await somePayments(20)
-    const first = world.client.settleAll(payments.slice(0, 10))
-    await pause(60)
-    const lift = world.proxy.fault('*', dropped)
-    const second = world.client.settleAll(payments.slice(10))
-    await pause(3_000)
-    lift()
-    await Promise.all([first, second])
-    await expectAllSettledAndTrue(world, payments)
   })
 })
 

@@ -21,7 +21,7 @@ import * as accounts from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
-import { aPermit2Payment, approvePermit2, sendAs } from '../support/a-permit2-payment.js'
+import { sendAs } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -133,16 +133,6 @@ describe('ratings of payments on a real chain', () => {
     await agent.close()
   })
 
-  it('are taken of a payment by Permit2, by its nonce', async () => {
-    await approvePermit2(world.chainUrl, devnetPayer.address, 1_000_000n)
-    const payment = await aPermit2Payment({ scheme: 'exact' })
-    await settle(payment)
-    const { nonce } = payment.paymentPayload.payload.permit2Authorization
-    const bytes = toHex(BigInt(nonce), { size: 32 })
-    const kept = await rate(devnetPayer.account as never, { network, nonce: bytes }, { score: 60 })
-    expect(kept).toMatchObject({ score: 60, amount: '10000', message: { nonce: bytes } })
-  })
-
   it('weigh nothing where their money came from the recipient, or goes back to the payer', async () => {
     const repay = async (to: Address) => {
       const back = await aSignedPayment({ from: seller.address, signer: seller.account, to })
@@ -202,7 +192,7 @@ describe('the call for the reputation registry', () => {
       args: [],
     })
     await chain.waitForTransactionReceipt({ hash, pollingInterval: 50 })
-    await owner().linkAgent('weather-house-2', '0')
+    await owner().linkAgent('weather-house', '0')
     const call = await vi.waitFor(
       async () => {
         const { status, body } = await world.get(`/api/ratings/${id}/feedback`)

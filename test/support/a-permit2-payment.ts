@@ -1,8 +1,9 @@
 import { permit2WitnessTypes, uptoPermit2WitnessTypes } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
-import { devnetContracts, fundNative, readArtifact } from '../../src/devnet/fixtures.js'
+import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { anAccount } from './a-channel.js'
 import { nowSeconds } from './a-signed-payment.js'
 
 const { permit2, exactPermit2Proxy, uptoPermit2Proxy, usdc } = devnetContracts
@@ -122,4 +123,28 @@ export function approvePermit2(url: string, from: Address, amount: bigint): Prom
   const { abi } = readArtifact('MockUsdc')
   const data = encodeFunctionData({ abi, functionName: 'approve', args: [permit2, amount] })
   return sendAs(url, from, usdc, data)
+}
+
+/** The call by which the owner of a nonce cancels it, or other bits of its word. */
+export function permit2Invalidation(nonce: bigint, mask = 1n << (nonce & 255n)): Hex {
+  const { abi } = readArtifact('Permit2')
+  const args = [nonce >> 8n, mask]
+  return encodeFunctionData({ abi, functionName: 'invalidateUnorderedNonces', args })
+}
+
+/** The call of the proxy of `exact` that anybody may send. */
+export function exactPermit2Call({ paymentPayload }: Permit2Body, signature?: Hex): Hex {
+  const { permit2Authorization: signed, signature: own } = paymentPayload.payload
+  const { abi } = readArtifact('ExactPermit2Proxy')
+  const permit = { permitted: signed.permitted, nonce: signed.nonce, deadline: signed.deadline }
+  const args = [permit, signed.from, signed.witness, signature ?? own]
+  return encodeFunctionData({ abi, functionName: 'settle', args })
+}
+
+/** A payer with so much USDC of which Permit2 may take so much. */
+export async function aPermit2Payer(url: string, held = 1_000_000n, allowed = held) {
+  const signer = anAccount()
+  await mintUsdc(url, signer.address, held)
+  if (allowed > 0n) await approvePermit2(url, signer.address, allowed)
+  return { signer, from: signer.address }
 }

@@ -7,7 +7,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { afterEach, expect, it } from 'vitest'
-import { readAgent, readRegistryVersion } from '../../../src/chain/identity-registry.js'
+import { readAgent } from '../../../src/chain/identity-registry.js'
 import { createRpc } from '../../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 import { createIdentityRegistry } from '../../../src/directory/identity/registry.js'
@@ -72,21 +72,6 @@ async function open(behaviour: Behaviour) {
 const agentOf = async (answers: Record<string, Said>) =>
   readAgent((await open(answering({ ...whole, ...answers }))).rpc, registry, 0n, owner)
 
-it('reads an agent in one round trip', async () => {
-  const { rpc, node } = await open(answering(whole))
-  expect(await readAgent(rpc, registry, 0n, owner)).toEqual({
-    owner,
-    isAuthorized: true,
-    wallet: owner,
-    uri: 'https://agent.example/',
-  })
-  expect(node.requests).toHaveLength(1)
-})
-
-it('reads a revert of ownerOf as an unknown id', async () => {
-  expect(await agentOf({ ownerOf: { error: revert } })).toBeUndefined()
-})
-
 it('reads other reverts as values that are not set', async () => {
   const answers = { getAgentWallet: { error: revert }, tokenURI: { error: revert } }
   expect(await agentOf(answers)).toMatchObject({ wallet: `0x${'0'.repeat(40)}`, uri: '' })
@@ -105,15 +90,6 @@ it('reads a URI of 96 KiB and none that is longer', async () => {
     (await agentOf({ tokenURI: value('tokenURI', 'x'.repeat(bytes)) }))?.uri
   expect(await uriOf(96 * 1024)).toHaveLength(96 * 1024)
   expect(await uriOf(96 * 1024 + 64)).toBeNull()
-})
-
-it('finds no registry where there is no code, no getVersion or no text', async () => {
-  const versionOf = async (answers: Record<string, Said>) =>
-    readRegistryVersion((await open(answering({ ...whole, ...answers }))).rpc, registry)
-  expect(await versionOf({})).toBe('2.0.0')
-  expect(await versionOf({ eth_getCode: { result: '0x' } })).toBeUndefined()
-  expect(await versionOf({ getVersion: { error: revert } })).toBeUndefined()
-  expect(await versionOf({ getVersion: { result: '0x01' } })).toBeUndefined()
 })
 
 it('does not serve a registry of another major version', async () => {

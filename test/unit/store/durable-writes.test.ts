@@ -73,6 +73,44 @@ it('a failure is on disk before it is answered; a success, which the chain shows
   expect(waited.at(-1)).toBe(true)
 })
 
+it('a failure that was seen before another round reopens nothing', async () => {
+  const { journal } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  const outcome = anOutcome({ state: 'failed', transaction: null, reason: 'x' })
+  const fail = (round: number) =>
+    journal.resolve({ outcomes: [{ id: 'job-1', round, outcome }], now: noon })
+  await fail(0)
+  const first = (await journal.findJob('exact', network, aJob().key)) as Job
+  expect(await journal.reopen(first, aJob(), noon)).toBeDefined()
+  await fail(1)
+  expect(await journal.reopen(first, aJob(), noon)).toBeUndefined()
+})
+
+it('a transaction names the payments that it carries, and no others', async () => {
+  const { journal } = aJournal()
+  const other = { hash: `0x${'2'.repeat(64)}`, relayerNonce: 1, jobIds: ['job-2'] } as const
+  await journal.claim(aJob(), undefined, noon)
+  await journal.claim(aJob({ id: 'job-2', key: 'another' }), undefined, noon)
+  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  await journal.recordAttempt({ ...attempt, ...other, jobIds: ['job-2'] }, 0)
+  const found = await journal.findByTransaction(attempt.hash)
+  expect(found.map(({ id }) => id)).toEqual(['job-1'])
+})
+
+it('a transaction whose nonce is over may land no more', async () => {
+  const { journal } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  expect(await journal.mayLand(network, 'job-1')).toBe(true)
+  const { relayer, relayerNonce } = attempt
+  await journal.resolve({
+    outcomes: [],
+    slot: { network, relayer, relayerNonce, epoch: 0 },
+    now: noon,
+  })
+  expect(await journal.mayLand(network, 'job-1')).toBe(false)
+})
+
 it('gas that is booked without a success is on disk', async () => {
   const { journal, waited } = aJournal()
   const gasCharge = { network, total: 9n, burnt: [] }

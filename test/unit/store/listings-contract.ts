@@ -149,9 +149,44 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(http)
       })
 
+      it('is refused when its nonce was used, whatever else it says', async () => {
+        const write = aWrite()
+        await store.applyWrite(write, aSave())
+        expect(await store.applyWrite({ ...write, revision: 2 }, aSave())).toEqual({
+          state: 'replayed',
+        })
+        expect(await store.historyOf('weather', 0, 10)).toHaveLength(1)
+      })
+
+      it('is refused out of order, and told the revision that stands', async () => {
+        await save()
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ revision: 3 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ merchantId: 'fresh', revision: 2 })).toEqual({
+          state: 'stale',
+          revision: 0,
+        })
+      })
+
       it('wins once when two of the same revision come together', async () => {
         const results = await Promise.all([save(), save()])
         expect(results.map(({ state }) => state).sort()).toEqual(['applied', 'stale'])
+      })
+
+      it('is refused from anybody but the owner', async () => {
+        await save()
+        for (const change of [
+          aSave(),
+          { kind: 'delete' },
+          { kind: 'link', agentId: '0' },
+        ] as const) {
+          expect(await save({ revision: 2, owner: other }, change)).toEqual({ state: 'notOwner' })
+        }
+      })
+
+      it('changes nothing that is not there', async () => {
+        expect(await save({}, { kind: 'delete' })).toEqual({ state: 'missing' })
+        expect(await store.findMerchant('weather')).toBeUndefined()
       })
     })
 
@@ -284,6 +319,18 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         })
         expect(await save({ revision: 5 })).toEqual({ state: 'notOwner' })
       })
+
+      it('of a deleted id stays with its owner, and its revisions go on', async () => {
+        await save()
+        expect(await save({ revision: 2 }, { kind: 'delete' })).toMatchObject({ state: 'applied' })
+        expect(await store.scanEntries(0, 10)).toEqual([])
+        expect(await save({ revision: 3, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 2 })
+        expect(await save({ revision: 3 })).toMatchObject({
+          merchant: { revision: 3, deletedAt: null },
+        })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
     })
 
     describe('templates of a path', () => {
@@ -340,26 +387,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entry?.endpoint).toMatchObject({ title: 'Forecast', status: 'unverified' })
       })
 
-      it('is put into its own words by a look, and lastUpdated tells', async () => {
-        await see()
-        const own = { ...anEndpoint({ title: 'Own', price: 7n }), extras: { mimeType: 'text/csv' } }
-        await store.saveProbe(await theId(), anEndpoint(), 1_500, own)
-        const [entry] = await store.scanEntries(0, 10)
-        expect(entry?.endpoint).toMatchObject({ ...own, lastUpdated: 1_500 })
-        await store.saveProbe(await theId(), anEndpoint(), 1_600, own)
-        expect((await store.scanEntries(0, 10))[0]?.endpoint.lastUpdated).toBe(1_500)
-      })
-
-      it('is not put into other words by a look that ends after it was claimed', async () => {
-        await see()
-        await save(
-          { merchantId: found.id, owner: payTo },
-          aSave({}, [anEndpoint({ title: 'Mine' })]),
-        )
-        await store.saveProbe(await theId(), anEndpoint(), 1_500, anEndpoint({ title: 'Late' }))
-        expect((await store.scanEntries(0, 10))[0]?.endpoint.title).toBe('Mine')
-      })
-
       it('has only what was looked at in vain give way', async () => {
         const other = (path: string) => ({ url: `https://api.example.com/${path}` })
         await see()
@@ -372,15 +399,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await see(other('four'), 1)
         const ids = (await store.scanEntries(0, 10)).map(({ endpoint }) => endpoint.id)
         expect(ids).toEqual([2, 3, 4])
-      })
-
-      it('stands in place of a hidden listing by whom its address does not stand behind', async () => {
-        await save()
-        await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)
-        expect(await see()).toMatchObject({ state: 'added' })
-        await save({ acceptedAt: 1_300, merchantId: 'own', owner: payTo })
-        await store.setFlags('own', { hiddenReason: 'phishing' }, 1_400)
-        expect(await see()).toEqual({ state: 'owned' })
       })
 
       it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {
@@ -402,13 +420,18 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(await see()).toEqual({ state: 'owned' })
       })
 
-      it('gives way to the listing of the key that is paid and of nobody else', async () => {
-        const ids = async () => (await store.scanEntries(0, 10)).map(({ merchant }) => merchant.id)
+      it('never goes over the listing of an owner', async () => {
+        await save({ owner: payTo })
+        expect(await see()).toEqual({ state: 'owned' })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
+
+      it('is claimed by the key that is paid, by nobody else', async () => {
         await see()
-        await save({ acceptedAt: 1_100 })
-        expect(await ids()).toEqual([found.id, 'weather'])
-        await save({ acceptedAt: 1_200, merchantId: 'claimed', owner: payTo })
-        expect(await ids()).toEqual(['weather', 'claimed'])
+        const claim = { merchantId: found.id, revision: 1 }
+        expect(await save({ ...claim, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ ...claim, owner: payTo })).toMatchObject({ merchant: { owner: payTo } })
+        expect(await see({ title: 'Mine now' })).toEqual({ state: 'owned' })
       })
     })
 

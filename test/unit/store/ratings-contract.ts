@@ -78,6 +78,21 @@ export function describeRatings(name: string, open: () => Promise<Engine>): void
       expect(await figures()).toMatchObject({ average: 100, count: 1 })
     })
 
+    it('leaves a hidden one out of list and sums, and brings it back', async () => {
+      await add('a', { score: 0 })
+      await add('b', { score: 100, payer: payer(2) })
+      expect(await stores.ratings.setHidden('a', 'spam')).toBe(true)
+      expect(await list()).toEqual(['b'])
+      expect(await stores.ratings.find('a')).toMatchObject({ hiddenReason: 'spam' })
+      expect(await figures()).toEqual({ average: 100, count: 1, payers: 1, topPayerShare: 1 })
+      await stores.ratings.setHidden('b', 'spam')
+      expect(await figures()).toBeUndefined()
+      await stores.ratings.setHidden('a', null)
+      await stores.ratings.setHidden('b', null)
+      expect(await figures()).toEqual({ average: 50, count: 2, payers: 2, topPayerShare: 0.5 })
+      expect(await stores.ratings.setHidden('c', 'spam')).toBe(false)
+    })
+
     it('keeps the first answer', async () => {
       await add('a')
       const answer = { text: 'Sorry, ä.', at: 2_000 }

@@ -293,20 +293,6 @@ describe('a job', () => {
   })
 })
 
-it('counts the requests of a caller together, in one window', async () => {
-  const add = (stores: Stores, count: number, now: number) =>
-    stores.requestCounts?.add([{ caller: '192.0.2.1', count }], now, 60_000)
-  expect(await add(one, 3, noon)).toEqual([
-    { caller: '192.0.2.1', count: 3, endsAt: noon + 60_000 },
-  ])
-  expect(await add(other, 4, noon + 1_000)).toMatchObject([{ count: 7, endsAt: noon + 60_000 }])
-  const busiest = (now: number) => one.requestCounts?.busiest(7, now)
-  expect(await busiest(noon)).toEqual([{ caller: '192.0.2.1', count: 7, endsAt: noon + 60_000 }])
-  expect(await one.requestCounts?.busiest(8, noon)).toEqual([])
-  expect(await busiest(noon + 60_000)).toEqual([])
-  expect(await add(one, 1, noon + 60_000)).toMatchObject([{ count: 1, endsAt: noon + 120_000 }])
-})
-
 it('knows sessions and nonces of every replica, each nonce once', async () => {
   const from = { caller: '192.0.2.1', block: '192.0.2.0/24' }
   // What is over is trimmed by the real clock.
@@ -319,12 +305,4 @@ it('knows sessions and nonces of every replica, each nonce once', async () => {
   expect(taken.filter((it) => it !== undefined)).toEqual([expiresAt])
   await other.sessions.removeSession('id')
   expect(await one.sessions.findSession('id')).toBeUndefined()
-})
-
-it('changes a hosted record with nobody in between', async () => {
-  const add = (stores: Stores) =>
-    stores.hostedRecords.change('channel', 'c', (text) => String(Number(text ?? 0) + 1))
-  await Promise.all([one, other, one, other, one].map(add))
-  expect(await other.hostedRecords.find('channel', 'c')).toBe('5')
-  expect(await one.hostedRecords.list('channel')).toEqual(['5'])
 })

@@ -978,40 +978,6 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await stores.hostedRecords.list('refund')).toEqual(['other kind'])
     })
 
-    it('keeps everything when it is opened anew', async () => {
-      const confirmed = await confirm({ id: 'confirmed' })
-      await stores.deliveries.leaseDelivery('confirmed', 't1', 5_000)
-      await stores.deliveries.completeDelivery('confirmed', 't1', 'a-key', noon)
-      await claim({ id: 'queued' }, 'a-key-of-sixteen')
-      await claim({ id: 'submitted' })
-      const attempt = anAttempt({ jobIds: ['submitted'] })
-      await recordAttempt(attempt)
-      const gasCharge = { network, total: 9n, burnt: [{ payer: 'p', amount: 4n }] }
-      await stores.journal.resolve({ outcomes: [], gasCharge, now: noon })
-      await stores.blocks.addBlock({
-        role: 'payer',
-        address: relayer,
-        reason: '',
-        createdAt: noon,
-      })
-      const before = await Promise.all(
-        ['confirmed', 'queued', 'submitted'].map((id) => find(aJob({ id }))),
-      )
-
-      stores = await engine.reopen()
-      const after = await Promise.all(
-        ['confirmed', 'queued', 'submitted'].map((id) => find(aJob({ id }))),
-      )
-      expect(after).toEqual(before)
-      expect(after[0]).toMatchObject({ id: confirmed.id, deliveredKey: 'a-key' })
-      expect(await stores.journal.openAttempts(network, relayer)).toEqual([attempt])
-      expect(await stores.journal.findNextNonce(network, relayer)).toBe(6)
-      expect(await stores.deliveries.findIdempotencyKey('a-key-of-sixteen')).toBe('queued')
-      expect(await stores.budgets.spentOn(network, '2026-11-21')).toBe(9n)
-      expect(await stores.budgets.burntBy(network, '2026-11-21', 'p')).toBe(4n)
-      expect(await stores.blocks.listBlocks()).toHaveLength(1)
-    })
-
     it('says that it can be written to', async () => {
       expect(await stores.journal.isWritable()).toBe(true)
       expect(await stores.journal.isWritable()).toBe(true)

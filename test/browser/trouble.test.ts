@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await world?.stop()
-  node.stop()
+  await node.stop()
 })
 
 const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await world.list('hook-house', {})
 })
 afterAll(async () => {
-  receiver?.close()
+  await receiver?.close()
   await world?.stop()
 })
 

@@ -91,17 +91,6 @@ describe('the types of a call', () => {
     expect(Object.keys(refused(call))).toEqual(['route', 'path', 'query', 'body'])
   })
 
-  it('name what is meant by a query', () => {
-    type Query = NonNullable<Input<'GET /discovery/search'>['query']>
-    expectTypeOf<Query['query']>().toEqualTypeOf<string>()
-    expectTypeOf<Query['limit']>().toEqualTypeOf<number | undefined>()
-    expectTypeOf<Query['official']>().toEqualTypeOf<boolean | undefined>()
-    expectTypeOf<Query['pricing']>().toEqualTypeOf<'fixed' | 'metered' | undefined>()
-    type Browse = NonNullable<Input<'GET /api/endpoints'>['query']>
-    expectTypeOf<Browse['cursor']>().toEqualTypeOf<string | undefined>()
-    expectTypeOf<Input<'GET /supported'>['query']>().toEqualTypeOf<undefined>()
-  })
-
   it('know an address and a hash by their prefix', () => {
     type Payment = Answer<'GET /payments/{network}/{payer}/{nonce}'>
     expectTypeOf<Payment['payTo']>().toEqualTypeOf<Address>()
@@ -110,12 +99,6 @@ describe('the types of a call', () => {
     expectTypeOf<Payment['state']>().toEqualTypeOf<
       'queued' | 'submitted' | 'confirmed' | 'failed'
     >()
-  })
-
-  it('are text where the route gives text, and nothing where it gives nothing', () => {
-    expectTypeOf<Answer<'GET /metrics'>>().toEqualTypeOf<string>()
-    expectTypeOf<Answer<'GET /badge/{merchant}.svg'>>().toEqualTypeOf<string>()
-    expectTypeOf<Answer<'DELETE /api/session'>>().toEqualTypeOf<undefined>()
   })
 
   it('take a listing as its owner writes it', () => {

@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { createBuyer } from '@arcus/client'
 import type { BuyerOptions } from '@arcus/client/buyer'
 import { ArcusError } from '@arcus/client/calls'
@@ -20,6 +19,7 @@ import { createPublicClient, http, recoverTypedDataAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
+import { startServer } from '../support/a-server.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const network = 'eip155:5042'
@@ -28,27 +28,24 @@ const PRICE = 10_000n
 const DEPOSIT = 200_000n
 
 let world: World
-const servers: Server[] = []
+const closing: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   world = await startWorld()
 })
 afterAll(async () => {
   vi.useRealTimers()
-  for (const server of servers) {
-    server.close()
-    server.closeAllConnections()
-  }
+  for (const close of closing) await close()
   await world?.stop()
 })
 
 const balanceOf = (address: `0x${string}`) => tokenBalance(world.chainUrl, asset, address)
 const blockNumber = () => createPublicClient({ transport: http(world.chainUrl) }).getBlockNumber()
 
-async function listening(server: Server): Promise<string> {
-  servers.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+async function listening(answer: RequestListener): Promise<string> {
+  const { url, close } = await startServer(answer)
+  closing.push(close)
+  return url
 }
 
 interface OfficialSeller {
@@ -116,7 +113,7 @@ async function anOfficialSeller(schemes = ['exact', 'batch-settlement']): Promis
   app.get('/broken', (_, response) => {
     response.status(503).json({ goods: false })
   })
-  const url = await listening(createServer(app))
+  const url = await listening(app)
   const manager = scheme.createChannelManager(facilitator, network, asset)
   const seller: OfficialSeller = {
     url,
@@ -432,7 +429,7 @@ async function aThief(answer: (payment: Payment, thief: Thief) => Promise<Reply>
     },
   }
   const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
-  const server = createServer(async (request, response) => {
+  thief.url = await listening(async (request, response) => {
     const given = request.headers['payment-signature']
     let reply: Reply = { status: 402, required: { accepts: [thief.terms] } }
     if (typeof given === 'string') {
@@ -448,7 +445,6 @@ async function aThief(answer: (payment: Payment, thief: Thief) => Promise<Reply>
     })
     response.end('{}')
   })
-  thief.url = await listening(server)
   return thief
 }
 
@@ -704,14 +700,13 @@ describe('a hostile seller', () => {
 it('a node of another chain is no reason to believe anything', async () => {
   const thief = await aThief(async () => ({ status: 0 }))
   const elsewhere: unknown[] = []
-  const node = createServer(async (request, response) => {
+  const rpcUrl = await listening(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const { id, method } = JSON.parse(body)
     elsewhere.push(method)
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result: '0x1' }))
   })
-  const rpcUrl = await listening(node)
   const { buyer } = await aBuyer({}, { rpcUrl })
   await refusalOf(buyer.pay(thief.url))
   expect((await buyer.spent()).left.perDay).toBe(800_000n)

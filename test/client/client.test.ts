@@ -1,5 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { createArcusClient } from '@arcus/client'
 import { ArcusError } from '@arcus/client/calls'
 import type { PayOptions } from '@arcus/client/pay'
@@ -8,6 +7,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { startServer } from '../support/a-server.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World
@@ -182,20 +182,12 @@ describe('pay', () => {
   })
 })
 
-/** A seller that answers as it likes. */
+/** A seller that answers as it likes, until the end of the test. */
 async function aSeller(answer: (call: number, response: ServerResponse) => void) {
   let calls = 0
-  const server = createServer((_request, response) => answer(calls++, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    calls: () => calls,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  const { url, close } = await startServer((_request, response) => answer(calls++, response))
+  onTestFinished(close)
+  return { url: `${url}/`, calls: () => calls }
 }
 
 const offer = {
@@ -239,7 +231,6 @@ describe('a hostile seller', () => {
     const seller = await aSeller((_call, response) => response.writeHead(402, headers).end('{}'))
     const error = await errorOf(arcus.pay(seller.url, { signer, maxAmount }))
     expect([error.code, signed, seller.calls()]).toEqual(['not_payable', [], 1])
-    seller.close()
   })
 
   it('gets the cheapest of its offers, whatever their order', async () => {
@@ -248,7 +239,6 @@ describe('a hostile seller', () => {
       response.writeHead(call === 0 ? 402 : 200, headers).end(),
     )
     expect((await arcus.pay(seller.url, { signer, maxAmount })).amount).toBe(80n)
-    seller.close()
   })
 
   it.each([
@@ -262,7 +252,6 @@ describe('a hostile seller', () => {
     const item = { ...(resources[0] as (typeof resources)[0]), resource: seller.url }
     const error = await errorOf(arcus.pay(item, { signer, maxAmount, ...wanted }))
     expect([error.code, signed]).toEqual(['not_as_listed', []])
-    seller.close()
   })
 
   it('cannot hand the call or the payment on to another address', async () => {
@@ -276,8 +265,6 @@ describe('a hostile seller', () => {
     const late = await errorOf(arcus.pay(second.url, { signer, maxAmount }))
     expect(late).toMatchObject({ code: 'redirected', details: { payer: devnetPayer.address } })
     expect(late.message).toMatch('leads to another address')
-    first.close()
-    second.close()
   })
 
   it('that takes the payment and hangs up leaves the name of the payment', async () => {
@@ -289,7 +276,6 @@ describe('a hostile seller', () => {
     const { payer: from, nonce } = error.details as { payer: string; nonce: string }
     expect([error.code, from]).toEqual(['unreachable', devnetPayer.address])
     expect(signed).toMatchObject([{ message: { nonce } }])
-    seller.close()
   })
 
   it('that asks for nothing is not paid, and one that says nonsense of a settlement is not believed', async () => {
@@ -303,8 +289,6 @@ describe('a hostile seller', () => {
     )
     const paid = await arcus.pay(seller.url, { signer, maxAmount })
     expect([paid.response.status, paid.settlement, paid.amount]).toEqual([200, undefined, 10_000n])
-    free.close()
-    seller.close()
   })
 })
 

@@ -1,5 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { createArcusClient } from '@arcus/client'
 import { ArcusError } from '@arcus/client/calls'
 import type { Paid, PayOptions } from '@arcus/client/pay'
@@ -15,6 +14,7 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
 import { approvePermit2 } from '../support/a-permit2-payment.js'
+import { startServer } from '../support/a-server.js'
 import { startToolShop, type ToolShop } from '../support/a-tool-shop.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -80,7 +80,7 @@ async function aStand(terms: object, extensions?: object, offers: readonly objec
     extra: { name: 'USDC', version: '2' },
     ...terms,
   }
-  const server = createServer(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
     const { method, url, headers } = request
@@ -106,12 +106,8 @@ async function aStand(terms: object, extensions?: object, offers: readonly objec
     const head = { 'payment-response': encodePaymentResponseHeader(settlement.body) }
     response.writeHead(settlement.body.success ? 200 : 402, head).end('goods')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, calls }
+  closing.push(server.close)
+  return { url: `${server.url}/`, calls }
 }
 
 /** Looks a payment up by the name that the client gave it. */
@@ -377,7 +373,7 @@ describe('a hostile MCP server', () => {
 
   /** A server that greets, and then answers calls as it likes; `undefined` hangs up. */
   async function aServer(...answers: (object | undefined)[]) {
-    const server = createServer(async (request, response) => {
+    const server = await startServer(async (request, response) => {
       let text = ''
       for await (const chunk of request) text += chunk
       const { id, method } = JSON.parse(text || '{}')
@@ -387,14 +383,9 @@ describe('a hostile MCP server', () => {
       else if (answer === undefined) response.destroy()
       else response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    closing.push(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    closing.push(server.close)
     signed.length = 0
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    return arcus.pay(url, { signer, maxAmount, toolName: 'a' })
+    return arcus.pay(`${server.url}/`, { signer, maxAmount, toolName: 'a' })
   }
 
   it('gets nothing for the terms of others in a result that succeeded', async () => {

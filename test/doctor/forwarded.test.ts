@@ -1,29 +1,22 @@
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { request } from 'node:http'
+import { expect, it, onTestFinished } from 'vitest'
 import { checkPublicAddress } from '../../src/app/doctor/examine.js'
 import { anEdgesServer } from '../http/edges-server.js'
-
-const open: (() => unknown)[] = []
-afterEach(() => Promise.all(open.splice(0).map((close) => close())))
+import { startServer } from '../support/a-server.js'
 
 /** Starts the service behind a proxy that writes this into `X-Forwarded-For`, and returns the address of the proxy. */
 async function behindProxy(forwardedFor: string | undefined): Promise<string> {
   const { app } = await anEdgesServer()
   const service = await app.listen({ host: '127.0.0.1', port: 0 })
-  const proxy = createServer((from, to) => {
+  const proxy = await startServer((from, to) => {
     const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
     request(`${service}${from.url}`, { headers, agent: false }, (answer) => {
       to.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(to)
     }).end()
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  open.push(
-    () => app.close(),
-    () => proxy.close(),
-  )
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  onTestFinished(proxy.close)
+  return proxy.url
 }
 
 it.each([

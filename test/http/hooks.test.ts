@@ -69,7 +69,7 @@ beforeEach(async () => {
 afterEach(async () => {
   stopGasWatch()
   await Promise.all(closing.splice(0).map((close) => close()))
-  receiver.close()
+  await receiver.close()
   await stores.close()
   expect(warnings.filter((it) => it.includes('webhook'))).toEqual([])
 })
@@ -691,7 +691,7 @@ describe('many hooks of one owner', () => {
     await patiently(() => expect(receiver.deliveries).toHaveLength(1))
     // Of 48 hooks that were due before it, those of one round went first.
     expect(seen.length).toBeLessThan(30)
-    busy.close()
+    await busy.close()
   })
 
   it('are paced: a receiver gets no more than twenty deliveries in a second', async () => {
@@ -780,8 +780,14 @@ describe('a challenge', () => {
   it('is sent ten times, and then not until the owner sets the hook again', async () => {
     const { id } = await make({}, true)
     receiver.consent = () => ({ status: 500, body: '' })
+    // Of one host a second passes between two challenges, so eight are noted here.
+    const failed = { error: 'no', nextAt: clock.ms, call: aCall({ status: 500 }) }
+    for (let tries = 1; tries <= 8; tries++) {
+      await stores.hooks.take(id, 'asker', clock.ms, clock.ms)
+      await stores.hooks.failed(id, 'asker', failed)
+    }
     startSender()
-    for (let tries = 1; tries <= 10; tries++) {
+    for (let tries = 9; tries <= 10; tries++) {
       await patiently(async () => expect(await state()).toMatchObject({ failures: tries }))
       const { nextAt } = await state()
       expect(nextAt === null).toBe(tries === 10)
@@ -790,7 +796,7 @@ describe('a challenge', () => {
     await happen('1')
     clock.ms += 30 * DAY_MS
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(receiver.challenges).toHaveLength(10)
+    expect(receiver.challenges).toHaveLength(2)
     expect(await state()).toMatchObject({ state: 'unconfirmed', nextAt: null })
     receiver.consent = agreeing
     const issuedAt = Math.floor(clock.ms / 1_000)
@@ -825,7 +831,7 @@ describe('a challenge', () => {
     )
     expect((await state()).state).toBe('unconfirmed')
     expect([...receiver.deliveries, ...victim.deliveries]).toEqual([])
-    victim.close()
+    await victim.close()
   })
 
   it('goes to a host once a second at most, and holds up no delivery', async () => {
@@ -855,7 +861,7 @@ describe('a challenge', () => {
     await patiently(() => expect(times.length).toBeGreaterThanOrEqual(3))
     const gaps = times.slice(1).map((at, i) => at - (times[i] as number))
     expect(Math.min(...gaps)).toBeGreaterThan(900)
-    victim.close()
+    await victim.close()
   })
 })
 

@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { x402 } from '@arcus/merchant'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
+import { startServer } from '../support/a-server.js'
 import {
   aPayload,
   payer,
@@ -26,7 +26,7 @@ const silence: Answer = () => {}
 /** Makes a shop with a facilitator on its own server. `settles` are its answers in order, the last one repeated. */
 async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: true, payer })) {
   const keys: unknown[] = []
-  const server = createServer((request, response) => {
+  const server = await startServer((request, response) => {
     request.resume().once('end', () => {
       if (request.url === '/verify') return verify(response, request)
       keys.push(request.headers['idempotency-key'])
@@ -34,13 +34,11 @@ async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: tru
       return answer?.(response, request)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const facilitator = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const facilitator = `${server.url}/`
   const app = fastify()
   onTestFinished(async () => {
     await app.close()
-    server.close()
-    server.closeAllConnections()
+    await server.close()
   })
   // The timeout is short only in the test of a silent facilitator: a busy machine answers slowly.
   const facilitatorTimeoutMs = [...settles, verify].includes(silence) ? 200 : 10_000

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { compose } from '../../src/app/compose.js'
 import { readSettings } from '../../src/app/config/config.js'
@@ -7,6 +5,7 @@ import { createLogger } from '../../src/app/logger.js'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import type { OpenApiDocument } from '../../src/http/openapi.js'
+import { startServer, type TestServer } from '../support/a-server.js'
 import { startChain } from '../support/arcus.js'
 
 export interface TestService {
@@ -43,7 +42,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Te
 }
 
 /** A merchant's server that asks a cent for whatever it is asked. */
-export async function startMerchant(): Promise<{ url: string; close(): void }> {
+export async function startMerchant(): Promise<TestServer> {
   const requirement = {
     scheme: 'exact',
     network: 'eip155:5042',
@@ -53,12 +52,9 @@ export async function startMerchant(): Promise<{ url: string; close(): void }> {
     maxTimeoutSeconds: 60,
     extra: { name: 'USDC', version: '2' },
   }
-  const server = createServer((request, response) => {
+  return startServer((request, response) => {
     const required = { x402Version: 2, resource: { url: request.url }, accepts: [requirement] }
     const header = Buffer.from(JSON.stringify(required)).toString('base64')
     response.writeHead(402, { 'payment-required': header }).end('{}')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
 }

@@ -1,7 +1,6 @@
-import { hashBody, listingTypedData, toListingWrite } from '@arcus/protocol/listing/listing-write'
-import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { aSignedWrite, signInTo } from '../support/a-directory.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startMerchant, startService, type TestService } from './a-service.js'
 import { createAnswerCheck, operationsOf } from './described.js'
@@ -14,44 +13,19 @@ beforeAll(async () => {
   merchant = await startMerchant()
 })
 afterAll(async () => {
-  merchant.close()
+  await merchant.close()
   await service.close()
 })
 
 const owner = devnetMerchant
 
 async function save(body: object, revision: number) {
-  const terms = (await service.app.inject('/api/signing')).json()
-  const message = {
-    action: revision === 1 ? ('listing.create' as const) : ('listing.update' as const),
-    audience: terms.audience,
-    merchantId: 'penny-quotes',
-    owner: owner.address,
-    payTo: owner.address,
-    bodyHash: hashBody(body),
-    revision,
-    nonce: `0x${revision.toString(16).padStart(64, '0')}` as const,
-    issuedAt: terms.time.now,
-    deadline: terms.time.now + 300,
-  }
-  const typedData = listingTypedData(terms.domain.chainId, toListingWrite(message))
-  const signature = await owner.account.signTypedData(typedData)
-  return { message, signature, body }
-}
-
-async function signIn(): Promise<string> {
-  const { nonce, domain, uri, chainId } = (await service.app.inject('/api/session/nonce')).json()
-  const message = createSiweMessage({
-    address: owner.address,
-    nonce,
-    domain,
-    uri,
-    chainId,
-    version: '1',
-  })
-  const payload = { message, signature: await owner.account.signMessage({ message }) }
-  const answer = await service.app.inject({ method: 'POST', url: '/api/session', payload })
-  return String(answer.headers['set-cookie']).split(';')[0] ?? ''
+  const { audience, time } = (await service.app.inject('/api/signing')).json()
+  const place = { audience, merchantId: 'penny-quotes', payTo: owner.address }
+  const times = { issuedAt: time.now, deadline: time.now + 300 }
+  const action = revision === 1 ? 'listing.create' : 'listing.update'
+  const message = { ...place, ...times, revision }
+  return aSignedWrite(owner.account as never, { action, body, message })
 }
 
 it('describes every answer about a listing, its payments and its owner', async () => {
@@ -121,7 +95,7 @@ it('describes every answer about a listing, its payments and its owner', async (
   await ask('getMerchantStats', '/api/merchants/penny-quotes/stats')
   await ask('getStats', '/api/stats')
 
-  const headers = { cookie: await signIn() }
+  const headers = { cookie: await signInTo(service.app, owner.account, { ms: Date.now() }) }
   await ask('getSession', '/api/session', { headers })
   await ask('getActivity', '/api/merchants/penny-quotes/activity', { headers })
   const table = '/api/merchants/penny-quotes/activity/table'

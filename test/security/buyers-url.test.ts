@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import { ratingTypedData } from '@arcus/protocol/listing/rating-message'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -15,6 +13,7 @@ import type { OpenApiDocument } from '../../src/http/openapi.js'
 import { operationsOf } from '../openapi/described.js'
 import { aChannel, anAccount } from '../support/a-channel.js'
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
+import { startServer, type TestServer } from '../support/a-server.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Collector, startCollector } from '../support/collector.js'
@@ -29,7 +28,7 @@ const owner = anAccount()
 const [found, unreached] = [anAccount(), anAccount()]
 
 let world: World
-let shop: Server
+let shop: TestServer
 let collector: Collector
 let shopUrl: string
 let cookie: string
@@ -42,7 +41,7 @@ let answers = ''
 const extensionAnswers: string[] = []
 
 beforeAll(async () => {
-  shop = createServer((request, response) => {
+  shop = await startServer((request, response) => {
     const payTo = request.url?.startsWith('/found') ? found.address : owner.address
     const terms = { scheme: 'exact', network: 'eip155:5042', amount: '10000' }
     const extra = { name: 'USDC', version: '2' }
@@ -51,8 +50,7 @@ beforeAll(async () => {
     const header = Buffer.from(JSON.stringify(required)).toString('base64')
     response.writeHead(402, { 'payment-required': header }).end('{}')
   })
-  await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
-  shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
+  shopUrl = shop.url
   collector = await startCollector()
   // Variables of OpenTelemetry are read by its SDK.
   vi.stubEnv('OTEL_TRACES_SAMPLER_ARG', '1')
@@ -79,7 +77,7 @@ beforeAll(async () => {
   await kept()
 })
 afterAll(async () => {
-  shop.close()
+  await shop.close()
   await world.stop()
   await collector.stop()
 })

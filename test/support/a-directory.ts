@@ -156,7 +156,11 @@ async function serve(
 }
 
 /** Signs in by a message, and returns the cookie. */
-async function signInTo(app: FastifyInstance, account: PrivateKeyAccount, { ms }: Clock) {
+export async function signInTo(
+  app: FastifyInstance,
+  account: Pick<PrivateKeyAccount, 'address' | 'signMessage'>,
+  { ms }: Pick<Clock, 'ms'>,
+) {
   const { nonce, domain, uri, chainId } = (await app.inject('/api/session/nonce')).json()
   const { address } = account
   const place = { address, nonce, domain, uri, chainId, version: '1' } as const

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { startServer } from './a-server.js'
 
 /** A delivery as it came. */
 export interface Delivery {
@@ -25,7 +25,7 @@ export async function startReceiver(answer: (delivery: Delivery) => number = () 
   type Consent = { status: number; body: string }
   const consent: (delivery: Delivery) => Consent | Promise<Consent> = agreeing
   const receiver = { answer, deliveries, challenges, consent }
-  const server = createServer(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part)
     const text = Buffer.concat(parts).toString()
@@ -40,15 +40,11 @@ export async function startReceiver(answer: (delivery: Delivery) => number = () 
     deliveries.push(delivery)
     response.writeHead(delivery.status, { location: '/elsewhere' }).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return Object.assign(receiver, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/arcus`,
+    url: `${server.url}/arcus`,
     /** The ids of the events that were taken, in order, with repeats. */
     taken: () => deliveries.filter(({ status }) => status < 300).map(({ event }) => event.id),
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
+    close: server.close,
   })
 }
 

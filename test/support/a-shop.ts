@@ -1,7 +1,6 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { startServer } from './a-server.js'
 import type { Answer } from './arcus.js'
 
 /** A seller who can ask for another price at any moment, and who delivers when a payment has settled. */
@@ -35,7 +34,7 @@ export async function startShop(
   let demanded = {}
   let held: Promise<void> | undefined
   const presented: string[] = []
-  const server = createServer(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     if (!shop.isOpen) return void response.writeHead(503).end()
     if (shop.opensToPages) {
       response.setHeader('access-control-allow-origin', '*')
@@ -69,12 +68,11 @@ export async function startShop(
     const goods = { goods: body.success, for: request.url }
     response.end(JSON.stringify(shop.opensToPages ? goods : { goods: body.success }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const shop: Shop = {
     isOpen: true,
     opensToPages: false,
     hangsUp: 0,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     ask: (...amounts) => {
       asked = amounts
       demanded = {}
@@ -90,11 +88,7 @@ export async function startShop(
       return () => release()
     },
     presented,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop: server.close,
   }
   return shop
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { type CallToolResult, isInitializeRequest } from '@modelcontextprotocol/sdk/types.js'
@@ -9,6 +8,7 @@ import { declareDiscoveryExtension } from '@x402/extensions/bazaar'
 import { z } from 'zod'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { startServer } from './a-server.js'
 
 /** The terms of every paid tool. */
 export const toolTerms = {
@@ -104,7 +104,7 @@ export async function startToolShop(
     return transport
   }
 
-  const server = createServer(async (request, response) => {
+  const server = await startServer(async (request, response) => {
     shop.methods.add(request.method)
     let body = ''
     for await (const chunk of request) body += chunk
@@ -113,11 +113,7 @@ export async function startToolShop(
     if (transport === undefined) response.writeHead(404).end()
     else await transport.handleRequest(request, response, message)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  shop.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  shop.stop = () => {
-    server.close()
-    server.closeAllConnections()
-  }
+  shop.url = `${server.url}/mcp`
+  shop.stop = server.close
   return shop
 }

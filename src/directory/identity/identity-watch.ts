@@ -28,8 +28,6 @@ interface IdentityWatchOptions {
     info(details: object, message: string): void
     warn(details: object, message: string): void
   }
-  /** From 0 to below 1; `Math.random` by default. */
-  random?: () => number
   /** For tests. */
   tickMs?: number
 }
@@ -41,8 +39,8 @@ export type IdentityWatch = ReturnType<typeof createIdentityWatch>
  * Lost control shows as a failed, dated check. A chain that cannot be read changes nothing.
  */
 export function createIdentityWatch(options: IdentityWatchOptions) {
-  const { store, registry, readIdentity, now, log, random = Math.random } = options
-  const schedule = createSchedule(random)
+  const { store, registry, readIdentity, now, log } = options
+  const schedule = createSchedule()
   const running = new Map<string, Promise<void>>()
   const waiting = new Map<string, Promise<void>>()
   let isStopped = false
@@ -188,13 +186,13 @@ const COVERED_BY_EVENTS_MS = 5 * 3_600_000
 type Plan = { agentId: string | null; owner: string; dueAt: number }
 
 /** Creates the times of the next checks, in Unix milliseconds. */
-function createSchedule(random: () => number) {
+function createSchedule() {
   const plans = new Map<string, Plan>()
 
   const put = ({ id, agentId, owner }: Merchant, dueAt: number) => {
     plans.set(id, { agentId, owner: (owner ?? '').toLowerCase(), dueAt })
   }
-  const nextDay = (from: number) => from + DAY_MS - Math.floor(random() * JITTER_MS)
+  const nextDay = (from: number) => from + DAY_MS - Math.floor(Math.random() * JITTER_MS)
 
   const hastenThose = (now: number, isMeant: (plan: Plan) => boolean) => {
     for (const plan of plans.values()) if (isMeant(plan)) plan.dueAt = Math.min(plan.dueAt, now)

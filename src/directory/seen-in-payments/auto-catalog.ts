@@ -29,8 +29,6 @@ export interface AutoCatalogOptions extends OfferRules {
     info(details: object, message: string): void
     warn(details: object, message: string): void
   }
-  /** New entries in an hour; for tests. */
-  growth?: Partial<typeof growthBounds>
 }
 
 export type AutoCatalog = ReturnType<typeof createAutoCatalog>
@@ -56,7 +54,7 @@ const processing: BazaarStatus = { status: 'processing' }
  */
 export function createAutoCatalog(options: AutoCatalogOptions) {
   const { store, infoCheck, now, log } = options
-  const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
+  const growth = createGrowthLimit(now)
   /** The last answers, so that many payments for one resource cause few reads and checks. */
   const recent = new LRUCache<string, { fingerprint: string; status: BazaarStatus }>({
     max: MAX_RECENT,
@@ -243,14 +241,26 @@ function rejected(rejectedReason: string): BazaarStatus {
  * sentence. The bounds of one payer, recipient and host are far below the bound of all, so that nobody uses it up alone:
  * that takes many funded payers, recipients and hosts. `now` is in Unix milliseconds.
  */
-function createGrowthLimit(bounds: typeof growthBounds, now: () => number) {
+function createGrowthLimit(now: () => number) {
   const counts = createHourlyCounts(now)
   return (entry: { payer: Address; payTo: Address; host: string }): string | undefined => {
     const parts = [
-      { key: 'all', max: bounds.inAll, scope: 'within the hour' },
-      { key: `payer ${entry.payer}`, max: bounds.perPayer, scope: 'of this payer within the hour' },
-      { key: `payTo ${entry.payTo}`, max: bounds.perPayTo, scope: 'of this payTo within the hour' },
-      { key: `host ${entry.host}`, max: bounds.perHost, scope: 'of this host within the hour' },
+      { key: 'all', max: growthBounds.inAll, scope: 'within the hour' },
+      {
+        key: `payer ${entry.payer}`,
+        max: growthBounds.perPayer,
+        scope: 'of this payer within the hour',
+      },
+      {
+        key: `payTo ${entry.payTo}`,
+        max: growthBounds.perPayTo,
+        scope: 'of this payTo within the hour',
+      },
+      {
+        key: `host ${entry.host}`,
+        max: growthBounds.perHost,
+        scope: 'of this host within the hour',
+      },
     ]
     const full = parts.find(({ key, max }) => counts.of(key) >= max)
     if (full !== undefined) return full.scope

@@ -10,8 +10,6 @@ import type { InfoCheck } from './info-check.js'
 
 interface ProbeEffectsOptions {
   infoCheck: Pick<InfoCheck, 'check'>
-  /** 0 to 1; `Math.random` unless a test gives another. */
-  random?: () => number
 }
 
 /**
@@ -19,7 +17,7 @@ interface ProbeEffectsOptions {
  * failures. An entry from a payment takes the description of its own 402 once it is live, and the first definite wrong
  * answer makes it `failing`, because nobody vouches for it.
  */
-export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEffectsOptions) {
+export function createProbeEffects({ infoCheck }: ProbeEffectsOptions) {
   async function describe(
     { endpoint }: CatalogEntry,
     { quote }: ProbeResult,
@@ -59,7 +57,8 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
     result: ProbeResult,
     nowSeconds: number,
   ): Promise<ProbeEffect> => {
-    const after = (previous: EndpointHealth) => nextHealth(previous, result, nowSeconds, random)
+    const after = (previous: EndpointHealth) =>
+      nextHealth(previous, result, nowSeconds, Math.random)
     if (!isUnclaimed(entry.merchant)) return { after }
     if (result.isDefinite) {
       return { after: (previous) => ({ ...after(previous), status: 'failing' }) }
@@ -68,7 +67,8 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
     const record = checkTemplate(entry, result)
     if (record !== undefined) {
       const refused = { record, accepts: [], extras: {} }
-      const later = (previous: EndpointHealth) => nextHealth(previous, refused, nowSeconds, random)
+      const later = (previous: EndpointHealth) =>
+        nextHealth(previous, refused, nowSeconds, Math.random)
       return { after: (previous) => ({ ...later(previous), status: 'failing' }) }
     }
     const described = await describe(entry, result)

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startServer, type TestServer } from '../../support/a-server.js'
 
 /** A proxy between the service and its node. */
 export interface NodeProxy {
@@ -7,34 +6,27 @@ export interface NodeProxy {
   between(chainUrl: string): Promise<string>
   /** False makes it drop every call, like a node that is gone. */
   isUp: boolean
-  stop(): void
+  stop(): Promise<void> | undefined
 }
 
 export function createNodeProxy(): NodeProxy {
-  let target = ''
-  const server = createServer(async (request, response) => {
-    if (!proxy.isUp) return void request.socket.destroy()
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const answer = await fetch(target, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.concat(chunks),
-    })
-    response.writeHead(answer.status, { 'content-type': 'application/json' })
-    response.end(await answer.text())
-  })
+  let server: TestServer | undefined
   const proxy: NodeProxy = {
     isUp: true,
     async between(chainUrl) {
-      target = chainUrl
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      server = await startServer(async (request, response) => {
+        if (!proxy.isUp) return void request.socket.destroy()
+        const chunks: Buffer[] = []
+        for await (const chunk of request) chunks.push(chunk)
+        const headers = { 'content-type': 'application/json' }
+        const body = Buffer.concat(chunks)
+        const answer = await fetch(chainUrl, { method: 'POST', headers, body })
+        response.writeHead(answer.status, headers)
+        response.end(await answer.text())
+      })
+      return server.url
     },
-    stop() {
-      server.close()
-      server.closeAllConnections()
-    },
+    stop: () => server?.close(),
   }
   return proxy
 }

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Address } from 'viem'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import { startServer } from '../../support/a-server.js'
 import { fileOf } from './an-agent.js'
 
 /** Paid APIs of other people, each with its own fault. */
@@ -73,20 +73,12 @@ const handlers: Record<string, Handle> = {
 }
 
 export async function startStrangers(): Promise<Strangers> {
-  const server: Server = createServer((request, response) => {
+  const { url, close } = await startServer((request, response) => {
     const path = (request.url ?? '').split('?')[0] ?? ''
     // A path below a handler's has the same handler: /weather/7.
     const handle = handlers[`/${path.split('/')[1]}`]
     if (handle === undefined) response.writeHead(404).end()
     else handle(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return { url, stop: close }
 }

@@ -2,30 +2,26 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, type TestContext } from 'vitest'
 
 const script = fileURLToPath(new URL('a-watched-process.ts', import.meta.url))
 const command = `"${process.execPath}" --import tsx "${script}"`
 
 /** Starts a process and gives its lines one by one, those of its children among them. */
-function start(file: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+function start(file: string, args: string[], env: NodeJS.ProcessEnv = {}, detached = false) {
   const child = spawn(file, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
+    detached,
   })
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   const waiting = lines[Symbol.asyncIterator]()
   const next = async () => (await waiting.next()).value as string | undefined
-  /** Resolves with the id of the shell, once what it runs has begun. */
-  async function begun(): Promise<number> {
-    const said = [await next(), await next()]
-    return Number(said.find((line) => line !== 'begun'))
-  }
-  return { child, next, begun }
+  return { child, next }
 }
 
-/** Ends with the test whatever becomes of it. */
-function endWithTest(pid: number): void {
+/** Ends a process or a group with the test, whatever becomes of it. */
+function endWithTest({ onTestFinished }: TestContext, pid: number): void {
   onTestFinished(() => {
     try {
       process.kill(pid, 'SIGKILL')
@@ -35,33 +31,31 @@ function endWithTest(pid: number): void {
   })
 }
 
-async function isUp(next: () => Promise<string | undefined>): Promise<number> {
-  const pid = Number(/^up (\d+)$/.exec((await next()) ?? '')?.[1])
-  endWithTest(pid)
-  return pid
+async function isUp(test: TestContext, next: () => Promise<string | undefined>): Promise<void> {
+  endWithTest(test, Number(/^up (\d+)$/.exec((await next()) ?? '')?.[1]))
 }
 
-it.each([
-  ['npm', (npm: ChildProcess, _shell: number) => npm.kill('SIGKILL')],
-  ['the shell between', (_npm: ChildProcess, shell: number) => process.kill(shell, 'SIGKILL')],
-])('a process that npm started ends when %s is killed', async (_, kill) => {
+it.concurrent.for<[string, (npm: ChildProcess, shell: number) => unknown]>([
+  ['npm', (npm) => npm.kill('SIGKILL')],
+  ['the shell between', (_npm, shell) => process.kill(shell, 'SIGKILL')],
+])('a process that npm started ends when %s is killed', async ([, kill], test) => {
   // npm starts a shell, which starts the command. The `true` behind it keeps a shell from replacing itself.
   const outer = `sh -c 'echo $$; ${command}; true'; true`
   const { child, next } = start('sh', ['-c', outer])
   const shell = Number(await next())
-  await isUp(next)
+  await isUp(test, next)
   kill(child, shell)
   expect(await next()).toBe('gone')
 })
 
-it('a process that npm started goes on when the parent of npm is gone, and ends with npm', async () => {
+it.concurrent('a process that npm started goes on when the parent of npm is gone, and ends with npm', async (test) => {
   const npm = `process.title = 'npm start'
     console.log(process.pid)
     require('node:child_process').spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })`
   const login = ['-c', `"${process.execPath}" -e "$NPM"; true`]
   const { child, next } = start('sh', login, { NPM: npm, COMMAND: `${command}; true` })
   const npmId = Number(await next())
-  await isUp(next)
+  await isUp(test, next)
   child.kill('SIGKILL')
   await once(child, 'exit')
   const gone = next()
@@ -73,28 +67,15 @@ it('a process that npm started goes on when the parent of npm is gone, and ends 
 })
 
 /** Starts npm in a process group of its own, as a terminal or a supervisor does, whose command begins after a moment. */
-function startSlowly(shellGone: boolean) {
+function startSlowly(test: TestContext, shellGone = false) {
   const npm = `process.title = 'npm start'
     const { spawn } = require('node:child_process')
     const shell = spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })
     console.log(shell.pid)`
   const COMMAND = `echo begun; sleep 1; ${command}; true`
-  const inner = shellGone ? `(${COMMAND}) & wait` : COMMAND
-  const child = spawn(process.execPath, ['-e', npm], {
-    env: { ...process.env, COMMAND: inner },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
-  const waiting = lines[Symbol.asyncIterator]()
-  const next = async () => (await waiting.next()).value as string | undefined
-  onTestFinished(() => {
-    try {
-      process.kill(-(child.pid as number), 'SIGKILL')
-    } catch {
-      // Everything in the group has ended.
-    }
-  })
+  const env = { COMMAND: shellGone ? `(${COMMAND}) & wait` : COMMAND }
+  const { child, next } = start(process.execPath, ['-e', npm], env, true)
+  endWithTest(test, -(child.pid as number))
   /** Resolves with the id of the shell, once what it runs has begun. */
   async function begun(): Promise<number> {
     const said = [await next(), await next()]
@@ -103,10 +84,10 @@ function startSlowly(shellGone: boolean) {
   return { child, next, begun }
 }
 
-it.each([false, true])(
+it.concurrent.for([false, true])(
   'a process ends at once when npm was gone before it began, its shell %s as well',
-  async (shellGone) => {
-    const { child, next, begun } = startSlowly(shellGone)
+  async (shellGone, test) => {
+    const { child, next, begun } = startSlowly(test, shellGone)
     const shell = await begun()
     child.kill('SIGKILL')
     if (shellGone) process.kill(shell, 'SIGKILL')
@@ -115,10 +96,10 @@ it.each([false, true])(
   },
 )
 
-it('a process in a group of its own goes on while npm is there', async () => {
-  const { next, begun } = startSlowly(false)
+it.concurrent('a process in a group of its own goes on while npm is there', async (test) => {
+  const { next, begun } = startSlowly(test)
   await begun()
-  await isUp(next)
+  await isUp(test, next)
   const wait = new Promise<string>((resolve) => setTimeout(() => resolve('still there'), 1_200))
   expect(await Promise.race([next(), wait])).toBe('still there')
 })

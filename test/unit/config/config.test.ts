@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/app/config/config.js'
+import { type Config, readConfig } from '../../../src/app/config/config.js'
 import { ConfigError, variableNames } from '../../../src/app/config/env.js'
 import { startWarnings } from '../../../src/app/doctor/settings-checks.js'
 
@@ -109,23 +109,55 @@ describe('readConfig', () => {
     ])
   })
 
-  it.each([
-    ['PORT', 'port', 0, 65_535],
-    ['SETTLE_WAIT_SECONDS', 'settleWaitSeconds', 1, 80],
-    ['ACTIVITY_RETENTION_DAYS', 'activityRetentionDays', 1, 3_650],
-    ['NEW_OWNERS_PER_HOUR', 'newOwnersPerHour', 0, 1_000_000],
-  ] as const)(
-    'takes %s from its lower to its upper edge and nothing beyond',
-    (name, key, min, max) => {
-      expect(read({ [name]: String(min) })[key]).toBe(min)
-      expect(read({ [name]: String(max) })[key]).toBe(max)
-      for (const wrong of [String(min - 1), String(max + 1), '1.5', '1e2', '0x10', ' 7 x']) {
-        expect(problems({ [name]: wrong })).toEqual([
-          expect.stringContaining(`${name} must be a whole number from ${min} to ${max}`),
-        ])
-      }
-    },
-  )
+  it.each<[string, (config: Config) => unknown, number, number]>([
+    ['PORT', ({ port }) => port, 0, 65_535],
+    ['SETTLE_WAIT_SECONDS', ({ settleWaitSeconds }) => settleWaitSeconds, 1, 80],
+    ['ACTIVITY_RETENTION_DAYS', (it) => it.activityRetentionDays, 1, 3_650],
+    ['JOURNAL_RETENTION_DAYS', (it) => it.journalRetentionDays, 1, 3_650],
+    ['NEW_OWNERS_PER_HOUR', ({ newOwnersPerHour }) => newOwnersPerHour, 0, 1_000_000],
+    ['RATE_LIMIT_MAX', ({ rateLimit }) => rateLimit.max, 0, 10_000_000],
+  ])('takes %s from its lower to its upper edge and nothing beyond', (name, of, min, max) => {
+    expect(of(read({ [name]: String(min) }))).toBe(min)
+    expect(of(read({ [name]: String(max) }))).toBe(max)
+    for (const wrong of [String(min - 1), String(max + 1), '1.5', '1e2', '0x10', ' 7 x']) {
+      expect(problems({ [name]: wrong })).toEqual([
+        expect.stringContaining(`${name} must be a whole number from ${min} to ${max}`),
+      ])
+    }
+  })
+
+  const addresses = [
+    ...['0x36', `0x${'0'.repeat(40)}`, '8004A818BFB912233c491871b3d84c89A494BD9e'],
+    '0x8004a818BFB912233c491871b3d84c89A494BD9e',
+  ]
+  const usdc = '0x3600000000000000000000000000000000000000'
+  it.each<[string, string[]]>([
+    ['MCP_ALLOWED_ORIGINS', ['*', 'agent.example.com', 'https://a.example/page', 'https://a.b,']],
+    ['METRICS', ['yes', 'TRUE', 'on', '2']],
+    ['PROBE_ALLOW_PRIVATE_HOSTS', ['yes', 'TRUE', 'on', '2']],
+    ['TRY_IT', ['yes', 'TRUE', 'on', '2']],
+    ['LOG_LEVEL', ['verbose']],
+    ['MIN_AMOUNT', ['0', '-1', '01', '0.01', '1e3', (2n ** 256n).toString(), 'EURC:900']],
+    ['MIN_AMOUNT', ['1000,EURC:0', '1000,EURC', '1000,EURC:1,EURC:2']],
+    ['DAILY_GAS_LIMIT_USD', ['0', '0.0', '-1', '1,5', '$1', '.5', '1.', `0.${'0'.repeat(18)}1`]],
+    ['FAILED_GAS_BUDGET_USD', ['0', '1e-2']],
+    ['MAX_FEE_PER_GAS_GWEI', ['0', '1.0000000001']],
+    ['BASE_URL', ['pay.example.com', 'ftp://a.b', 'https://a.b/x', 'https://a.b?x=1']],
+    ['BASE_URL', ['https://u:p@a.b']],
+    ['MAINNET_ASSETS', [`${usdc},`, `${usdc},0x12`, `${usdc},${usdc}`, ...addresses]],
+    ['BUYBACK_ADDRESS', addresses],
+    [
+      'TRUST_PROXY',
+      ['17', 'yes', '10.0.0.0/33', '::1/129', '10.0.0/8', '10.0.0.1/8/8', '1.2.3.4,'],
+    ],
+  ])('refuses %s by its name when it is one of %j', (name, wrong) => {
+    for (const value of wrong) {
+      expect([value, problems({ [name]: value })]).toEqual([
+        value,
+        [expect.stringMatching(new RegExp(`^${name} (entry|must)`))],
+      ])
+    }
+  })
 
   it('hosts endpoints where the buyback wallet and a key are set', () => {
     const buyback = `0x${'ab'.repeat(20)}`
@@ -138,35 +170,12 @@ describe('readConfig', () => {
     expect(problems(key)).toEqual([expect.stringContaining('BUYBACK_ADDRESS is not')])
   })
 
-  it('makes no payment small unless the setting says after how many days', () => {
-    expect(read({ JOURNAL_RETENTION_DAYS: '90' }).journalRetentionDays).toBe(90)
-    expect(read({}).journalRetentionDays).toBeUndefined()
-    expect(problems({ JOURNAL_RETENTION_DAYS: '0' })).toHaveLength(1)
-  })
-
   it('takes the origins of pages that may call the tools, and nothing with a path', () => {
     const list = 'https://agent.example.com, http://localhost:6274/'
     expect(read({ MCP_ALLOWED_ORIGINS: list }).mcpAllowedOrigins).toEqual([
       'https://agent.example.com',
       'http://localhost:6274',
     ])
-    for (const wrong of [
-      '*',
-      'agent.example.com',
-      'https://a.example/page',
-      'https://a.example,',
-    ]) {
-      expect(problems({ MCP_ALLOWED_ORIGINS: wrong })).toEqual([
-        expect.stringContaining('MCP_ALLOWED_ORIGINS must be a comma list'),
-      ])
-    }
-  })
-
-  it('takes the rate limit from off to its upper edge', () => {
-    expect(read({ RATE_LIMIT_MAX: '0' }).rateLimit.max).toBe(0)
-    expect(read({ RATE_LIMIT_MAX: '10000000' }).rateLimit.max).toBe(10_000_000)
-    expect(problems({ RATE_LIMIT_MAX: '10000001' })).toHaveLength(1)
-    expect(problems({ RATE_LIMIT_MAX: '-1' })).toHaveLength(1)
   })
 
   it.each([
@@ -187,15 +196,13 @@ describe('readConfig', () => {
     for (const level of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
       expect(read({ LOG_LEVEL: level }).logLevel).toBe(level)
     }
-    expect(problems({ LOG_LEVEL: 'verbose' })).toEqual([expect.stringContaining('fatal, error')])
   })
 
   it('takes the minimum amount as plain digits from 1 up', () => {
     expect(read({ MIN_AMOUNT: '1' }).minAmount.least).toBe(1n)
     expect(read({ MIN_AMOUNT: (2n ** 256n - 1n).toString() }).minAmount.least).toBe(2n ** 256n - 1n)
-    for (const wrong of ['0', '-1', '01', '0.01', '1e3', (2n ** 256n).toString()]) {
-      expect(problems({ MIN_AMOUNT: wrong })).toEqual([expect.stringContaining('MIN_AMOUNT')])
-    }
+    const bySymbol = read({ MIN_AMOUNT: '1000, EURC:900' }).minAmount
+    expect(bySymbol).toEqual({ least: 1000n, bySymbol: { EURC: 900n } })
   })
 
   it('keeps dollars exactly, to the eighteenth decimal', () => {
@@ -203,20 +210,6 @@ describe('readConfig', () => {
     expect(read({ FAILED_GAS_BUDGET_USD: '0.1' }).failedGasBudget).toBe(10n ** 17n)
     expect(read({ WASTED_GAS_LIMIT_USD: '2.5' }).wastedGasLimit).toBe(25n * 10n ** 17n)
     expect(read({ FAILED_GAS_BUDGET_USD: '0.000000000000000001' }).failedGasBudget).toBe(1n)
-    for (const wrong of [
-      '0',
-      '0.0',
-      '-1',
-      '1,5',
-      '$1',
-      '.5',
-      '1.',
-      '0.0000000000000000001',
-      '1e-2',
-    ]) {
-      expect(problems({ DAILY_GAS_LIMIT_USD: wrong })).toHaveLength(1)
-      expect(problems({ FAILED_GAS_BUDGET_USD: wrong })).toHaveLength(1)
-    }
   })
 
   it('takes the fee cap in gwei and warns below the floor of Arc', () => {
@@ -237,15 +230,6 @@ describe('readConfig', () => {
     })
     expect(config.baseUrl).toBe('https://pay.example.com')
     expect(config.directoryUrl).toBe('http://[::1]:8080')
-    for (const wrong of [
-      'pay.example.com',
-      'ftp://a.b',
-      'https://a.b/x',
-      'https://a.b?x=1',
-      'https://u:p@a.b',
-    ]) {
-      expect(problems({ BASE_URL: wrong })).toEqual([expect.stringContaining('BASE_URL must be')])
-    }
   })
 
   it('takes SQLite paths and PostgreSQL addresses, and repeats none of them', () => {
@@ -286,28 +270,10 @@ describe('readConfig', () => {
   })
 
   it('takes a list of assets', () => {
-    const [usdc, eurc] = [
-      '0x3600000000000000000000000000000000000000',
-      '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1',
-    ]
+    const eurc = '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1'
     const both = read({ MAINNET_ASSETS: `${usdc}, ${eurc.toLowerCase()}` })
     expect(both.networks[0]?.assets).toEqual([usdc, eurc])
     expect(both.warnings).toEqual([])
-    for (const wrong of [`${usdc},`, `${usdc},0x12`, `${usdc},${usdc}`]) {
-      expect(problems({ MAINNET_ASSETS: wrong })).toEqual([
-        expect.stringContaining('MAINNET_ASSETS must be a comma list'),
-      ])
-    }
-  })
-
-  it('takes a minimum for all tokens, and others by symbol', () => {
-    expect(read({ MIN_AMOUNT: '1000, EURC:900' }).minAmount).toEqual({
-      least: 1000n,
-      bySymbol: { EURC: 900n },
-    })
-    for (const wrong of ['EURC:900', '1000,EURC:0', '1000,EURC', '1000,EURC:1,EURC:2', '0']) {
-      expect(problems({ MIN_AMOUNT: wrong })).toHaveLength(1)
-    }
   })
 
   it('names a bad node address by position and never repeats it', () => {
@@ -357,23 +323,12 @@ describe('readConfig', () => {
     expect(warned({ DEVNET: 'true' })).toEqual([])
   })
 
-  it.each(['MAINNET_ASSETS', 'BUYBACK_ADDRESS'])(
-    'refuses %s when it is no address, zero, or of a wrong checksum',
-    (name) => {
-      for (const wrong of [
-        '0x36',
-        `0x${'0'.repeat(40)}`,
-        '0x8004a818BFB912233c491871b3d84c89A494BD9e',
-        '8004A818BFB912233c491871b3d84c89A494BD9e',
-      ]) {
-        expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(name)])
-      }
-      const upper = `0x${'8004A818BFB912233C491871B3D84C89A494BD9E'}`
-      for (const right of [upper, upper.toLowerCase()]) {
-        expect(() => read({ [name]: right })).not.toThrow()
-      }
-    },
-  )
+  it.each(['MAINNET_ASSETS', 'BUYBACK_ADDRESS'])('takes %s in either case', (name) => {
+    const upper = `0x${'8004A818BFB912233C491871B3D84C89A494BD9E'}`
+    for (const right of [upper, upper.toLowerCase()]) {
+      expect(() => read({ [name]: right })).not.toThrow()
+    }
+  })
 
   it('does not repeat a key that was pasted under another name', () => {
     const key = 'ab'.repeat(32)
@@ -398,17 +353,6 @@ describe('readConfig', () => {
       '::1',
       'fd00::/128',
     ])
-    for (const wrong of [
-      '17',
-      'yes',
-      '10.0.0.0/33',
-      '::1/129',
-      '10.0.0/8',
-      '10.0.0.1/8/8',
-      '1.2.3.4,',
-    ]) {
-      expect(problems({ TRUST_PROXY: wrong })).toEqual([expect.stringContaining('TRUST_PROXY')])
-    }
   })
 
   it('refuses probing of private hosts in production only', () => {

@@ -97,17 +97,9 @@ describe('the terms of a 402', () => {
     [byPermit2, 'takes no payment'],
     [{ scheme: 'upto', extra: { facilitatorAddress: payTo } }, 'takes no payment'],
     [{ scheme: 'batch-settlement' }, 'takes no payment'],
-    [{ extra: { ...offer.extra, assetTransferMethod: 'other' } }, 'takes no payment'],
     [{ extra: { name: 'Other', version: '2' } }, 'takes no payment'],
     [{ extra: { name: 'USDC', version: '1' } }, 'takes no payment'],
-    [{ extra: {} }, 'takes no payment'],
-    [{ extra: 'text' }, 'takes no payment'],
-    [{ amount: '-1' }, 'takes no payment'],
-    [{ amount: '1e3' }, 'takes no payment'],
-    [{ amount: 10_000 }, 'takes no payment'],
     [{ maxTimeoutSeconds: 3_601 }, 'takes no payment'],
-    [{ maxTimeoutSeconds: 0 }, 'takes no payment'],
-    [{ maxTimeoutSeconds: 1.5 }, 'takes no payment'],
   ])('with %j are refused before a signature', async (wish, sentence) => {
     await expect(signed(wish)).rejects.toThrow(sentence)
   })

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AgentChanges } from '../../../../src/chain/identity-registry.js'
 import { RpcUnavailableError } from '../../../../src/chain/rpc-errors.js'
 import type { ReadIdentity } from '../../../../src/directory/identity/identity-checks.js'
@@ -61,8 +61,6 @@ beforeEach(() => {
     readIdentity,
     now: () => nowMs,
     log: { info: () => {}, warn: () => {} },
-    random: () => 0.5,
-    tickMs: 2,
   })
 })
 
@@ -75,7 +73,6 @@ async function link(id: string, agentId: string | null) {
   await listings.write(id, { kind: 'link', agentId })
 }
 const identity = async (id = 'm') => (await listings.store.findMerchant(id))?.identity
-const aFewTicks = () => new Promise((resolve) => setTimeout(resolve, 40))
 
 describe('a check right after a write', () => {
   it('keeps the four dated checks, for agent "0" too', async () => {
@@ -170,11 +167,28 @@ describe('a check right after a write', () => {
 })
 
 describe('watching', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  const aFewTicks = () => vi.advanceTimersByTimeAsync(10 * 60_000)
+  async function eventually(check: () => Promise<void>): Promise<void> {
+    for (let tries = 0; tries < 30; tries++) {
+      await vi.advanceTimersByTimeAsync(60_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      const isSo = await check().then(
+        () => true,
+        () => false,
+      )
+      if (isSo) return
+    }
+    await check()
+  }
+
   it('checks at start what was linked and never checked', async () => {
     await listings.list('m')
     await link('m', '7')
     await watch.start()
-    await expect.poll(() => identity()).toMatchObject({ agentId: '7' })
+    await eventually(async () => expect(await identity()).toMatchObject({ agentId: '7' }))
   })
 
   it('checks again within a day, and not at each tick', async () => {
@@ -185,7 +199,7 @@ describe('watching', () => {
     await aFewTicks()
     expect(reads).toHaveLength(1)
     nowMs += 24 * hour
-    await expect.poll(() => reads.length).toBe(2)
+    await eventually(async () => expect(reads.length).toBe(2))
     await aFewTicks()
     expect(reads).toHaveLength(2)
   })
@@ -200,10 +214,14 @@ describe('watching', () => {
     await watch.start()
     chain = 'lost'
     changes = { agentIds: new Set(['0']), operators: new Set() }
-    await expect.poll(() => identity('n')).toMatchObject({ checks: { control: { passed: false } } })
+    await eventually(async () =>
+      expect(await identity('n')).toMatchObject({ checks: { control: { passed: false } } }),
+    )
     expect(await identity('m')).toMatchObject({ checks: { control: { passed: true } } })
     changes = { agentIds: new Set(), operators: new Set([owner]) }
-    await expect.poll(() => identity('m')).toMatchObject({ checks: { control: { passed: false } } })
+    await eventually(async () =>
+      expect(await identity('m')).toMatchObject({ checks: { control: { passed: false } } }),
+    )
   })
 
   it('keeps every identity while the chain does not answer from the start, and checks when it answers again', async () => {
@@ -217,7 +235,7 @@ describe('watching', () => {
     await aFewTicks()
     expect(await identity()).toEqual(before)
     chain = 'controlled'
-    await expect.poll(() => identity()).toEqual(identityOf('7', true))
+    await eventually(async () => expect(await identity()).toEqual(identityOf('7', true)))
   })
 
   it('drops identities when the registry is gone, and finds them again when it returns', async () => {
@@ -227,9 +245,9 @@ describe('watching', () => {
     await watch.start()
     chain = null
     nowMs += 2 * hour
-    await expect.poll(() => identity()).toBeNull()
+    await eventually(async () => expect(await identity()).toBeNull())
     chain = 'controlled'
     nowMs += 2 * hour
-    await expect.poll(() => identity()).toMatchObject({ agentId: '7' })
+    await eventually(async () => expect(await identity()).toMatchObject({ agentId: '7' }))
   })
 })

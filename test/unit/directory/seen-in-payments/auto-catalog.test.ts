@@ -574,34 +574,42 @@ describe('growth', () => {
     expect(paid).toContain(payTo)
   })
 
+  /** A payment in which nothing is as in others, but what is given. */
+  const apart = (n: number, own: { payer?: Address; payTo?: Address; host?: string } = {}) =>
+    aSettledPayment({
+      settled: { payer: own.payer ?? payToOf(n) },
+      requirement: { payTo: own.payTo ?? payToOf(n) },
+      resource: { url: `https://${own.host ?? `api${n}`}.example.com/${n}` },
+    })
+  const seen = 'too many new resources were seen'
+
   it('is bounded within the hour, and goes on in the next', async () => {
-    open({ growth: { inAll: 2 } })
-    expect(await reasonOf(at(0))).toBe('processing')
-    expect(await reasonOf(at(1))).toBe('processing')
-    expect(await reasonOf(at(2))).toBe('too many new resources were seen within the hour.')
+    for (let round = 0; round < 10; round++) {
+      const url = (n: number) => `https://api${n}.example.com/${round}`
+      for (let n = 0; n < 100; n++) {
+        const settled = { payer: payToOf(n) }
+        const requirement = { payTo: payToOf(n) }
+        await catalog.offer(aSettledPayment({ settled, requirement, resource: { url: url(n) } }))
+      }
+      await catalog.idle()
+    }
+    expect(await entries()).toHaveLength(1_000)
+    expect(await reasonOf(apart(101))).toBe(`${seen} within the hour.`)
     clock += 3_600_000
-    expect(await reasonOf(at(2))).toBe('processing')
+    expect(await reasonOf(apart(101))).toBe('processing')
   })
 
-  it('of one payer, recipient or host leaves room for others', async () => {
-    const payment = (n: number, own: { payer?: Address; payTo?: Address; host?: string }) =>
-      aSettledPayment({
-        settled: { payer: own.payer ?? payToOf(n) },
-        requirement: { payTo: own.payTo ?? payToOf(n) },
-        resource: { url: `https://${own.host ?? `api${n}`}.example.com/${n}` },
-      })
-    const bounds = { payer: 'perPayer', payTo: 'perPayTo', host: 'perHost' } as const
-    const alike = { payer: { payer: payTo }, payTo: { payTo }, host: { host: 'api' } }
-    for (const [who, bound] of Object.entries(bounds) as ['payer', 'perPayer'][]) {
-      open({ growth: { [bound]: 1 } })
-      const base = who.length * 10
-      expect(await reasonOf(payment(base, alike[who]))).toBe('processing')
-      expect(await reasonOf(payment(base + 1, alike[who]))).toBe(
-        `too many new resources were seen of this ${who} within the hour.`,
-      )
-      expect(await reasonOf(payment(base + 2, {}))).toBe('processing')
-      await catalog.stop()
-    }
+  it.each([
+    ['payer', 50, { payer: payTo }],
+    ['payTo', 50, { payTo }],
+    ['host', 100, { host: 'api' }],
+  ] as const)('of one %s leaves room for others after %i', async (what, bound, alike) => {
+    for (let n = 0; n < bound; n++) expect(await reasonOf(apart(n, alike))).toBe('processing')
+    // One that failed makes room among the entries of a payTo, and not in their growth.
+    const [first] = await entries()
+    await probedAs(first?.endpoint.id as number, { status: 'failing' })
+    expect(await reasonOf(apart(bound, alike))).toBe(`${seen} of this ${what} within the hour.`)
+    expect(await reasonOf(apart(bound + 1))).toBe('processing')
   })
 
   it('of the queue is bounded for one payTo, and says so', async () => {

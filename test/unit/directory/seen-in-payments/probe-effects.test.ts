@@ -29,10 +29,7 @@ function probed(
     over = {} as Partial<Endpoint>,
   } = {},
 ) {
-  const effectOf = createProbeEffects({
-    infoCheck: { check: async () => verdict },
-    random: () => 0.5,
-  })
+  const effectOf = createProbeEffects({ infoCheck: { check: async () => verdict } })
   return effectOf(
     { endpoint: anEndpoint({ ...found, ...over }), merchant, usage: null, rating: null },
     result,

@@ -1,8 +1,8 @@
 import { zeroHash } from 'viem'
 import { expect, it, vi } from 'vitest'
 import type { AuthorizationUse } from '../../../../src/chain/authorization-uses.js'
-import { type ChecksOptions, createChecks } from '../../../../src/directory/paid-checks/checks.js'
-import { judge } from '../../../../src/directory/paid-checks/judge-answer.js'
+import { createChecks } from '../../../../src/directory/paid-checks/checks.js'
+import { judge } from '../../../../src/directory/paid-checks/verdicts.js'
 import type { Endpoint } from '../../../../src/directory/store/listings.js'
 import type { PaidCheck } from '../../../../src/directory/store/paid-checks.js'
 
@@ -28,7 +28,7 @@ function closing(
     isDiskLow: () => false,
     now: () => nowSeconds * 1_000,
     log: { info() {}, warn: (details: object) => expect(details).toBeUndefined() },
-  } as unknown as ChecksOptions)
+  } as unknown as Parameters<typeof createChecks>[0])
   checks.start()
   return { saveCheck, open, readHead, findUse, checks }
 }

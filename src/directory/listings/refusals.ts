@@ -107,7 +107,7 @@ const checkCodes = codesByStatus({
     checks_off: 'The operator has set no wallets to buy with.',
     not_checkable: 'The endpoint is none that checks can buy from; the sentence says why.',
   },
-  429: { too_many_checks: 'The merchant asked for three paid checks within a day.' },
+  429: { too_many_checks: 'The owner asked for three paid checks within a day.' },
 })
 
 const codes = { ...writeCodes, ...ratingCodes, ...checkCodes }

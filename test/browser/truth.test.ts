@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { owners } from './support/a-directory.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import {
@@ -39,10 +40,7 @@ describe('code that cannot be loaded', () => {
     await page.route(code, (route) => route.fulfill({ status: 404, body: 'not found' }), {
       times: 1,
     })
-    let letGo = () => {}
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve
-    })
+    const { promise: held, resolve: letGo } = withResolvers()
     await page.route(
       '**/status',
       async (route) => {

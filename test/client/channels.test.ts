@@ -21,6 +21,7 @@ import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtur
 import { anAccount } from '../support/a-channel.js'
 import { startServer } from '../support/a-server.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { withResolvers } from '../support/with-resolvers.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -286,11 +287,8 @@ describe('a channel of a buyer', () => {
       [PRICE, true],
     ])
     expect(await inChannelsOf(buyer)).toEqual([[2, DEPOSIT]])
-    let release = () => {}
-    seller.before = () =>
-      new Promise((resolve) => {
-        release = resolve
-      })
+    const { promise, resolve: release } = withResolvers()
+    seller.before = () => promise
     const slow = buyer.pay(`${seller.url}/paid?3`)
     await vi.waitFor(() => expect(seller.before).toBeDefined())
     await vi.waitUntil(async () => (await buyer.spent()).channels[0] !== undefined)
@@ -312,10 +310,7 @@ describe('a channel of a buyer', () => {
       if (type === 'drawn') await buyer.pay(`${seller.url}/paid`)
       // Each has looked before the other one writes.
       let waiting = 2
-      let go = () => {}
-      const both = new Promise<void>((resolve) => {
-        go = resolve
-      })
+      const { promise: both, resolve: go } = withResolvers()
       const slow: Ledger = {
         async append(event) {
           if (event.type === type && waiting > 0) {

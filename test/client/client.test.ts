@@ -199,6 +199,10 @@ const offer = {
   maxTimeoutSeconds: 60,
   extra: { name: 'USDC', version: '2' },
 }
+const by = (assetTransferMethod: string) => ({
+  ...offer,
+  extra: { ...offer.extra, assetTransferMethod },
+})
 const asking = (required: unknown) => ({
   'payment-required': Buffer.from(JSON.stringify(required)).toString('base64'),
 })
@@ -218,7 +222,7 @@ describe('a hostile seller', () => {
     ['euros', offering({ ...offer, asset: devnetContracts.eurc, extra: { name: 'EURC' } })],
     ['another scheme', offering({ ...offer, scheme: 'batch-settlement' })],
     ['a scheme without its settler', offering({ ...offer, scheme: 'upto' })],
-    ['a method that nobody knows', offering({ ...offer, extra: { assetTransferMethod: 'a' } })],
+    ['a method that nobody knows', offering(by('other'))],
     ['a token without a domain', offering({ ...offer, extra: { name: 'USDC' } })],
     ['a payee that is none', offering({ ...offer, payTo: 'me' })],
     ['an authorization that is over', offering({ ...offer, maxTimeoutSeconds: 0 })],

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startDirectory } from '../support/a-directory.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { payTo, save } from '../unit/discovery/a-catalog.js'
 
 const paths = [
@@ -17,23 +18,24 @@ const paths = [
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A directory that begins to read a catalog of one endpoint and goes on when the test says so. */
+/** A directory that has the rows of a catalog of one endpoint, and goes on to read it when the test says so. */
 async function aServerThatReads() {
-  let goOn = () => {}
-  const readsAfter = new Promise<void>((resolve) => {
-    goOn = resolve
-  })
+  const scanned = withResolvers()
+  const { promise: readsAfter, resolve: goOn } = withResolvers()
   const directory = await startDirectory({
     isIdle: true,
     listings: ({ scanForIndex }) => ({
       async scanForIndex(...page) {
+        const rows = await scanForIndex(...page)
+        scanned.resolve()
         await readsAfter
-        return scanForIndex(...page)
+        return rows
       },
     }),
   })
   await save(directory.store, { id: 'weather' }, [{ title: 'Sky' }])
   directory.start()
+  await scanned.promise
   return { ...directory, goOn }
 }
 
@@ -71,7 +73,7 @@ it('a parameter that is out of bounds is a 400 before the catalog is read', asyn
   await app.close()
 })
 
-it('a question waits a moment for the catalog, and has every change in its answer', async () => {
+it('a question waits a moment for the catalog, and has every change of that moment in its answer', async () => {
   const { app, get, store, goOn } = await aServerThatReads()
   const asked = get('/discovery/resources')
   await save(store, { id: 'weather' }, [{ title: 'Sun' }])

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { installDrain, surviveRejections } from '../../src/app/lifecycle.js'
 import { createLogger } from '../../src/app/logger.js'
 import { readinessRoutes } from '../../src/http/health.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { anEdgesServer } from './edges-server.js'
 
 /** A listening server whose `/slow` answers when the test says so, with the drain on signals of the test's own. */
@@ -24,7 +25,7 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
       // The order is that of the server, because a client learns of an answer later.
       app.addHook('onResponse', async () => void events.push('answered'))
       app.get('/slow', async () => {
-        entered.resolve(undefined)
+        entered.resolve()
         await gate.promise
         return { done: true }
       })
@@ -67,16 +68,8 @@ async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async (
     logLines,
     /** Resolves once a request waits in `/slow`. */
     entered: entered.promise,
-    release: () => gate.resolve(undefined),
+    release: gate.resolve,
   }
-}
-
-function withResolvers<T = unknown>() {
-  let resolve: (value: T) => void = () => {}
-  const promise = new Promise<T>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }
 
 /** Over a kept-alive connection, as clients of a facilitator hold them. */

@@ -26,6 +26,7 @@ import {
   tokens,
 } from '../support/a-directory.js'
 import { answering, away } from '../support/directory/sellers.js'
+import { withResolvers } from '../support/with-resolvers.js'
 
 const owner = anAccount()
 const other = anAccount()
@@ -38,12 +39,9 @@ afterEach(() => directory.close())
 
 /** Holds the answers of all endpoints, until the returned function is called. */
 function holdSellers(): () => void {
-  let open = () => {}
-  const isOpen = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  directory.sellers.before = () => isOpen
-  return open
+  const { promise, resolve } = withResolvers()
+  directory.sellers.before = () => promise
+  return resolve
 }
 
 async function create(id = 'weather') {

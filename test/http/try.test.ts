@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { waits } from '../../src/console/pages/merchant/try/payment.js'
 import { paidTimes, tryTimes } from '../../src/directory/probe/try-routes.js'
 import { startDirectory } from '../support/a-directory.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
 import { ask } from '../unit/directory/probe/a-402.js'
 import { aTarget } from '../unit/directory/probe/a-target.js'
@@ -296,10 +297,7 @@ describe('POST /api/try', () => {
 
   it('runs few calls of one merchant at once, from any visitor to any host', async () => {
     const waiting: (() => void)[] = []
-    let arrive = () => {}
-    const arrived = new Promise<void>((resolve) => {
-      arrive = resolve
-    })
+    const { promise: arrived, resolve: arrive } = withResolvers()
     const slow = await aHost((_, response) => {
       waiting.push(() => response.end())
       if (waiting.length === 3) arrive()

@@ -9,6 +9,7 @@ import {
   startDirectory,
   type TestDirectory,
 } from '../support/a-directory.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
 import {
   aGatewayRequirement,
@@ -279,10 +280,7 @@ describe('POST /api/merchants/:id/probe', () => {
 
   it('shows the earlier result when the host is busy', async () => {
     const { checkedAt } = (await directory.store.endpointsOf('weather'))[0]?.probe ?? {}
-    let end = () => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
-    })
+    const { promise: ended, resolve: end } = withResolvers()
     directory.sellers.before = () => ended
     const first = post({ endpointId: ids[0] })
     await vi.waitUntil(() => directory.sellers.called.length === 1, 15_000)

@@ -28,6 +28,7 @@ import { call as callNode } from '../../src/devnet/rpc.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
 import { payingBy } from '../support/paying.js'
+import { withResolvers } from '../support/with-resolvers.js'
 import { aShop, payTo as somebody } from './a-shop.js'
 
 const receiver = privateKeyToAccount(generatePrivateKey()).address
@@ -165,10 +166,8 @@ it('charges nothing for a failed handler, and releases the channel for the next 
 it('charges nothing when the buyer disconnects, and releases the channel for the next call', async () => {
   const { pay } = await aBuyer()
   await pay(`${url}/quote`)
-  let finish = () => {}
-  hold = new Promise<void>((resolve) => {
-    finish = resolve
-  })
+  const { promise, resolve: finish } = withResolvers()
+  hold = promise
   const leaving = new AbortController()
   const call = pay(`${url}/quote`, { signal: leaving.signal }).catch((error: Error) => error.name)
   await vi.waitUntil(() => served === 2, 15_000)

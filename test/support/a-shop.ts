@@ -2,6 +2,7 @@ import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { startServer } from './a-server.js'
 import type { Answer } from './arcus.js'
+import { withResolvers } from './with-resolvers.js'
 
 /** A seller who can ask for another price at any moment, and who delivers when a payment has settled. */
 export interface Shop {
@@ -81,11 +82,9 @@ export async function startShop(
       demanded = requirement
     },
     holdNext() {
-      let release = () => {}
-      held = new Promise((resolve) => {
-        release = resolve
-      })
-      return () => release()
+      const { promise, resolve } = withResolvers()
+      held = promise
+      return resolve
     },
     presented,
     stop: server.close,

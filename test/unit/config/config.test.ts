@@ -143,7 +143,7 @@ describe('readConfig', () => {
     ['FAILED_GAS_BUDGET_USD', ['0', '1e-2']],
     ['MAX_FEE_PER_GAS_GWEI', ['0', '1.0000000001']],
     ['BASE_URL', ['pay.example.com', 'ftp://a.b', 'https://a.b/x', 'https://a.b?x=1']],
-    ['BASE_URL', ['https://u:p@a.b']],
+    ['BASE_URL', ['https://u@a.b', 'https://:p@a.b']],
     ['MAINNET_ASSETS', [`${usdc},`, `${usdc},0x12`, `${usdc},${usdc}`, ...addresses]],
     ['BUYBACK_ADDRESS', addresses],
     [

@@ -8,6 +8,7 @@ import {
   type IdentityWatch,
 } from '../../../../src/directory/identity/identity-watch.js'
 import type { Identity } from '../../../../src/directory/store/listings.js'
+import { withResolvers } from '../../../support/with-resolvers.js'
 import { openListings, owner } from '../listed-merchants.js'
 
 const address: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
@@ -143,11 +144,8 @@ describe('a check right after a write', () => {
   it('is made once more, and only once, for all calls during a check', async () => {
     await listings.list('m')
     await link('m', '7')
-    let release = () => {}
-    onRead = () =>
-      new Promise<void>((resolve) => {
-        release = resolve
-      })
+    const { promise, resolve: release } = withResolvers()
+    onRead = () => promise
     const first = watch.checkNow('m')
     await expect.poll(() => reads.length).toBe(1)
     onRead = undefined

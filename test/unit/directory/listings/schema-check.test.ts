@@ -107,6 +107,7 @@ describe('a pattern', () => {
     ['\\p{Script=Greek}', /RE2/],
     ['a{2000}', /repeats up to 1000/],
     ['((a{30}){30}){30}', /too large/],
+    ['a{900}(b)c{900}(d)e{900}', /too large/],
     ['(', /no regular expression/],
   ])('that cannot be checked is refused with the reason: %s', (pattern, reason) => {
     const refusal = { ok: false, fault: 'schema', message: expect.stringMatching(reason) }

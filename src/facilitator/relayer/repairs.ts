@@ -149,6 +149,7 @@ async function offerNothing(lane: LaneState, fees: Fees): Promise<Slot | undefin
   const problem = (await offer(lane, lowest))?.problem
   return problem === 'senderBlocked' || problem === 'unknown' ? undefined : lowest
 }
+
 /** Takes a gap that the next transaction should fill. */
 export function takeGap(lane: LaneState): number | undefined {
   lane.gaps = lane.gaps.filter((nonce) => !lane.slots.isTaken(nonce))

@@ -432,11 +432,10 @@ describe('paid checks', () => {
         return [id, usage]
       })
       const byId = Object.fromEntries(await Promise.all(all))
-      expect(byId.sample).not.toBeNull()
+      // One customer paid here and in the test above, besides some checks.
+      expect(byId.sample).toMatchObject({ calls: { '30d': 2 }, payers: { '30d': 1 } })
       return byId
     }, 60_000)
-    // One customer came, besides some checks.
-    expect(usages.sample).toMatchObject({ calls: { '30d': 1 }, payers: { '30d': 1 } })
     expect(usages).toMatchObject({ hostile: null, tides: null, favours: null })
   })
 })

@@ -14,7 +14,7 @@ import type { Examiner } from './examiner.js'
 import { bumpFees, type Fees, type GasBudgets } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { OutcomeKeeper } from './outcomes.js'
-import type { JobQueue } from './queue.js'
+import { type JobQueue, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import { hashOfTransaction, type Signer, type WatchedSigner } from './signer.js'
 import { newestAttempt, newSlot, type Slot, type SlotCall, type Slots } from './slot.js'
@@ -300,7 +300,7 @@ const afterRefusal: Record<SendProblem, (lane: LaneState, slot: Slot) => Promise
   },
   insufficientFunds: (lane) => closeWith(lane, closedBy.balance),
   senderBlocked: (lane) => closeWith(lane, closedBy.block),
-  gasAboveLimit: giveBack,
+  gasAboveLimit: (lane, slot) => giveBack(lane, slot, RETRY_MS),
   unknown: async (lane, slot) => {
     const wait = AGAIN_AFTER_MS[slot.refusals++]
     if (wait !== undefined) setTimeout(() => void send(lane, slot), wait)
@@ -316,8 +316,11 @@ async function closeWith(lane: LaneState, reason: string): Promise<void> {
   for (const slot of lane.slots.open().reverse()) await giveBack(lane, slot)
 }
 
-/** Gives back a slot of which nodes take no transaction: its jobs are sent elsewhere, its nonce is freed or filled. */
-export async function giveBack(lane: LaneState, slot: Slot): Promise<void> {
+/**
+ * Gives back a slot of which nodes take no transaction: its jobs are sent elsewhere, after a rest where each wallet would be
+ * refused, and its nonce is freed or filled.
+ */
+export async function giveBack(lane: LaneState, slot: Slot, restMs = 0): Promise<void> {
   const { network, signer, journal, slots, queue } = lane
   const jobIds = new Set(slot.jobIds)
   slot.jobIds.clear()
@@ -332,7 +335,7 @@ export async function giveBack(lane: LaneState, slot: Slot): Promise<void> {
       }
     }
   } finally {
-    release(lane, jobIds, queue.putBack)
+    release(lane, jobIds, (entry) => queue.putBack(entry, restMs))
   }
 }
 

@@ -204,6 +204,17 @@ describe('a node that refuses a transaction', () => {
     expect(said.map(({ line }) => line)).not.toContain('could not prepare a transaction')
   })
 
+  it('because of its gas, whatever is sent, makes nobody sign without end', async () => {
+    const { nodes, offered, pay } = await aRelayer()
+    for (const node of nodes) node.refuses = () => 'exceeds block gas limit'
+    const { row } = await pay()
+    await pass(3_000)
+    expect(offered.length).toBeLessThan(100)
+    for (const node of nodes) node.refuses = () => undefined
+    await pass(6_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
   it('leaves no signature behind for a nonce that was used while another one was replaced', async () => {
     let [signed, takesMs] = [0, 0]
     const signer = (own: Signer): Signer => ({

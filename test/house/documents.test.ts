@@ -47,7 +47,9 @@ function exists(path: string): boolean {
   return existsSync(join(root, path)) || existsSync(join(root, 'src', path))
 }
 
-describe.each(['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md'])('%s', (document) => {
+const documents = ['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md', 'SECURITY.md']
+
+describe.each(documents)('%s', (document) => {
   it('names paths, and every one exists', () => {
     expect(existsSync(join(root, document))).toBe(true)
     const paths = namedPaths(readFileSync(join(root, document), 'utf8'))

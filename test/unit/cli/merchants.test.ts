@@ -208,7 +208,7 @@ it('takes addresses and methods in any spelling, and an unblocking once', async 
   expect(await runHere('block', 'payer', getAddress(payTo))).toBe(`payer ${payTo} is blocked\n`)
   expect(await runHere('unblock', 'payer', payTo)).toBe(`payer ${payTo} is no longer blocked\n`)
   expect(await runHere('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
-  const { url } = anEndpoint()
+  await list(stores.listings, 'weather')
   expect(await runHere('hosted', 'weather', url, 'get', 'on')).toMatch(/is hosted by Arcus\n$/)
 })
 

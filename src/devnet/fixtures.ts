@@ -22,10 +22,10 @@ export const devnetContracts = {
 } as const satisfies Record<string, Address>
 
 /*
- * What they cannot imitate: on Arc the gas coin and USDC are one balance in two scales, here the mock keeps its own. Arc's
- * token runs on precompiles, and native movements emit an 18-decimal `Transfer` from a system address (EIP-7708), here a
- * helper contract does. Arc's nodes refuse blocklisted senders before the pool, hide pending state, and move the base fee
- * within 2 % a block; here the fault suite plays the refusing node, and the block producer sets the fee.
+ * These contracts cannot imitate all of Arc. There the gas coin and USDC are one balance in two scales; here the mock keeps
+ * its own. Arc's token runs on precompiles, and native movements emit an 18-decimal `Transfer` from a system address
+ * (EIP-7708); here a helper contract does. Arc's nodes refuse blocklisted senders before the pool, hide pending state, and
+ * move the base fee within 2 % a block; here the fault suite plays the refusing node, and the block producer sets the fee.
  */
 const placements: readonly (readonly [Address, name: string])[] = [
   [devnetContracts.multicall, 'Multicall'],

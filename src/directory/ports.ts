@@ -12,7 +12,7 @@ export interface FoundPayment {
   toolName: string | undefined
 }
 
-/** What the service around it lends the directory, and each part takes as much of as it needs. */
+/** The service around the directory provides these. Each part of the directory takes those that it needs. */
 export interface SharedPorts {
   /** CAIP-2; listings are about it. */
   network: string

@@ -278,7 +278,7 @@ function readForwarded(header: string): string[] {
   return addresses
 }
 
-/** What `X-Forwarded-For` holds when a request arrives, for the operator. */
+/** The form of `X-Forwarded-For` as it arrives, which `/health` shows for `arcus doctor`. */
 type ForwardedForm = 'none' | 'addresses' | 'unreadable'
 
 /** Reads the form of the header as it arrived, also where no proxy is trusted. */

@@ -69,7 +69,7 @@ async function pay(given: Given): Promise<number> {
   if (isDry) return showQuote(given, await buyer.quote(target, call))
   const bought = await buyer.pay(target, call)
   const { response, cost, isDecided, settlement, payment, refusal, left, channel } = bought
-  // What was paid is said even if the answer breaks off.
+  // The answer may break off, and the buyer must still learn what they paid.
   const body = await response.arrayBuffer().catch(() => undefined)
   const bytes = Buffer.from(body ?? new ArrayBuffer(0))
   const { status } = response

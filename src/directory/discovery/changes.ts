@@ -94,7 +94,7 @@ const MAX_WAITS = { inAll: 1_000, caller: 8, block: 64 }
 /** All waiting requests together cost one look at the store in this time. */
 const LOOK_MS = 500
 
-/** Who waits, until they are gone. */
+/** A caller that waits for a change. The signal says when their connection has closed. */
 export interface Waiter {
   ip: string
   signal: AbortSignal

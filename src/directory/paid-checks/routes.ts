@@ -97,7 +97,8 @@ export async function checkRoutes(
         const kept = await store.request({ ...wish, now: Math.floor(now() / 1000) })
         if (kept.state === 'replayed') throw replayFault()
         if (kept.state === 'done') return kept.left
-        const text = 'The owner asked for three checks within a day, which is the limit.'
+        const text =
+          'The owner asked for three checks within a day, which is the limit; ask again tomorrow.'
         throw new WriteFault('too_many_checks', text, undefined, 3_600)
       })
       return reply.header('cache-control', 'no-store').send({ endpoint: body.endpoint, left })

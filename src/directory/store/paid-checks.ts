@@ -71,12 +71,13 @@ interface CheckBounds {
   gapSeconds: number
 }
 
-/** What may be bought at this moment. */
+/** The limits of the next purchase. */
 interface CheckBudget {
   /** The token of dollars, in lower case. */
   asset: Address
-  /** Of one check, and of a UTC day; atomic units. */
+  /** The most that one check may cost, atomic units. */
   mostAtomic: bigint
+  /** The most that all checks of a UTC day may cost, atomic units. */
   dailyLimit: bigint
   /** Unix seconds. */
   now: number

@@ -3,6 +3,7 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { firstLoadBudget } from './scripts/first-load-budget.js'
 import { precompress } from './scripts/precompress.js'
+import { CONSOLE_FOLDER } from './src/http/console-folder.js'
 
 /** The console, as `npm run build` makes it and the service serves it. */
 export default defineConfig({
@@ -15,7 +16,7 @@ export default defineConfig({
   },
   plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 125_000 }), precompress()],
   build: {
-    outDir: '../../dist/console',
+    outDir: `../../${CONSOLE_FOLDER}`,
     emptyOutDir: true,
     // The policy allows fonts and code from our own origin only, so nothing becomes a data URI.
     assetsInlineLimit: 0,

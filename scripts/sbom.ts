@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 /*
  * Writes the bill of materials of an image: `node scripts/sbom.ts ROOT [FOLDER]`. ROOT is the root of the image, and the
@@ -123,11 +123,15 @@ function readImage(root: string, folder: string) {
     version: process.versions.node,
     purl: `pkg:generic/node@${process.versions.node}`,
   }
+  const bundled = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' }).filter(
+    (path) => basename(path) === 'licenses.md',
+  )
+  // One of the service and one of the console.
+  if (bundled.length < 2) throw new Error(`${bundled.length} of 2 lists of licenses are in dist`)
   return billOfMaterials(JSON.parse(read('package.json')), [
     node,
     ...componentsOfLock(JSON.parse(read('node_modules', '.package-lock.json')).packages),
-    ...componentsOfLicenses(read('dist', 'licenses.md')),
-    ...componentsOfLicenses(read('dist', 'dashboard', 'legal', 'licenses.md')),
+    ...bundled.flatMap((path) => componentsOfLicenses(read('dist', path))),
     ...(existsSync(dpkg) ? componentsOfDpkg(readFileSync(dpkg, 'utf8')) : []),
   ])
 }

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core'
 import sharp from 'sharp'
 import { devnetMerchant } from '../src/devnet/accounts.js'
 import { call } from '../src/devnet/rpc.js'
-import { buildDashboard } from '../src/devnet/stack.js'
+import { buildConsole } from '../src/devnet/stack.js'
 import { fillDirectory } from '../test/browser/support/a-directory.js'
 import { writeMonth } from '../test/browser/support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from '../test/browser/support/browser-world.js'
@@ -53,7 +53,7 @@ const shots: readonly Shot[] = [
 
 let transaction = ''
 const only = process.argv[2] ?? ''
-const build = await buildDashboard()
+const build = await buildConsole()
 if (build.state === 'failed') throw new Error(`The console does not build:\n${build.complaint}`)
 mkdirSync(folder, { recursive: true })
 const world = await startBrowserWorld()

@@ -7,6 +7,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fixedPages } from '../directory/listings/public-pages.js'
 import { sendPacked, toPackedBody } from '../http/cached-reply.js'
+import { CONSOLE_FOLDER } from '../http/console-folder.js'
 import { type PageHead, writeHead } from '../http/html.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs, type Operation } from '../http/operation.js'
@@ -22,8 +23,8 @@ export interface Console {
   answerPage: AnswerPage
 }
 
-/** The same folder seen from `src/http` and from `dist/http`. */
-const builtConsole = fileURLToPath(new URL('../../dist/console/', import.meta.url))
+/** The same folder seen from `src/app` and from `dist/app`. */
+const builtConsole = fileURLToPath(new URL(`../../${CONSOLE_FOLDER}/`, import.meta.url))
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */

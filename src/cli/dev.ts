@@ -97,7 +97,7 @@ async function unlessSignalled(signalled: Promise<void>, error: unknown): Promis
 
 async function describe(
   options: Options,
-  { dashboard, sample, operatorEnv }: Pick<Stack, 'dashboard' | 'sample' | 'operatorEnv'>,
+  { console: built, sample, operatorEnv }: Pick<Stack, 'console' | 'sample' | 'operatorEnv'>,
 ): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
@@ -105,10 +105,10 @@ async function describe(
   const funds = formatUnits(await usdcBalance(rpcUrl, devnetPayer.address), 6)
   const custom = rpcPort !== defaultPorts.rpcPort || apiPort !== defaultPorts.apiPort
   const settings = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}`)
-  const opens = dashboard.state === 'failed' ? 'without its console' : 'open it in a browser'
+  const opens = built.state === 'failed' ? 'without its console' : 'open it in a browser'
   const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
-  if (dashboard.state === 'failed') {
-    printError(`The console could not be built, the rest works:\n${dashboard.complaint}`)
+  if (built.state === 'failed') {
+    printError(`The console could not be built, the rest works:\n${built.complaint}`)
   }
   if (sample.complaint !== undefined) {
     printError(`The sample API could not be listed, the rest works: ${sample.complaint}`)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Hex } from 'viem'
+import { CONSOLE_FOLDER } from '../http/console-folder.js'
 import { scriptBeside } from '../sql/thread.js'
 import {
   devnetBuyback,
@@ -48,7 +49,7 @@ export type Stack = {
   stop(): Promise<void>
   /** Resolves with the reason when a part ends by itself. */
   failed: Promise<DevnetError>
-  dashboard: DashboardBuild
+  console: ConsoleBuild
   sample: SampleListing
   /** Settings with which a command of the operator finds the database of this Arcus. */
   operatorEnv: Record<'DATABASE_URL' | 'MAINNET_RPC_URLS' | 'BUYBACK_ADDRESS', string>
@@ -56,8 +57,8 @@ export type Stack = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The code of the console, and the pages that it shows. */
-const dashboardSources = ['src/console', 'docs/quickstarts'].map((path) => join(root, path))
-const dashboardPage = join(root, 'dist', 'dashboard', 'index.html')
+const consoleSources = ['src/console', 'docs/quickstarts'].map((path) => join(root, path))
+const consolePage = join(root, CONSOLE_FOLDER, 'index.html')
 
 // Gas for some 40,000 settlements each at 20 gwei.
 const relayerFundsWei = 100n * 10n ** 18n
@@ -77,7 +78,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end()
   }
   try {
-    const [chain, dashboard] = await Promise.all([startChain(options, stops), buildDashboard()])
+    const [chain, builtConsole] = await Promise.all([startChain(options, stops), buildConsole()])
     const arcus = await startService(options, chain.url, stops)
     const sampleUrl = await startMerchant(options.apiPort, host, arcus.url, stops)
     const sample = await listSampleApi(arcus.url, sampleUrl)
@@ -87,7 +88,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       MAINNET_RPC_URLS: chain.url,
       BUYBACK_ADDRESS: options.env.BUYBACK_ADDRESS || devnetBuyback.address,
     }
-    return { stop, failed, dashboard, sample, operatorEnv }
+    return { stop, failed, console: builtConsole, sample, operatorEnv }
   } catch (error) {
     await stop()
     throw error
@@ -310,13 +311,13 @@ function describeExit({ code, signal }: ChildExit): string {
   return code === null ? 'it could not be started' : `exit code ${code}`
 }
 
-type DashboardBuild =
+type ConsoleBuild =
   | { state: 'fresh' | 'built' }
   /** `complaint` holds the last lines of the build's output. */
   | { state: 'failed'; complaint: string }
 
 /** Builds the console when it was never built or its sources are newer, which takes some seconds. Never rejects. */
-export async function buildDashboard(): Promise<DashboardBuild> {
+export async function buildConsole(): Promise<ConsoleBuild> {
   if (isFresh()) return { state: 'fresh' }
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const { code, output } = await run(process.execPath, [vite, 'build', '--logLevel', 'warn'])
@@ -326,10 +327,10 @@ export async function buildDashboard(): Promise<DashboardBuild> {
 
 function isFresh(): boolean {
   // An image may hold the build without its sources.
-  if (!dashboardSources.every((folder) => existsSync(folder))) return true
-  if (!existsSync(dashboardPage)) return false
-  const builtAt = statSync(dashboardPage).mtimeMs
-  return dashboardSources.every((folder) =>
+  if (!consoleSources.every((folder) => existsSync(folder))) return true
+  if (!existsSync(consolePage)) return false
+  const builtAt = statSync(consolePage).mtimeMs
+  return consoleSources.every((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).every(
       (name) => statSync(join(folder, name)).mtimeMs <= builtAt,
     ),

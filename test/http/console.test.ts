@@ -16,7 +16,7 @@ const script = `export const words = '${'a calm page '.repeat(200)}'`
 const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 const local = { baseUrl: 'http://localhost:4021', directoryUrl: 'http://localhost:4021' }
 
-const folder = mkdtempSync(join(tmpdir(), 'arcus-dashboard-'))
+const folder = mkdtempSync(join(tmpdir(), 'arcus-console-'))
 mkdirSync(join(folder, 'assets'))
 writeFileSync(join(folder, 'index.html'), page)
 writeFileSync(join(folder, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
@@ -29,7 +29,7 @@ afterEach(() => app?.close())
 afterAll(() => rmSync(folder, { recursive: true }))
 
 async function serve(options: Partial<Parameters<typeof openConsole>[0]> = {}) {
-  const dashboard = openConsole({ folder, ...local, ...options })
+  const pages = openConsole({ folder, ...local, ...options })
   app = createServer({
     logger: createLogger({ level: 'silent' }),
     bodyLimitBytes: 262_144,
@@ -37,10 +37,10 @@ async function serve(options: Partial<Parameters<typeof openConsole>[0]> = {}) {
     trustProxy: false,
   })
   installErrorHandling(app)
-  installNotFound(app, dashboard.answerPage)
+  installNotFound(app, pages.answerPage)
   app.get('/api/merchants', () => ({ merchants: [] }))
   app.get('/payments/:network/:payer/:nonce', () => ({}))
-  await dashboard.install(app)
+  await pages.install(app)
   return app
 }
 

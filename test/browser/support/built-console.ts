@@ -1,4 +1,4 @@
-import { buildDashboard } from '../../../src/devnet/stack.js'
+import { buildConsole } from '../../../src/devnet/stack.js'
 import { reasonToSkip } from './chromium.js'
 
 /** Builds the console from `src/console` before all browser tests. Throws if CI has no browser. */
@@ -8,6 +8,6 @@ export async function setup(): Promise<void> {
     process.stdout.write(`Browser tests are skipped: ${reason}.\n`)
     return
   }
-  const build = await buildDashboard()
+  const build = await buildConsole()
   if (build.state === 'failed') throw new Error(`The console does not build:\n${build.complaint}`)
 }

@@ -15,6 +15,7 @@ const alone = [
   'settle-storm',
   'storm',
   'tracing',
+  'write-lock',
 ]
 
 const name = process.argv[2] ?? ''

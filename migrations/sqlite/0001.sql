@@ -556,3 +556,14 @@ CREATE TABLE hosted_records (
   body TEXT NOT NULL,
   PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
+
+-- The way from the facilitator to the directory ------------------------------------------------------------------------
+
+-- What the facilitator hands over and the directory has not taken yet: answers for figures, and resources of settled
+-- payments. Bodies are JSON, without the query of any paid URL.
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL CHECK (kind IN ('answers', 'offer')),
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX outbox_kind ON outbox (kind, id);

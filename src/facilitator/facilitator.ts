@@ -166,9 +166,9 @@ async function build(
       const lanes = networks.map(({ relayer: { network, addresses } }) =>
         addresses.map((address) => laneLease(network, address)),
       )
-      await leases.start([[UPKEEP], ...lanes])
+      await leases.start([[UPKEEP.facilitator], ...lanes])
       for (const { relayer } of networks) await relayer.start()
-      const isKeeper = () => leases.held(UPKEEP) !== undefined
+      const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return

@@ -1,25 +1,16 @@
-import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Address } from 'viem'
 import type { Teardown } from '../async/teardown.js'
-import { multicall3Address } from '../chain/abi.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { batchContracts } from '../chain/batch-settlement.js'
 import { type Block, createBlockFeed } from '../chain/blocks.js'
 import { type DeploymentWatch, relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
-import {
-  readHasMulticall3,
-  readPlainTransferGas,
-  readToken,
-  type Token,
-  watchToken,
-} from '../chain/token.js'
+import { readHasMulticall3, readPlainTransferGas, type Token, watchToken } from '../chain/token.js'
 import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import type { FacilitatorObserver } from './observer.js'
@@ -28,6 +19,7 @@ import type { LeaseKeeper } from './relayer/leases.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
 import { createBatchKinds } from './schemes/batch/kinds.js'
+import { schemeContracts } from './schemes/contracts.js'
 import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './schemes/exact-job.js'
 import { createPermit2Kind, type OwnMulticall } from './schemes/permit2-job.js'
 import {
@@ -36,18 +28,13 @@ import {
   type NetworkSettings,
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
+import { readTokens } from './tokens.js'
 import type { AcceptedToken } from './verify/checks.js'
 import { createGasGuard, type GasGuard, subsidisedLimit } from './verify/gas-guard.js'
 import type { ServedNetwork } from './verify/payment-check.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
 const MAX_BATCH = 50
-/** The contracts that each scheme or method needs; it is offered while they have code. */
-const contractsOf = {
-  'batch-settlement': [...Object.values(batchContracts), multicall3Address],
-  'exact by Permit2': [permit2Contracts.permit2, permit2Contracts.exactProxy],
-  upto: [permit2Contracts.permit2, permit2Contracts.uptoProxy],
-} as const satisfies Record<string, readonly Address[]>
 /** With the multicall of the relayers, payments of `upto` share transactions. */
 const SHARED_UPTO = 'upto in shared transactions'
 
@@ -229,7 +216,7 @@ async function watchChain({
   world: NetworkWorld
   log: FastifyBaseLogger
 }) {
-  const watched = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
+  const watched = { ...schemeContracts, [SHARED_UPTO]: [multicall.address] }
   const contracts = await watchContracts(rpc, watched, log)
   teardown.add('watch of the contracts', () => contracts.stop())
   const tokenWatches = new Map(
@@ -306,30 +293,6 @@ function ownMulticall(
     )
   }
   return { address: relayerMulticallOf(named ?? relayers).address, wallets }
-}
-
-/**
- * Reads and pins each token of a network, with its minimum. People could not distinguish two with one symbol. Throws
- * `FacilitatorSettingsError`, `TokenMismatchError`, `RpcUnavailableError`.
- */
-async function readTokens(
-  rpc: Rpc,
-  keccak256: Keccak256,
-  place: NetworkSettings,
-  { least, bySymbol }: FacilitatorSettings['minAmount'],
-): Promise<[AcceptedToken, ...AcceptedToken[]]> {
-  const read = await Promise.all(
-    place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset })),
-  )
-  const symbols = read.map(({ symbol }) => symbol)
-  const twin = symbols.find((symbol, i) => symbols.indexOf(symbol) < i)
-  if (twin !== undefined) {
-    throw new FacilitatorSettingsError(
-      `Two assets of ${place.network} have the symbol ${twin}: name one.`,
-    )
-  }
-  const tokens = read.map((token) => ({ ...token, minAmount: bySymbol[token.symbol] ?? least }))
-  return tokens as [AcceptedToken, ...AcceptedToken[]]
 }
 
 /** Reads the gas of a plain transfer of the most expensive token; `undefined` where one cannot be simulated. */

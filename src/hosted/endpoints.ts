@@ -6,8 +6,8 @@ import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 /** Every hosted path begins with this. */
 export const HOSTED_PREFIX = '/hosted/'
 
-/** Returns the fees of the newest block; `undefined` before the first block. */
-export type ReadFees = () => { baseFeePerGas: bigint; blockTime: number } | undefined
+/** Reads the fees of the newest block; `undefined` where no node has one. */
+export type ReadFees = () => Promise<{ baseFeePerGas: bigint; blockTime: number } | undefined>
 
 /** A hosted endpoint, as it is sold and listed. */
 interface HostedEndpoint {
@@ -87,9 +87,9 @@ const feesEndpoint: HostedEndpoint = {
   example: { queryParams: {} },
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
   handle: (readFees) => async (_, reply) => {
-    const fees = readFees()
+    const fees = await readFees().catch(() => undefined)
     if (fees === undefined) {
-      const message = 'No block has been seen yet; nothing was charged.'
+      const message = 'No block could be read; nothing was charged.'
       return reply.code(503).send({ error: 'unavailable', message })
     }
     return {

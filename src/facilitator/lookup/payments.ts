@@ -11,7 +11,7 @@ import { formatNative } from '@arcus/protocol/x402/amounts'
 import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
-import { type AnswerPage, asksForPage } from '../../http/not-found.js'
+import { asksForPage, type OpenPage } from '../../http/not-found.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { isReasonKey, settlementStatuses } from '../answers.js'
@@ -71,7 +71,7 @@ interface Ambiguous {
 
 export function createPaymentFinder(options: {
   journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
-  terms: ReadonlyMap<string, Terms>
+  terms: ReadonlyMap<string, Pick<Terms, 'tokens'>>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
@@ -150,7 +150,7 @@ function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
 function describe(
   job: Job,
   sentAt: number | undefined,
-  terms: Terms | undefined,
+  terms: Pick<Terms, 'tokens'> | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
 ): PaymentStatus {
@@ -209,7 +209,7 @@ export function paymentRoutes(
   app: FastifyInstance,
   payments: PaymentFinder,
   findMerchant: FindPaidMerchant = async () => undefined,
-  answerPage?: AnswerPage,
+  answerPage?: OpenPage,
 ): void {
   const openAsPage = (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('vary', 'accept')

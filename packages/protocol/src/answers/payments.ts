@@ -231,6 +231,15 @@ export const attestationAnswer = z
   })
   .meta({ id: 'Attestation' })
 
+/** The headers of a settle. */
+export const settleHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x21-\x7e]{16,128}$/)
+    .optional()
+    .describe('A fresh one for each payment; the same key and payment get the success again.'),
+})
+
 /** A receipt that a person can keep. */
 export const receiptAnswer = z
   .object({

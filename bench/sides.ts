@@ -29,6 +29,9 @@ export interface SideOptions {
   env?: Record<string, string>
 }
 
+/** The longest wait for a facilitator to end by itself. */
+const STOP_MS = 30_000
+
 export async function startSide(name: SideName, options: SideOptions = {}): Promise<Side> {
   const anvil = await startAnvil({
     mining: options.blockSeconds ?? 'auto',
@@ -67,7 +70,10 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     async stop() {
       const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
+      // One that is busy for minutes does not notice the signal.
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
       await exited
+      clearTimeout(force)
       await anvil.stop()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -149,10 +149,11 @@ async function measureAll(): Promise<void> {
       place = await openPlace()
     }
   } finally {
+    // Rows are worth showing also where a later one failed.
+    line(`\n${tableOf(rows)}`)
     await honest.stop()
     await place.close()
   }
-  line(`\n${tableOf(rows)}`)
 }
 
 interface Measured {
@@ -182,11 +183,20 @@ async function measure(
     await sleep(BEGUN_MS)
     const watching = honest.watch(url, seconds - BEGUN_MS / 1_000)
     const [attack] = (await running) as [AttackFigures]
-    const cpuShare = (side.cpuMs() - cpuBefore) / (seconds * 1_000)
+    const cpuShare = (orNaN(side.cpuMs) - cpuBefore) / (seconds * 1_000)
     const [beside, afterSeconds] = await Promise.all([watching, untilCalm(url)])
-    return { route, attack, alone, beside, cpuShare, rssMb: side.rssMb(), afterSeconds }
+    return { route, attack, alone, beside, cpuShare, rssMb: orNaN(side.rssMb), afterSeconds }
   } finally {
     await Promise.all(attacks.map((attack) => attack.stop()))
+  }
+}
+
+/** Reads a figure of a process, which an attack may have ended. */
+function orNaN(read: () => number): number {
+  try {
+    return read()
+  } catch {
+    return Number.NaN
   }
 }
 

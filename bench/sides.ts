@@ -53,6 +53,7 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     ...options.env,
   }
   const child = name === 'arcus' ? startArcus(env) : startReference(name, rpcUrl, port)
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
   await untilHealthy(url)
   return {
@@ -68,7 +69,6 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
       return (Number(fields?.[11]) + Number(fields?.[12])) * 10
     },
     async stop() {
-      const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       // One that is busy for minutes does not notice the signal.
       const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)

@@ -4,6 +4,7 @@
  */
 const alone = [
   'attestation',
+  'beside',
   'catalog',
   'channels',
   'discovery',

@@ -116,6 +116,7 @@ export const dearest = {
 
   'GET /api/merchants': () => get('/api/merchants', compressed),
   'GET /api/owners/{address}/merchants': ({ owner }) => get(`/api/owners/${owner}/merchants`),
+  'GET /api/payees/{address}': ({ owner }) => get(`/api/payees/${owner}`),
   'GET /api/signing': () => get('/api/signing', compressed),
   'GET /api/merchants/{id}': (world) => get(of(world), compressed),
   'PUT /api/merchants/{id}': async (world, number) => save(world, number),
@@ -184,6 +185,7 @@ export const dearest = {
   'GET /docs': () => get('/docs'),
   'GET /health': () => get('/health'),
   'GET /ready': () => get('/ready'),
+  'GET /ready/details': () => get('/ready/details'),
   'GET /api/console': () => get('/api/console'),
   'GET /api/status': () => get('/api/status'),
   'GET /metrics': () => get('/metrics'),

@@ -6,7 +6,8 @@ import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { inTime } from '../async/in-time.js'
 import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
@@ -17,7 +18,7 @@ import { createLeaseKeeper, type LeaseKeeper } from '../facilitator/relayer/leas
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
 import { openSigners } from '../facilitator/relayer/signer.js'
 import { createAttestor } from '../facilitator/settle/attestor.js'
-import { hostedRefundWallets } from '../hosted/hosted.js'
+import { hostedRefundWallets } from '../hosted/refund-wallets.js'
 import { isConsoleBuilt } from '../http/console-folder.js'
 import { installErrorHandling } from '../http/errors.js'
 import {
@@ -44,7 +45,6 @@ import { StoreUnavailableError } from '../sql/errors.js'
 import { UPKEEP } from '../sql/leases.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
 import { createTurnFlags } from '../sql/sqlite/write-turns.js'
-import { createCheckBuyer } from './check-buyer.js'
 import type { Config } from './config/config.js'
 import { ConfigError } from './config/env.js'
 import type { Secrets } from './config/secrets.js'
@@ -447,8 +447,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
     privateKey &&
     createAttestor({ privateKey, keccak256, checksum: createChecksum(keccak256), now })
   const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
-  const buyer = createCheckBuyer(secrets.checkPrivateKeys)
-  const buying = buyer?.wallets ?? []
+  const buying = secrets.checkPrivateKeys.map(walletOf)
   const relaying = signers.map(({ address }) => address)
   const wallets = [...relaying, ...refundWallets.keys(), ...buying, ...attesting]
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
@@ -458,6 +457,11 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
     ])
   }
   return { signers, attestor, close }
+}
+
+/** Returns the address of a key, in lower case. */
+function walletOf(key: Hex): Address {
+  return privateKeyToAccount(key).address.toLowerCase() as Address
 }
 
 /** Lets metrics and traces see what the facilitator does. */

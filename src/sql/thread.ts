@@ -4,13 +4,19 @@ import { Worker } from 'node:worker_threads'
 
 export interface ThreadOptions {
   maxHeapMb: number
+  /** The part of the heap for what is new. A small one keeps less memory and collects more often; V8's own unless given. */
+  maxYoungMb?: number
   /** The script's `workerData`. */
   data?: unknown
 }
 
 /** Starts a thread of this process from a script, given as the URL of its source or of what was built from it. */
-export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Worker {
-  const options = { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb }, workerData: data }
+export function startThread(script: URL, { maxHeapMb, maxYoungMb, data }: ThreadOptions): Worker {
+  const resourceLimits = {
+    maxOldGenerationSizeMb: maxHeapMb,
+    ...(maxYoungMb !== undefined && { maxYoungGenerationSizeMb: maxYoungMb }),
+  }
+  const options = { resourceLimits, workerData: data }
   if (!script.href.endsWith('.ts')) return new Worker(script, options)
   // A thread that runs from its sources needs the loader that reads them, which Node does not pass on. The path is that
   // of `tsx/esm/api`; its name alone would be resolved from the working directory here.

@@ -21,7 +21,9 @@ import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
 import type { AcceptedToken } from '../../facilitator/verify/checks.js'
 import { HOSTED_PREFIX } from '../../hosted/endpoints.js'
-import { createHosted, type Hosted, hostedRefundWallets } from '../../hosted/hosted.js'
+import type { Hosted } from '../../hosted/hosted.js'
+import { unlistHosted } from '../../hosted/listing.js'
+import { hostedRefundWallets } from '../../hosted/refund-wallets.js'
 import { shareReads } from '../../http/cached-reply.js'
 import { installOpenApi } from '../../http/docs.js'
 import { installErrorHandling } from '../../http/errors.js'
@@ -140,14 +142,18 @@ async function build(
     log,
   })
   teardown.add('intake', intake.stop)
-  const hosted = await openHosted(
-    { place, ask, stores, directory, payments, isShared, isKeeper },
-    {
-      listed,
-      log,
-      teardown,
-    },
-  )
+  const hosted = await openHosted({
+    place,
+    listed,
+    ask,
+    stores,
+    directory,
+    payments,
+    isShared,
+    isKeeper,
+    log,
+    teardown,
+  })
 
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
@@ -277,39 +283,47 @@ async function watchRelayers({ audit }: Stores, log: Logger, teardown: Teardown)
 /** Fees are those of a block that is at most this old. */
 const FEES_MS = 500
 
-/** Builds the operator's own endpoints, which ask the facilitator as every shop does. */
-async function openHosted(
-  world: {
-    place: Place
-    ask: AskFacilitator
-    stores: Stores
-    directory: Directory
-    payments: PaymentFinder
-    isShared: boolean
-    isKeeper: () => boolean
-  },
-  { listed, log, teardown }: { listed: ListedNetwork; log: Logger; teardown: Teardown },
-): Promise<Hosted> {
-  const { place, ask, stores, directory, payments, isShared, isKeeper } = world
+interface HostedWorld {
+  place: Place
+  listed: ListedNetwork
+  ask: AskFacilitator
+  stores: Stores
+  directory: Directory
+  payments: PaymentFinder
+  isShared: boolean
+  isKeeper: () => boolean
+  log: Logger
+  teardown: Teardown
+}
+
+/** Builds the operator's own endpoints, which ask the facilitator as every shop does. Without any it takes them off the list. */
+async function openHosted(world: HostedWorld): Promise<Omit<Hosted, 'stop'>> {
+  const { place, listed, ask, stores, directory, payments, isShared, isKeeper, log } = world
   const { config, secrets } = place
+  const { listings, probe } = directory.ports
+  const { hostedPrivateKey: privateKey } = secrets
+  if (config.hosted === undefined || privateKey === undefined) {
+    const nowSeconds = () => Math.floor(Date.now() / 1000)
+    return { plugin: undefined, start: () => unlistHosted(listings, nowSeconds) }
+  }
+  // The plugin with its schemes takes memory that a service without own endpoints does not need.
+  const { createHosted } = await import('../../hosted/hosted.js')
   const { rpc, tokens } = listed
   const { 'batch-settlement': batch, upto } = schemeContracts
-  const contracts =
-    config.hosted && (await watchContracts(rpc, { 'batch-settlement': batch, upto }, log))
-  teardown.add('watch of the contracts', () => contracts?.stop())
-  const undeployed = { isDeployed: () => false, onChange() {} }
+  const contracts = await watchContracts(rpc, { 'batch-settlement': batch, upto }, log)
+  world.teardown.add('watch of the contracts', contracts.stop)
   const readHead = shareReads(FEES_MS, Date.now, () => readBlock(rpc, 'latest'))
   const hosted = await createHosted({
     isShared,
     isKeeper,
+    listings,
+    probe,
+    privateKey,
     log,
     baseUrl: config.baseUrl,
     settings: config.hosted,
-    privateKey: secrets.hostedPrivateKey,
-    listings: directory.ports.listings,
-    probe: directory.ports.probe,
-    batchContracts: contracts?.of('batch-settlement') ?? undeployed,
-    uptoContracts: contracts?.of('upto') ?? undeployed,
+    batchContracts: contracts.of('batch-settlement'),
+    uptoContracts: contracts.of('upto'),
     client: ask.client,
     records: stores.hostedRecords,
     findPayment: payments.byNonce,
@@ -320,7 +334,7 @@ async function openHosted(
       return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
     },
   })
-  teardown.add('hosted endpoints', hosted.stop)
+  world.teardown.add('hosted endpoints', hosted.stop)
   return hosted
 }
 

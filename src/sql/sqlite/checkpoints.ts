@@ -42,6 +42,7 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
   if (database.memory) return { stop: async () => {} }
   const thread = superviseThread<CheckpointCommand, CheckpointMessage>(script, {
     maxHeapMb: MAX_HEAP_MB,
+    maxYoungMb: 2,
     data: { file: database.name },
     onMessage: hear,
     onFault,

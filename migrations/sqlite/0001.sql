@@ -23,6 +23,9 @@ CREATE TABLE jobs (
   -- The place in its block of the transfer that backs a confirmed job.
   transfer_log INTEGER,
   block_number INTEGER,
+  -- The block after its end in which a failed job was found unused or used.
+  unused_block INTEGER,
+  used_block INTEGER,
   gas_cost TEXT,
   reason TEXT,
   message TEXT,
@@ -40,6 +43,9 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_open ON jobs (network) WHERE state IN ('queued', 'submitted');
 -- One transfer backs one payment.
 CREATE UNIQUE INDEX jobs_settled ON jobs ("transaction", transfer_log, network) WHERE state = 'confirmed';
+-- Failed jobs that the chain is asked about once their time is over, and those that can go afterwards.
+CREATE INDEX jobs_unread ON jobs (expires_at) WHERE state = 'failed' AND unused_block IS NULL AND used_block IS NULL;
+CREATE INDEX jobs_unused ON jobs (expires_at) WHERE state = 'failed' AND unused_block IS NOT NULL;
 CREATE INDEX jobs_whole ON jobs (created_at) WHERE calldata <> '0x';
 
 -- Attempts: signed transactions, kept before they are sent. A slot (relayer, relayer_nonce) may hold several. An old one

@@ -194,7 +194,7 @@ async function build(
  */
 function createSchemes(
   { baseUrl, settleWaitSeconds }: FacilitatorSettings,
-  { stores, leases, keccak256, attestor, log }: FacilitatorPorts,
+  { stores, leases, keccak256, log }: FacilitatorPorts,
   world: {
     networks: readonly OpenNetwork[]
     checksum: (address: Address) => Address
@@ -232,7 +232,7 @@ function createSchemes(
       ...verifying,
       ...{ checkPayment, deliveryStore, paymentUrl, now, isDelivering },
     }),
-    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {

@@ -32,6 +32,15 @@ CREATE TABLE jobs (
   -- The place in its block of the transfer that backs a confirmed job.
   transfer_log BIGINT,
   block_number BIGINT,
+  -- The block after its end in which a failed job was found unused or used.
+  unused_block BIGINT,
+  used_block BIGINT,
+  -- When a failed job may be looked at once more, and when one is over that was found unused. Other jobs have neither, so
+  -- that no index of theirs changes while a payment settles.
+  unread_from BIGINT GENERATED ALWAYS AS (
+    CASE WHEN state = 'failed' AND unused_block IS NULL AND used_block IS NULL THEN expires_at END) STORED,
+  unused_from BIGINT GENERATED ALWAYS AS (
+    CASE WHEN state = 'failed' AND unused_block IS NOT NULL THEN expires_at END) STORED,
   gas_cost TEXT,
   reason TEXT,
   message TEXT,
@@ -50,6 +59,9 @@ CREATE INDEX jobs_open ON jobs (network, created_at) WHERE is_open;
 CREATE INDEX jobs_offered ON jobs (network, created_at) WHERE is_open AND worker IS NULL;
 -- One transfer backs one payment.
 CREATE UNIQUE INDEX jobs_settled ON jobs (settled_in, transfer_log, network) WHERE settled_in IS NOT NULL;
+-- Failed jobs that the chain is asked about once their time is over, and those that can go afterwards.
+CREATE INDEX jobs_unread ON jobs (unread_from, id) WHERE unread_from IS NOT NULL;
+CREATE INDEX jobs_unused ON jobs (unused_from) WHERE unused_from IS NOT NULL;
 CREATE INDEX jobs_whole ON jobs (created_at) WHERE calldata <> '0x';
 
 -- Attempts: signed transactions, kept before they are sent. A slot (relayer, relayer_nonce) may hold several. An old one

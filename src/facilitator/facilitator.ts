@@ -31,6 +31,7 @@ import {
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
+import { startFailedPayments } from './settle/failed-payments.js'
 import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
@@ -169,6 +170,10 @@ async function build(
       await leases.start([[UPKEEP.facilitator], ...lanes])
       for (const { relayer } of networks) await relayer.start()
       const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
+      const { failedJobs: store, journal } = stores
+      const networksLookedAt = networks.map(({ lookedAt }) => lookedAt)
+      const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
+      teardown.add('failed payments', startFailedPayments(looking).stop)
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return
@@ -194,7 +199,7 @@ async function build(
  */
 function createSchemes(
   { baseUrl, settleWaitSeconds }: FacilitatorSettings,
-  { stores, leases, keccak256, attestor, log }: FacilitatorPorts,
+  { stores, leases, keccak256, log }: FacilitatorPorts,
   world: {
     networks: readonly OpenNetwork[]
     checksum: (address: Address) => Address
@@ -232,7 +237,7 @@ function createSchemes(
       ...verifying,
       ...{ checkPayment, deliveryStore, paymentUrl, now, isDelivering },
     }),
-    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {

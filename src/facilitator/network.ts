@@ -28,6 +28,7 @@ import {
   type NetworkSettings,
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
+import type { LookedAt } from './settle/failed-payments.js'
 import { readTokens } from './tokens.js'
 import type { AcceptedToken } from './verify/checks.js'
 import { createGasGuard, type GasGuard, subsidisedLimit } from './verify/gas-guard.js'
@@ -45,6 +46,8 @@ export interface OpenNetwork {
   tokens: readonly [AcceptedToken, ...AcceptedToken[]]
   /** The network as verify and settle see it. */
   served: ServedNetwork
+  /** Its failed payments are looked at once more. */
+  lookedAt: LookedAt
   /** The contracts of `batch-settlement`, and those of payments by `upto`. */
   batchWatch: DeploymentWatch
   uptoWatch: DeploymentWatch
@@ -105,6 +108,7 @@ export async function openNetwork(
     relayer,
     tokens,
     served: toServed({ place, world, tokens, multicall, chain, watches, ...settling }),
+    lookedAt: { network, kinds: settling.payments, latest: chain.feed.latest },
     batchWatch,
     uptoWatch: permit2Watches.upto,
     figures: {
@@ -185,21 +189,21 @@ async function openRelayer({
     now,
   })
   const isOurs = createOwnTransactions(journal)
+  const payments = {
+    [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
+    [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
+  }
   const relayer = createRelayer({
     ...{ network, chainId, rpc, feed, journal, signers, gas, gasLimits, readCoded },
     ...{ hasMulticall3, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
     sharing: stores.sharing,
     leases: world.leases,
-    kinds: {
-      [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
-      [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
-      ...createBatchKinds(rpc, findUse, readFacts),
-    },
+    kinds: { ...payments, ...createBatchKinds(rpc, findUse, readFacts) },
     keccak256: world.keccak256,
     events: world.observer.relayer(network),
   })
   world.teardown.add('relayer', () => relayer.stop())
-  return { relayer, guardGas }
+  return { relayer, guardGas, payments }
 }
 
 /** Watches the contracts that the schemes need, and the tokens. Throws `RpcUnavailableError`. */

@@ -261,6 +261,7 @@ const settledPayment = {
   nonce,
   amount: '10000',
   state: 'confirmed',
+  unusedAtBlock: null,
   transaction,
   explorerUrl: `https://explorer.arc.io/tx/${transaction}`,
   blockNumber: 12,

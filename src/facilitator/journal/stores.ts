@@ -1,6 +1,7 @@
 import type { BlockStore } from './blocks.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
+import type { FailedJobs } from './failed-jobs.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
 import type { Shrinker } from './shrinking.js'
 
@@ -12,4 +13,5 @@ export interface FacilitatorStores {
   budgets: BudgetStore
   blocks: BlockStore
   shrinker: Shrinker
+  failedJobs: FailedJobs
 }

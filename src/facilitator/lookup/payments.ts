@@ -168,7 +168,8 @@ function describe(
     payTo: checksum(details.payTo),
     nonce: details.nonce,
     amount: details.value,
-    state: job.state,
+    state: job.usedBlock === null ? job.state : 'used',
+    unusedAtBlock: job.unusedBlock,
     transaction: job.transaction,
     explorerUrl: explorer && job.transaction ? `${explorer}/tx/${job.transaction}` : null,
     blockNumber: job.blockNumber,
@@ -308,7 +309,7 @@ function ambiguous(reply: FastifyReply, { queries }: Ambiguous): FastifyReply {
 function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatus): FastifyReply {
   const { code, status } = httpCodes.payment_not_confirmed
   const message =
-    state === 'failed'
+    state === 'failed' || state === 'used'
       ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`
       : (errorMessage ?? 'The payment is on its way and not confirmed yet; ask again in a moment.')
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })

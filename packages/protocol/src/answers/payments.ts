@@ -102,7 +102,7 @@ export const verifyAnswer = z
 /** The status of a payment, in the form of other facilitators. */
 const settlementStatus = z
   .enum(['pending', 'completed', 'failed'])
-  .describe('`completed`: on chain. `failed`: not settled and not on chain.')
+  .describe('`completed`: on chain, and settled by it. `failed`: not settled here.')
 const paymentId = z.string().describe('The id of the payment in this service.')
 
 const followed = {
@@ -171,9 +171,15 @@ export const paymentStatus = z
     symbol: z.string().nullable().describe('Of the asset; `null` for one that is no longer taken.'),
     currency,
     state: z
-      .enum(['queued', 'submitted', 'confirmed', 'failed'])
+      .enum(['queued', 'submitted', 'confirmed', 'failed', 'used'])
       .describe(
-        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
+        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled here; until `unusedAtBlock` is known, others may still bring it on chain. `used`: it failed here, and the chain shows its authorization as used all the same, in `transaction` where that was found.',
+      ),
+    unusedAtBlock: z
+      .int()
+      .nullable()
+      .describe(
+        'A block after `validBefore` in which the chain showed the authorization of a failed payment as unused: it can never move money any more. `null` before anybody looked, and for every other payment.',
       ),
     transaction: hash.nullable(),
     errorReason: z.string().nullable(),

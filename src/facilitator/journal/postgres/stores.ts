@@ -4,6 +4,7 @@ import type { Sql } from '../../../sql/sql.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
 import { createDeliveryStore } from '../deliveries.js'
+import { createFailedJobs } from '../failed-jobs.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -23,6 +24,7 @@ export function createFacilitatorStores(
     budgets: createBudgetStore(sql, { isRemote: true }),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
+    failedJobs: createFailedJobs(sql),
   }
 }
 

@@ -9,6 +9,7 @@ import { createLeaseKeeper } from '../../relayer/leases.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
 import { createDeliveryStore } from '../deliveries.js'
+import { createFailedJobs } from '../failed-jobs.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -28,6 +29,7 @@ export function createFacilitatorStores(
     budgets: createBudgetStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
+    failedJobs: createFailedJobs(sql),
   }
 }
 

@@ -556,7 +556,8 @@ async function openServer(
     app,
     limiter,
     async addRest() {
-      if (rest !== undefined) await forwardRoutes(app, { rest, isOwn })
+      // The page of all payments is the console's; each payment is the facilitator's.
+      if (rest !== undefined) await forwardRoutes(app, { rest, isOwn, pages: ['/payments'] })
     },
   }
 }

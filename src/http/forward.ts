@@ -146,10 +146,17 @@ export function createForwardRest(
   }
 }
 
-/** Forwards every path that `isOwn` does not find to be below a route of this server. Call it after all other routes. */
+/**
+ * Forwards every path that `isOwn` does not find to be below a route of this server, and `pages`, which are forwarded in any
+ * case. Call it after all other routes.
+ */
 export async function forwardRoutes(
   app: FastifyInstance,
-  { rest, isOwn }: { rest: ForwardRest; isOwn: (path: string) => boolean },
+  {
+    rest,
+    isOwn,
+    pages = [],
+  }: { rest: ForwardRest; isOwn: (path: string) => boolean; pages?: readonly string[] },
 ): Promise<void> {
   await app.register(async (scope) => {
     // Bodies are not read here.
@@ -162,6 +169,7 @@ export async function forwardRoutes(
     const method: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
     scope.route({ method, url: '/mcp', config: { ...config, family: 'mcp' }, handler })
     scope.route({ method, url: '/*', config, handler })
+    for (const url of pages) scope.route({ method, url, config, handler: rest })
   })
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { bundleService, external } from '../../scripts/bundle.js'
+import { CONSOLE_FOLDER } from '../../src/http/console-folder.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,6 +31,8 @@ export default async function compileSources(project: TestProject): Promise<() =
     symlinkSync(join(root, name), join(folder, name))
   }
   await bundleService(join(folder, 'dist'), { forDevelopers: true })
+  // Pages are those of `npm run build`, if there is one.
+  symlinkSync(join(root, CONSOLE_FOLDER), join(folder, CONSOLE_FOLDER))
   project.provide('compiledSources', folder)
   return () => rmSync(folder, { recursive: true, force: true })
 }

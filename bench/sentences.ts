@@ -7,9 +7,10 @@ import { createSql } from '../src/sql/sqlite/sql.js'
 import { createCorpus } from './discovery-corpus.js'
 import { line } from './figures.js'
 import { questions } from './sentence-questions.js'
+import { unreadQuestions } from './unread-questions.js'
 
 /*
- * Two hundred questions in plain sentences, two about each of a hundred APIs that stand among ten thousand others.
+ * Three hundred questions in plain sentences, three about each of a hundred APIs that stand among ten thousand others.
  * `tsx bench/sentences.ts` prints how many first pages show the API that was meant, and how long a search takes.
  */
 
@@ -92,9 +93,10 @@ async function countHits(asked: readonly string[]): Promise<number> {
 
 const hits = await countHits(questions.map(({ question }) => question))
 const blindHits = await countHits(questions.map(({ blind }) => blind))
+const unreadHits = await countHits(unreadQuestions)
 times.sort((a, b) => a - b)
 line(
-  `${hits} of ${questions.length} first pages show the API that was meant, and ${blindHits} of blind questions`,
+  `${hits} of ${questions.length} first pages show the API that was meant, ${blindHits} of blind questions, and ${unreadHits} of those whose author had not read the ranking`,
 )
 line(
   `a search takes ${times[times.length >> 1]?.toFixed(1)} ms at the median, ${times.at(-1)?.toFixed(1)} ms at most`,

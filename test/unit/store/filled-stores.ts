@@ -1,7 +1,6 @@
 import type { Stores } from '../../../src/app/stores/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
-import { aRating } from './a-rating.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 export const relayer = '0x00000000000000000000000000000000000000f1'
@@ -84,6 +83,4 @@ export async function fillStores(stores: Stores): Promise<void> {
   await stores.checks.reserve(bought, { ...payment, ...until }, 1_000, limits)
   const wish = { owner, nonce: '0x02' as const, merchantId: 'weather', endpointId: 1, now: 1_000 }
   await stores.checks.request(wish)
-  await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
-  await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })
 }

@@ -18,7 +18,6 @@ import {
   network,
   ofTool,
   pricing,
-  rating,
   seconds,
   sorts,
   standing,
@@ -90,7 +89,6 @@ const discoveryItem = z
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
       usage: usage.optional(),
-      rating: rating.optional(),
       delivery: delivery.optional(),
     }),
     status: z

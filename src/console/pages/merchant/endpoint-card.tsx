@@ -15,7 +15,6 @@ import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
-import { Ratings } from './ratings.js'
 import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 
@@ -106,9 +105,6 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
       <ProbeReport {...state} />
       {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
-      {state.rating !== null && (
-        <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
-      )}
       <History merchantId={merchantId} id={state.id} />
       <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
       <CallCode endpoint={endpoint} />

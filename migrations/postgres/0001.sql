@@ -292,6 +292,8 @@ CREATE TABLE endpoints (
   merchant_id TEXT COLLATE "C" NOT NULL REFERENCES merchants (id),
   position BIGINT NOT NULL,
   url TEXT COLLATE "C" NOT NULL,
+  -- The registered domain of the URL: listings that share one may be of one seller.
+  site TEXT COLLATE "C" NOT NULL,
   method TEXT COLLATE "C" NOT NULL CHECK (method IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'MCP')),
   -- Empty for what is no tool.
   tool_name TEXT COLLATE "C" NOT NULL,
@@ -322,6 +324,7 @@ CREATE TABLE endpoints (
 );
 
 CREATE INDEX endpoints_url ON endpoints (url, method, tool_name);
+CREATE INDEX endpoints_site ON endpoints (site, merchant_id);
 CREATE INDEX endpoints_due ON endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
 
 -- Every accepted signed message, for anybody to verify again; a nonce serves an owner once.
@@ -501,6 +504,9 @@ CREATE TABLE activity_payers (
   amount BIGINT NOT NULL,
   PRIMARY KEY (merchant_id, hour, endpoint_id, payer)
 );
+
+-- Finds whom else a payer paid.
+CREATE INDEX activity_payers_of_payer ON activity_payers (payer, merchant_id);
 
 -- Figures of the payments for each endpoint, as discovery publishes them: JSON that is refreshed from the sums. Readers
 -- follow the rising `version`. At `due_at` (Unix seconds) the figures change without a payment, because hours pass.

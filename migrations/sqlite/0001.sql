@@ -185,6 +185,8 @@ CREATE TABLE endpoints (
   merchant_id TEXT NOT NULL REFERENCES merchants (id),
   position INTEGER NOT NULL,
   url TEXT NOT NULL,
+  -- The registered domain of the URL: listings that share one may be of one seller.
+  site TEXT NOT NULL,
   method TEXT NOT NULL CHECK (method IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'MCP')),
   -- Empty for what is no tool.
   tool_name TEXT NOT NULL,
@@ -215,6 +217,7 @@ CREATE TABLE endpoints (
 ) STRICT;
 
 CREATE INDEX endpoints_url ON endpoints (url, method, tool_name);
+CREATE INDEX endpoints_site ON endpoints (site, merchant_id);
 CREATE INDEX endpoints_due ON endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
 
 -- Every accepted signed message, for anybody to verify again; a nonce serves an owner once.
@@ -394,6 +397,9 @@ CREATE TABLE activity_payers (
   amount INTEGER NOT NULL,
   PRIMARY KEY (merchant_id, hour, endpoint_id, payer)
 ) STRICT, WITHOUT ROWID;
+
+-- Finds whom else a payer paid.
+CREATE INDEX activity_payers_of_payer ON activity_payers (payer, merchant_id);
 
 -- Figures of the payments for each endpoint, as discovery publishes them: JSON that is refreshed from the sums. Readers
 -- follow the rising `version`. At `due_at` (Unix seconds) the figures change without a payment, because hours pass.

@@ -62,7 +62,14 @@ export async function fillStores(stores: Stores): Promise<void> {
   ])
   const windows = { '24h': 1, '7d': 1, '30d': 1 }
   const usage = {
-    ...{ calls: windows, payers: windows, topPayerShare: 1, settleP50Ms: 750, settleP95Ms: 750 },
+    ...{
+      calls: windows,
+      payers: windows,
+      onlyHere: windows,
+      topPayerShare: 1,
+      settleP50Ms: 750,
+      settleP95Ms: 750,
+    },
     ...{ firstPaid: 1_000, lastPaid: 1_000 },
   }
   const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))

@@ -97,7 +97,12 @@ const byWindow = z.object({ '24h': z.int(), '7d': z.int(), '30d': z.int() })
 export const usage = z
   .object({
     calls: byWindow.describe('Paid calls that were not refunded in full.'),
-    payers: byWindow.describe('Different payers of these calls.'),
+    payers: byWindow.describe(
+      'Different payers of these calls who also paid another seller: with another owner, payout address and domain.',
+    ),
+    onlyHere: byWindow.describe(
+      'The other payers of these calls. A seller can be all of them at no cost, so they count in no order.',
+    ),
     topPayerShare: z
       .number()
       .nullable()

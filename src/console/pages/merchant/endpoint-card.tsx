@@ -121,11 +121,13 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
 }
 
 function UsageFigures({ usage }: { usage: Usage }) {
-  const { topPayerShare, settleP50Ms, lastPaid, payers } = usage
+  const { topPayerShare, settleP50Ms, lastPaid, payers, onlyHere } = usage
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && payers['30d'] > 1 && <span>{busiestPayer(topPayerShare)}</span>}
+      {topPayerShare !== null && payers['30d'] + onlyHere['30d'] > 1 && (
+        <span>{busiestPayer(topPayerShare)}</span>
+      )}
       {settleP50Ms !== null && (
         <span>Half of the payments settled within {duration(settleP50Ms)}</span>
       )}

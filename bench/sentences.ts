@@ -26,10 +26,22 @@ const place = {
   asset: '0x3600000000000000000000000000000000000000',
 } as const
 
-const merchant = (id: string, name: string, description: string) => ({
-  ...{ id, name, description, payTo, owner: '0x1111111111111111111111111111111111111111' as const },
-  ...{ ...place, isOfficial: false, isPartner: false, hiddenReason: null },
-})
+let owners = 0
+/** Each merchant is of another seller, whose key it pays. */
+const merchant = (id: string, name: string, description: string) => {
+  const key = `0x${(++owners).toString(16).padStart(40, '0')}` as const
+  return {
+    id,
+    name,
+    description,
+    payTo: key,
+    owner: key,
+    ...place,
+    isOfficial: false,
+    isPartner: false,
+    hiddenReason: null,
+  }
+}
 const endpoint = (url: string, title: string, description: string, tags: string[]) => ({
   ...{ url, title, description, tags, method: 'GET' as const, pricing: 'fixed' as const },
   ...{ price: 10_000n, asset: place.asset, symbol: 'USDC', example: {}, inputSchema: null },

@@ -396,6 +396,10 @@ CREATE TABLE paid_checks (
   method TEXT NOT NULL,
   -- Empty for what is no tool.
   tool_name TEXT COLLATE "C" NOT NULL,
+  -- Why it was bought from, the registered domain of the URL, and the block of the address that answered.
+  kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('own', 'asked', 'oldest', 'first', 'lot')),
+  site TEXT COLLATE "C" NOT NULL,
+  block TEXT COLLATE "C" NOT NULL,
   asset TEXT NOT NULL,
   pay_to TEXT NOT NULL,
   -- What was signed: 0 and NULL where nothing was.
@@ -420,6 +424,7 @@ CREATE TABLE paid_checks (
 CREATE INDEX paid_checks_of_endpoint ON paid_checks (endpoint_id, id);
 CREATE INDEX paid_checks_of_url ON paid_checks (url, method, tool_name, started_at);
 CREATE INDEX paid_checks_by_time ON paid_checks (started_at);
+CREATE INDEX paid_checks_of_site ON paid_checks (site, started_at);
 CREATE INDEX paid_checks_open ON paid_checks (id) WHERE state = 'paying';
 
 -- Paid checks that owners asked for by signed message, each until it is done.

@@ -84,6 +84,7 @@ export async function fillStores(stores: Stores): Promise<void> {
   const bought = {
     ...{ endpointId: 1, merchantId: 'weather', network, url: 'https://a.example/1' },
     ...{ method: 'GET' as const, toolName: '', asset, payTo: owner },
+    ...{ kind: 'first' as const, block: '192.0.2.0/24' },
   }
   const limits = { dailyLimit: 50_000n, gapSeconds: 60 }
   const until = { validBefore: 2_000, afterBlock: 7 }

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import type { DiscoveryItem } from '@arcus/protocol/answers/discovery'
 import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample } from '@arcus/protocol/x402/calls'
@@ -16,6 +16,7 @@ import { toItem } from '../discovery/item.js'
 import type { SharedPorts } from '../ports.js'
 import type { BuyerFetch } from '../probe/buyer-fetch.js'
 import type { HostPace } from '../probe/call-limits.js'
+import { createPublicResolver, type Resolve } from '../probe/target-rules.js'
 import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
 import type {
@@ -105,6 +106,7 @@ export function createChecks(options: ChecksOptions) {
   const gapSeconds = options.gapSeconds ?? GAP_SECONDS
   const seconds = () => Math.floor(now() / 1000)
   const stopping = new AbortController()
+  const resolve = createPublicResolver()
   /** Unix seconds. */
   let pausedUntil = 0
   /** The payment under way, and whether this service itself last refused it. */
@@ -279,7 +281,7 @@ export function createChecks(options: ChecksOptions) {
       }
       // One check may not cost so much, or not today.
       if (amount > mostAtomic) continue
-      const block = await blockAt(url)
+      const block = await blockAt(url, resolve)
       // A name costs little, and names of one server are mostly of one seller.
       if (kind === 'first' && block !== '' && !(await store.isFirstOfBlock(block, at))) continue
       if (!pace.enter(url)) continue
@@ -344,11 +346,11 @@ function toTarget(
 }
 
 /** Returns the block of addresses that a URL leads to; nothing where it is not of the public internet. */
-async function blockAt(url: string): Promise<string> {
-  const { hostname } = new URL(url)
-  const found = await lookup(hostname.replace(/^\[|\]$/g, '')).catch(() => undefined)
-  if (found === undefined || ipaddr.process(found.address).range() !== 'unicast') return ''
-  return blockOf(found.address)
+async function blockAt(url: string, resolve: Resolve): Promise<string> {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  const [address] = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host]
+  if (address === undefined || ipaddr.process(address).range() !== 'unicast') return ''
+  return blockOf(address)
 }
 
 /** Returns the price by `exact` with EIP-3009 that the last 402 quoted for the payout address; `undefined` without one. */

@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createListingClient } from '@arcus/client/listing-client'
-import { rate } from '@arcus/client/rating'
 import type { MerchantView, SigningAnswer } from '@arcus/protocol/answers/listings'
 import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import type { NonceAnswer } from '@arcus/protocol/answers/session'
@@ -31,8 +30,6 @@ const LISTING_BYTES = 390_000
 const SAVES = 3
 /** Payments that settle at once, so that one transaction has as many of them as possible. */
 const PAYMENTS = 100
-/** Each rating has a payment of its own. */
-const RATINGS = 30
 /** Rows of the month of the large listing. */
 const ROWS = 10_000
 const PAYERS = 3_000
@@ -52,7 +49,7 @@ export interface DearWorld {
 
 /**
  * Gives a service all that makes the reads of a listing dear: a listing of a hundred large endpoints with a long history, a
- * month of payments, ratings, and one transaction of many payments. The service may run over the file meanwhile.
+ * month of payments, and one transaction of many payments. The service may run over the file meanwhile.
  */
 export async function prepareDearWorld(side: Side, file: string): Promise<DearWorld> {
   const seller = await startSeller()
@@ -74,11 +71,6 @@ async function prepare(side: Side, file: string, seller: Server): Promise<Attack
   const endpointIds = listed.endpoints.map(({ state }) => state.id)
   const resource = `${sellerOrigin}/e0`
   const payments = await settleMany(url, resource)
-  const rated = payments.slice(0, RATINGS)
-  for (const nonce of rated) {
-    const payment = { network, nonce, asset, method: 'eip3009' } as const
-    await rate(url, { signer: devnetPayer.account, payment, resource, score: 90, audience })
-  }
   const database = openDatabase(file)
   // It waits where the service writes at the same time.
   const commit = createGroupCommit(database)
@@ -155,12 +147,12 @@ async function settleMany(url: string, resource: string): Promise<Hex[]> {
   )
 }
 
-/** Finds a rated payment, and the transaction that settled most of all. */
+/** Finds a payment, and the transaction that settled most of all. */
 async function findPayment(
   url: string,
   nonces: readonly Hex[],
   resource: string,
-): Promise<Pick<AttackWorld, 'payment' | 'rating'>> {
+): Promise<Pick<AttackWorld, 'payment'>> {
   const payer = devnetPayer.address
   const found = await Promise.all(
     nonces.map((nonce) => readJson<PaymentStatus>(`${url}/payments/${network}/${payer}/${nonce}`)),
@@ -171,7 +163,7 @@ async function findPayment(
   }
   const [transaction] = [...counts].sort(([, a], [, b]) => b - a)[0] as [Hex, number]
   const { paymentId, nonce } = found[0] as PaymentStatus
-  return { payment: { payer, nonce, paymentId, transaction, resource }, rating: paymentId }
+  return { payment: { payer, nonce, paymentId, transaction, resource } }
 }
 
 /** Writes a month of payments of the listing, as the recorder would have. */

@@ -36,8 +36,6 @@ export interface AttackWorld {
     /** The endpoint that was paid for. */
     resource: string
   }
-  /** The id of a rating. */
-  rating: string
   /** The terms of the hosted endpoints, as their 402 has them, by path. */
   hosted: Readonly<Record<string, HostedTerms>>
   /** Keys of accounts that hold the price of one call of the dearest hosted endpoint each. */
@@ -65,12 +63,11 @@ export interface DearRequest {
  */
 type Dear = (world: AttackWorld, number: number) => DearRequest | Promise<DearRequest>
 
-/** The limits of a body, in bytes: of any route, of a signed write, of a rating, of a tried call, and of a message of MCP. */
-const BODY_BYTES = { usual: 262_144, write: 524_288, rating: 32_768, tried: 98_304, mcp: 65_536 }
+/** The limits of a body, in bytes: of any route, of a signed write, of a tried call, and of a message of MCP. */
+const BODY_BYTES = { usual: 262_144, write: 524_288, tried: 98_304, mcp: 65_536 }
 /** Rows of a claim, the most that are taken. */
 const CLAIM_ROWS = 150
 /** Bytes of the signature of a contract wallet, the most that are taken. The chain is asked about it. */
-const SIGNATURE_BYTES = 8_192
 /** Seconds that a message is valid for, the most that are taken. */
 const DEADLINE_SECONDS = 600
 /** Compressing an answer is work too, and brotli is the dearest encoding. */
@@ -81,7 +78,6 @@ const ofEndpoint = (world: AttackWorld, number: number) =>
   `${of(world)}/endpoints/${world.endpointIds[number % world.endpointIds.length]}`
 const ofPayment = ({ payment: { payer, nonce } }: AttackWorld) =>
   `/payments/${network}/${payer}/${nonce}`
-const ofRating = ({ rating }: AttackWorld) => `/api/ratings/${rating}`
 
 /** The most that a read of activity can be asked for. */
 const LONGEST = 'range=30d'
@@ -143,15 +139,6 @@ export const dearest = {
   'POST /api/merchants/{id}/check-request': (world) => unreadable('POST', world, '/check-request'),
   'POST /api/try': ({ merchantId, endpointIds: [endpointId] }) =>
     post('/api/try', filledInput({ merchantId, endpointId }, BODY_BYTES.tried)),
-
-  'GET /api/merchants/{id}/endpoints/{endpoint}/ratings': (world) =>
-    get(`${ofEndpoint(world, 0)}/ratings?limit=100`, compressed),
-  'POST /api/ratings': (world, number) => rating(world, number),
-  'GET /api/ratings/{id}': (world) => get(ofRating(world)),
-  'GET /api/ratings/{id}/feedback': (world) => get(`${ofRating(world)}/feedback`),
-  'GET /api/ratings/{id}/feedback/{agent}': (world) => get(`${ofRating(world)}/feedback/7`),
-  'POST /api/merchants/{id}/rating-answer': (world) =>
-    unreadable('POST', world, '/rating-answer', BODY_BYTES.rating),
 
   'GET /api/merchants/{id}/activity': (world) => getAsOwner(world, `/activity?${LONGEST}`),
   'GET /api/merchants/{id}/activity/breakdown': (world) =>
@@ -311,26 +298,6 @@ async function save(world: AttackWorld, number: number): Promise<DearRequest> {
   const message = JSON.stringify(toListingWriteJson(typedData.message))
   const body = `{"message":${message},"signature":"${signature}","body":${largest.text}}`
   return send('PUT', `/api/merchants/${merchantId}`, body)
-}
-
-/** Makes a rating of a payment of somebody else, with the signature of a contract wallet, about which the chain is asked. */
-function rating({ audience, payment }: AttackWorld, number: number): DearRequest {
-  const now = nowSeconds()
-  const message = {
-    audience,
-    network,
-    asset,
-    payer: payment.payer,
-    nonce: payment.nonce,
-    resource: payment.resource,
-    toolName: '',
-    score: number % 100,
-    tag: '',
-    link: '',
-    issuedAt: now,
-    deadline: now + DEADLINE_SECONDS,
-  }
-  return post('/api/ratings', JSON.stringify({ message, signature: random(SIGNATURE_BYTES) }))
 }
 
 const words = LARGE_WORDS.split(' ')

@@ -7,9 +7,10 @@ import { createSql } from '../src/sql/sqlite/sql.js'
 import { createCorpus } from './discovery-corpus.js'
 import { line } from './figures.js'
 import { questions } from './sentence-questions.js'
+import { unreadQuestions } from './unread-questions.js'
 
 /*
- * Two hundred questions in plain sentences, two about each of a hundred APIs that stand among ten thousand others.
+ * Three hundred questions in plain sentences, three about each of a hundred APIs that stand among ten thousand others.
  * `tsx bench/sentences.ts` prints how many first pages show the API that was meant, and how long a search takes.
  */
 
@@ -25,10 +26,22 @@ const place = {
   asset: '0x3600000000000000000000000000000000000000',
 } as const
 
-const merchant = (id: string, name: string, description: string) => ({
-  ...{ id, name, description, payTo, owner: '0x1111111111111111111111111111111111111111' as const },
-  ...{ ...place, isOfficial: false, isPartner: false, hiddenReason: null },
-})
+let owners = 0
+/** Each merchant is of another seller, whose key it pays. */
+const merchant = (id: string, name: string, description: string) => {
+  const key = `0x${(++owners).toString(16).padStart(40, '0')}` as const
+  return {
+    id,
+    name,
+    description,
+    payTo: key,
+    owner: key,
+    ...place,
+    isOfficial: false,
+    isPartner: false,
+    hiddenReason: null,
+  }
+}
 const endpoint = (url: string, title: string, description: string, tags: string[]) => ({
   ...{ url, title, description, tags, method: 'GET' as const, pricing: 'fixed' as const },
   ...{ price: 10_000n, asset: place.asset, symbol: 'USDC', example: {}, inputSchema: null },
@@ -92,9 +105,10 @@ async function countHits(asked: readonly string[]): Promise<number> {
 
 const hits = await countHits(questions.map(({ question }) => question))
 const blindHits = await countHits(questions.map(({ blind }) => blind))
+const unreadHits = await countHits(unreadQuestions)
 times.sort((a, b) => a - b)
 line(
-  `${hits} of ${questions.length} first pages show the API that was meant, and ${blindHits} of blind questions`,
+  `${hits} of ${questions.length} first pages show the API that was meant, ${blindHits} of blind questions, and ${unreadHits} of those whose author had not read the ranking`,
 )
 line(
   `a search takes ${times[times.length >> 1]?.toFixed(1)} ms at the median, ${times.at(-1)?.toFixed(1)} ms at most`,

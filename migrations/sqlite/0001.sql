@@ -199,6 +199,8 @@ CREATE TABLE endpoints (
   merchant_id TEXT NOT NULL REFERENCES merchants (id),
   position INTEGER NOT NULL,
   url TEXT NOT NULL,
+  -- The registered domain of the URL: listings that share one may be of one seller.
+  site TEXT NOT NULL,
   method TEXT NOT NULL CHECK (method IN ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'MCP')),
   -- Empty for what is no tool.
   tool_name TEXT NOT NULL,
@@ -229,6 +231,7 @@ CREATE TABLE endpoints (
 ) STRICT;
 
 CREATE INDEX endpoints_url ON endpoints (url, method, tool_name);
+CREATE INDEX endpoints_site ON endpoints (site, merchant_id);
 CREATE INDEX endpoints_due ON endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
 
 -- Every accepted signed message, for anybody to verify again; a nonce serves an owner once.
@@ -300,6 +303,10 @@ CREATE TABLE paid_checks (
   method TEXT NOT NULL,
   -- Empty for what is no tool.
   tool_name TEXT NOT NULL,
+  -- Why it was bought from, the registered domain of the URL, and the block of the address that answered.
+  kind TEXT NOT NULL CHECK (kind IN ('own', 'asked', 'oldest', 'first', 'lot')),
+  site TEXT NOT NULL,
+  block TEXT NOT NULL,
   asset TEXT NOT NULL,
   pay_to TEXT NOT NULL,
   -- What was signed: 0 and NULL where nothing was.
@@ -324,6 +331,7 @@ CREATE TABLE paid_checks (
 CREATE INDEX paid_checks_of_endpoint ON paid_checks (endpoint_id, id);
 CREATE INDEX paid_checks_of_url ON paid_checks (url, method, tool_name, started_at);
 CREATE INDEX paid_checks_by_time ON paid_checks (started_at);
+CREATE INDEX paid_checks_of_site ON paid_checks (site, started_at);
 CREATE INDEX paid_checks_open ON paid_checks (id) WHERE state = 'paying';
 
 -- Paid checks that owners asked for by signed message, each until it is done.
@@ -339,49 +347,6 @@ CREATE TABLE check_requests (
 
 CREATE INDEX check_requests_of_merchant ON check_requests (merchant_id, asked_at);
 CREATE INDEX check_requests_open ON check_requests (endpoint_id) WHERE is_open = 1;
-
--- Ratings of endpoints by those who paid, one a payment, which its id in the journal names. They belong to what was paid
--- for and to whom, not to a listing: an owner who lists the same again has them again. `message` is what the payer signed.
-CREATE TABLE ratings (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  id TEXT NOT NULL UNIQUE,
-  network TEXT NOT NULL,
-  pay_to TEXT NOT NULL,
-  url TEXT NOT NULL,
-  -- Empty for what is no tool.
-  tool_name TEXT NOT NULL,
-  payer TEXT NOT NULL,
-  score INTEGER NOT NULL CHECK (score BETWEEN 0 AND 100),
-  amount TEXT NOT NULL,
-  -- The amount that was paid, up to the price that was asked, less what came back from the recipient.
-  weight INTEGER NOT NULL,
-  tx TEXT NOT NULL,
-  message TEXT NOT NULL,
-  signature TEXT NOT NULL,
-  rated_at INTEGER NOT NULL,
-  hidden_reason TEXT,
-  answer TEXT,
-  answered_at INTEGER
-) STRICT;
-
-CREATE INDEX ratings_of_endpoint ON ratings (network, pay_to, url, tool_name, number);
-CREATE INDEX ratings_of_payer ON ratings (network, pay_to, url, tool_name, payer);
-CREATE INDEX ratings_of_recipient ON ratings (network, pay_to, payer, number);
-
--- The sums of the ratings that are not hidden and weigh something: their number, the sum of their scores, each times its
--- weight, the payers, the most ratings of one payer, and the sum of the weights.
-CREATE TABLE rating_sums (
-  network TEXT NOT NULL,
-  pay_to TEXT NOT NULL,
-  url TEXT NOT NULL,
-  tool_name TEXT NOT NULL,
-  count INTEGER NOT NULL,
-  total INTEGER NOT NULL,
-  payers INTEGER NOT NULL,
-  most INTEGER NOT NULL,
-  weight INTEGER NOT NULL,
-  PRIMARY KEY (network, pay_to, url, tool_name)
-) STRICT, WITHOUT ROWID;
 
 -- Activity ------------------------------------------------------------------------------------------------------------
 
@@ -451,6 +416,9 @@ CREATE TABLE activity_payers (
   amount INTEGER NOT NULL,
   PRIMARY KEY (merchant_id, hour, endpoint_id, payer)
 ) STRICT, WITHOUT ROWID;
+
+-- Finds whom else a payer paid.
+CREATE INDEX activity_payers_of_payer ON activity_payers (payer, merchant_id);
 
 -- Figures of the payments for each endpoint, as discovery publishes them: JSON that is refreshed from the sums. Readers
 -- follow the rising `version`. At `due_at` (Unix seconds) the figures change without a payment, because hours pass.

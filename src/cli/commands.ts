@@ -20,7 +20,6 @@ export const verbs: Readonly<Record<string, Verb>> = {
     summary: 'lists, marks, hides and blocks, and shows who decided what',
     load: () => import('./merchants.js'),
   },
-  ratings: { summary: 'shows and hides ratings', load: () => import('./ratings.js') },
   backup: { summary: 'copies a SQLite database', load: () => import('./backup.js') },
   restore: { summary: 'puts a backup in its place', load: () => import('./restore.js') },
   migrate: {

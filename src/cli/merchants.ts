@@ -18,7 +18,7 @@ Decisions that only the operator makes. It works while the service runs, which f
   log [--limit N] [--json]          who decided what and when, the newest last; default 50
   --help                            this text
 
-The log has every decision of these commands, of "arcus ratings", "restore" and "reconcile", and each change of the relayer
+The log has every decision of these commands, of "restore" and "reconcile", and each change of the relayer
 keys. It names the user and the machine of the command, or ARCUS_OPERATOR if that is set. No entry can be changed.`
 
 export const command = defineSubcommands(help, merchantCommands)

@@ -11,7 +11,6 @@ export const devnetContracts = {
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
   /** ERC-8004, at its addresses on all mainnets. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
-  reputationRegistry: '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63',
   /** x402 `batch-settlement`, at its addresses on every chain. */
   batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
   erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
@@ -33,7 +32,6 @@ const placements: readonly (readonly [Address, name: string])[] = [
   [devnetContracts.eurc, 'MockEurc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
-  [devnetContracts.reputationRegistry, 'MockReputationRegistry'],
   [devnetContracts.batchSettlement, 'BatchSettlement'],
   [devnetContracts.erc3009Collector, 'Erc3009Collector'],
   [devnetContracts.permit2, 'Permit2'],
@@ -49,7 +47,7 @@ const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoins, the 18-decimal log, the mock registries of ERC-8004, the
+ * Puts the code of Multicall3, the mock stablecoins, the 18-decimal log, the mock registry of ERC-8004, the
  * contracts of `batch-settlement`, Permit2 and x402's proxies for it at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
  * a forked contract does not affect them.
  */

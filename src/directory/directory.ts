@@ -5,7 +5,6 @@ import type { Address } from 'viem'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { readBlock } from '../chain/blocks.js'
 import { isContractSignature } from '../chain/contract-wallet.js'
-import { readReceived } from '../chain/received.js'
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { SignerRecovery } from '../chain/signer-recovery.js'
@@ -54,9 +53,6 @@ import { probeRoutes } from './probe/probe-routes.js'
 import { createProbeSchedule, type ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
-import { createFeedbackMaker } from './ratings/feedback.js'
-import { createRatings } from './ratings/ratings.js'
-import { ratingRoutes } from './ratings/routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
 import { createProbeEffects } from './seen-in-payments/probe-effects.js'
@@ -70,7 +66,6 @@ import type { DirectoryStores } from './store/stores.js'
 export interface DirectorySettings extends ProbingSettings {
   readonly activityRetentionDays: number
   readonly identityRegistry: Address
-  readonly reputationRegistry: Address
   /** Origins whose pages may call `/mcp`, apart from our own. */
   readonly mcpAllowedOrigins: readonly string[]
   /** New owners accepted from one block of addresses; 0 is no limit. */
@@ -142,7 +137,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const { rules, fetch, guarded, probe, pace, budget, infoCheck, schedule, validator } = probing
   const identities = createIdentities({ ...world, fetch })
   const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
-  const { writes, check, checkSignature, quota } = createSignedWrites({
+  const { writes, check, quota } = createSignedWrites({
     ...world,
     ...{ audience, probe, asksContract },
     onApplied: (merchantId) => void identities.checkNow(merchantId),
@@ -165,7 +160,6 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     ...world,
     // Paid checks are no customers.
     isRelayer: (address) => ports.isRelayer(address) || buying.has(address),
-    onPaid: (from, to) => ratings.reweigh(from, to),
     store: activity,
     asset: dollars?.address,
     attributor: createAttributor(listings),
@@ -178,20 +172,6 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const readFigures = createExploreFigures({ activity, readTotals, now })
   const sessions = createSessions(stores.sessions, now, audience)
   const events = createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded })
-  const ratings = createRatings({
-    ...world,
-    store: stores.ratings,
-    history: stores.history,
-    listings,
-    readReceived: (query) =>
-      readReceived(rpc, { ...query, assets: tokens.map(({ address }) => address) }),
-    ...{ check, checkSignature, quota, audience },
-  })
-  const feedback = createFeedbackMaker({
-    ...settings,
-    ...{ ratings, checksum, now, keccak256: ports.keccak256 },
-    ...{ rpc: network === IDENTITY_NETWORK ? rpc : undefined },
-  })
   const place = { sessions, domain, uri: audience }
   const isContractSigner = { isContractSignature: asksContract, chainIds: [chainId] }
   const signIn = createSignIn({ ...place, ...isContractSigner, now })
@@ -232,8 +212,6 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     })
     await app.register(exploreRoutes, { read: readFigures, feed: settlements })
     await events.routes(app)
-    const rating = { ratings, feedback, checksum, store: stores.ratings, listings }
-    await app.register(ratingRoutes, rating)
     const requests = { store: stores.checks, listings, check, quota, now }
     await app.register(checkRoutes, { ...requests, obstacleOf: checks?.obstacleOf })
   }
@@ -404,7 +382,7 @@ function createSignedWrites(
     allowances: createSaveAllowances(now),
     ...{ check, quota, network, tokens, now },
   })
-  return { writes, check, checkSignature, quota }
+  return { writes, check, quota }
 }
 
 interface ProbingSettings {

@@ -1,7 +1,5 @@
 import type { PaymentStatus } from '@arcus/protocol/answers/payments'
-import type { RatingRequest } from '@arcus/protocol/answers/writes'
-import type { RatingJson } from '@arcus/protocol/listing/rating-message'
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 
 /** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
 export interface FoundPayment {
@@ -33,8 +31,8 @@ export interface SharedPorts {
   findPayment: (
     network: string,
     payer: Address,
-    nonce: RatingJson['nonce'],
-    which: { asset: Address; method?: RatingRequest['method'] },
+    nonce: Hex,
+    which: { asset: Address; method?: 'eip3009' | 'permit2' | undefined },
   ) => Promise<FoundPayment | { queries: string[] } | undefined>
   /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
   lookMs?: number

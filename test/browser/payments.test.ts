@@ -128,7 +128,9 @@ describe('a row of the directory', () => {
     const { page, faults, received } = await world.open({ width: 390 })
     await page.goto('/?query=weather')
     const row = page.getByRole('listitem').filter({ hasText: 'Weather house' }).first()
-    await row.getByText(/^[\d,.k]+ payments by [\d,]+ buyers in 30 days$/).waitFor()
+    await row
+      .getByText(/^[\d,.k]+ payments by [\d,]+ buyers in 30 days, none of whom paid anybody else$/)
+      .waitFor()
     const text = (await row.textContent()) ?? ''
     const places = ['$0.01', 'Live', '127.0.0.1'].map((part) => text.indexOf(part))
     expect(places).toEqual(places.toSorted((a, b) => a - b))

@@ -117,7 +117,7 @@ async function signIn(): Promise<string> {
 /** So many payments, one of each payer, are in every figure, and nothing else is. */
 async function expectFigures(paid: number): Promise<void> {
   const windows = { '24h': paid, '7d': paid, '30d': paid }
-  const usage = { calls: windows, payers: windows, topPayerShare: 1 / paid }
+  const usage = { calls: windows, onlyHere: windows, topPayerShare: 1 / paid }
   const totals = { settled: paid, successRate: 1, payers: { unique: paid, repeat: 0 } }
   await vi.waitFor(
     async () =>

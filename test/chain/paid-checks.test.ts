@@ -433,7 +433,7 @@ describe('paid checks', () => {
       })
       const byId = Object.fromEntries(await Promise.all(all))
       // One customer paid here and in the test above, besides some checks.
-      expect(byId.sample).toMatchObject({ calls: { '30d': 2 }, payers: { '30d': 1 } })
+      expect(byId.sample).toMatchObject({ calls: { '30d': 2 }, onlyHere: { '30d': 1 } })
       return byId
     }, 60_000)
     expect(usages).toMatchObject({ hostile: null, tides: null, favours: null })

@@ -14,7 +14,7 @@ import {
   owner,
   payTo,
 } from '../unit/directory/listed-merchants.js'
-import { inEuros } from '../unit/discovery/a-catalog.js'
+import { inEuros, openMarket } from '../unit/discovery/a-catalog.js'
 
 let directory: TestDirectory
 let app: TestDirectory['app']
@@ -115,10 +115,14 @@ describe('GET /api/merchants', () => {
       }
     }
     const sorted = async (query: string) =>
-      (await ask(`/api/merchants?${query}`)).json().merchants.map(({ id }: { id: string }) => id)
+      (await ask(`/api/merchants?${query}`))
+        .json()
+        .merchants.map(({ id }: { id: string }) => id)
+        .filter((id: string) => id !== 'market')
     const usage = {
       calls: { '24h': 3, '7d': 3, '30d': 3 },
-      payers: { '24h': 2, '7d': 2, '30d': 2 },
+      payers: { '24h': 0, '7d': 0, '30d': 0 },
+      onlyHere: { '24h': 2, '7d': 2, '30d': 2 },
       topPayerShare: 0.6667,
     }
 
@@ -150,6 +154,10 @@ describe('GET /api/merchants', () => {
 
     it('sorts by them and by age, the first merchants alone', async () => {
       await listOfficial('a', 'b', 'd')
+      // Every buyer pays somebody else too.
+      const stall = await openMarket(store)
+      const at = directory.clock.ms - 60_000
+      await directory.pay(...[0, 1, 2, 3].map((i) => ({ ...stall, payer: wallet(i), at })))
       await createListingWriter(store, 2_000).list('c', [anEndpoint({ url: urlOf('c') })])
       await store.setFlags('c', { isOfficial: true }, 5)
       await pay('a', [5, 5], 10)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { type PaymentWish, payTo } from '../support/directory/payments.js'
-import { save } from '../unit/discovery/a-catalog.js'
+import { openMarket, save } from '../unit/discovery/a-catalog.js'
 
 let directory: TestDirectory
 let app: TestDirectory['app']
@@ -36,7 +36,8 @@ async function browse(query: string): Promise<string[]> {
   return items.map(({ title }: { title: string }) => title)
 }
 const search = (words: string) => browse(`query=${words}`)
-const sorted = (sort: string) => browse(`sort=${sort}`)
+const sorted = async (sort: string) =>
+  (await browse(`sort=${sort}`)).filter((title) => title !== 'Stall')
 
 /** Waits until the figures have reached the list. */
 function shown(read: () => Promise<string[]>, titles: readonly string[]): Promise<void> {
@@ -53,7 +54,8 @@ describe('payments as evidence', () => {
     await pay('paid', [1, 2, 1])
     const usage = {
       calls: { '24h': 3, '7d': 3, '30d': 3 },
-      payers: { '24h': 2, '7d': 2, '30d': 2 },
+      payers: { '24h': 0, '7d': 0, '30d': 0 },
+      onlyHere: { '24h': 2, '7d': 2, '30d': 2 },
       topPayerShare: 0.6667,
       lastPaid: directory.clock.seconds,
     }
@@ -129,7 +131,37 @@ describe('payments as evidence', () => {
     await calls({ '24h': 0, '7d': 1, '30d': 1 })
   })
 
+  it('count a payer in every order once they also paid another seller, and not one who is the same', async () => {
+    await save(store, own('crowd'), [{ title: 'Weather of a crowd' }])
+    await save(store, own('honest'), [{ title: 'Weather of honest people' }])
+    // A second shop of the same key, and one that only shares the domain.
+    await save(store, own('twin'), [{ title: 'Twin', url: 'https://twin.example.net' }])
+    const alias = { id: 'alias', name: 'alias', owner: wallet(9), payTo: wallet(9) }
+    await save(store, alias, [{ title: 'Alias', url: 'https://other.example.com/1' }])
+    const stall = await openMarket(store)
+    await pay('crowd', range(100, 64))
+    await pay('twin', range(100, 64))
+    await pay('alias', range(100, 64), { payTo: wallet(9) })
+    await pay('honest', range(300, 2))
+    await directory.pay(...range(300, 2).map((number) => ({ ...stall, payer: wallet(number) })))
+    const order = ['Weather of honest people', 'Weather of a crowd']
+    await shown(() => search('weather'), order)
+    await vi.waitFor(async () => {
+      for (const sort of ['payers', 'calls']) {
+        expect((await sorted(sort)).filter((title) => order.includes(title))).toEqual(order)
+      }
+    }, 15_000)
+    const { items } = (await get('/api/endpoints?query=weather')).json()
+    expect(items).toMatchObject([
+      { usage: { payers: { '30d': 2 }, onlyHere: { '30d': 0 } } },
+      { usage: { calls: { '30d': 64 }, payers: { '30d': 0 }, onlyHere: { '30d': 64 } } },
+    ])
+  })
+
   it('rank an honest merchant before one that pays itself, and text before both', async () => {
+    const stall = await openMarket(store)
+    const buyers = [1, 2, 3, 4, ...range(100, 12), ...range(200, 100)]
+    await directory.pay(...buyers.map((number) => ({ ...stall, payer: wallet(number) })))
     await save(store, own('washer'), [{ title: 'Weather of the washer' }])
     await save(store, own('honest'), [{ title: 'Weather of honest people' }])
     await save(store, own('busy'), [{ title: 'Busy', description: 'weather too' }])

@@ -117,10 +117,6 @@ export const rooms: readonly Room[] = [
   other(['test/http/activity.test.ts'], {
     'src/directory/session/sign-in.ts': 'problemOf takeNonce find',
   }),
-  other(['test/http/ratings.test.ts'], {
-    'src/directory/ratings/ratings.ts': 'paymentOf findPaid checkPurchase',
-    'src/directory/ratings/asked-prices.ts': 'paidPrice',
-  }),
   other(['test/http/hooks.test.ts'], {
     'src/directory/events/hook-sender.ts': 'challenge deliverTimed keepFailure workFor',
   }),

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createListingClient } from '@arcus/client/listing-client'
-import { ratingTypedData } from '@arcus/protocol/listing/rating-message'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import Sqlite from 'better-sqlite3'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
@@ -32,7 +31,6 @@ let shop: TestServer
 let collector: Collector
 let shopUrl: string
 let cookie: string
-let rating: string
 const lines: string[] = []
 /** What the routes of payments are asked with. */
 const payments: Record<'payer' | 'nonce' | 'transaction' | 'paymentId', string>[] = []
@@ -72,7 +70,6 @@ beforeAll(async () => {
   })
   await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 12n)
   await payForEverything()
-  await rate()
   cookie = await signIn()
   await kept()
 })
@@ -165,25 +162,6 @@ async function payForEverything(): Promise<void> {
   payments.push({ payer: buyer, nonce: spelled, transaction: sent, paymentId: ofUpto })
 }
 
-/** Rates what was paid for, as the catalog names it. */
-async function rate(): Promise<void> {
-  const { audience, time } = (await world.get('/api/signing')).body
-  const message = {
-    ...{ audience, network: 'eip155:5042' as const, asset: devnetContracts.usdc },
-    ...{
-      payer: devnetPayer.address,
-      nonce: payments[0]?.nonce as Hex,
-      resource: `${shopUrl}/results`,
-    },
-    ...{ toolName: '', score: 90, tag: 'quick', link: '' },
-    ...{ issuedAt: time.now, deadline: time.now + 300 },
-  }
-  const signature = await devnetPayer.account.signTypedData(ratingTypedData(5042, message))
-  const { status, body } = await world.post('/api/ratings', { message, signature })
-  expect([status, body]).toEqual([201, expect.objectContaining({ score: 90 })])
-  rating = body.id
-}
-
 /** Resolves when everything that was answered is kept, listed and published. */
 async function kept(): Promise<void> {
   const read = async (path: string) => JSON.parse(await readAll(path, 'application/json'))
@@ -233,9 +211,8 @@ async function readAll(path: string, accept: string, isOwner = true): Promise<st
 function filledPaths(path: string, endpoints: readonly string[]): string[] {
   const merchants = [id, `payto-${found.address}`, `payto-${unreached.address}`]
   const choices: Record<string, readonly string[]> = {
-    id: [...merchants.map((it) => it.toLowerCase()), rating],
+    id: merchants.map((it) => it.toLowerCase()),
     merchant: merchants.map((it) => it.toLowerCase()),
-    agent: ['1'],
     address: [owner.address, found.address],
     endpoint: endpoints,
     network: ['eip155:5042'],

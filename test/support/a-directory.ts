@@ -75,7 +75,7 @@ export async function startDirectory(wish: DirectoryWish = {}) {
   const directory = createDirectory(
     {
       ...{ baseUrl, directoryUrl, activityRetentionDays: 90, newOwnersPerHour: 30 },
-      ...{ identityRegistry: zeroAddress, reputationRegistry: zeroAddress, mcpAllowedOrigins: [] },
+      ...{ identityRegistry: zeroAddress, mcpAllowedOrigins: [] },
       ...{ probeAllowPrivateHosts: true, tryIt: true },
       checks: { dailyLimit: 0n, maxAmount: 0n },
       ...wish.settings,
@@ -266,7 +266,6 @@ const routes = {
   'payto.confirm': { method: 'POST', path: '/payto-confirmation' },
   'hook.set': { method: 'PUT', path: '/hooks' },
   'hook.delete': { method: 'DELETE', path: '/hooks' },
-  'rating.answer': { method: 'POST', path: '/rating-answer' },
   'check.request': { method: 'POST', path: '/check-request' },
 } as const
 

@@ -8,7 +8,6 @@ import {
 } from '@arcus/protocol/listing/listing-write'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
-import type { KeptRating } from './rating.js'
 
 /** A viem account fits as it is; for a wallet client give `{ address: client.account.address, signTypedData: client.signTypedData }`. */
 export interface ListingSigner {
@@ -38,8 +37,6 @@ export interface ListingClient {
   /** Makes a webhook (`id` is `null`) or changes one. The secret of a new one is shown only in this answer. */
   setHook(merchantId: string, hook: HookSettings): Promise<{ id: string; secret: string | null }>
   deleteHook(merchantId: string, id: string): Promise<{ id: string }>
-  /** Answers a rating, which is done once. */
-  answerRating(merchantId: string, rating: string, text: string): Promise<KeptRating>
   /** Asks for a paid check of an endpoint, by its id; three a day. */
   requestCheck(merchantId: string, endpoint: number): Promise<{ endpoint: number; left: number }>
 }
@@ -120,11 +117,6 @@ export function createListingClient(options: {
       call('PUT /api/merchants/{id}/hooks', await sign('hook.set', id, hook)),
     deleteHook: async (id, hook) =>
       call('DELETE /api/merchants/{id}/hooks', await sign('hook.delete', id, { id: hook })),
-    answerRating: async (id, rating, text) =>
-      call(
-        'POST /api/merchants/{id}/rating-answer',
-        await sign('rating.answer', id, { rating, text }),
-      ),
     requestCheck: async (id, endpoint) =>
       call('POST /api/merchants/{id}/check-request', await sign('check.request', id, { endpoint })),
   }

@@ -5,13 +5,7 @@ import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
 import type { MinAmount, TrustProxy } from './setting-types.js'
-import {
-  DEFAULT_ASSET,
-  IDENTITY_REGISTRY,
-  REPUTATION_REGISTRY,
-  type Settings,
-  settings,
-} from './settings.js'
+import { DEFAULT_ASSET, IDENTITY_REGISTRY, type Settings, settings } from './settings.js'
 
 export type LogLevel = Settings['LOG_LEVEL']
 
@@ -68,7 +62,6 @@ export interface Config {
   /** Whether pages call and pay endpoints, by themselves or through this service. */
   readonly tryIt: boolean
   readonly identityRegistry: Address
-  readonly reputationRegistry: Address
   /** Origins whose pages may call `/mcp`, apart from our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
@@ -136,7 +129,6 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     tryIt: set.TRY_IT,
     identityRegistry: IDENTITY_REGISTRY,
-    reputationRegistry: REPUTATION_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     journalRetentionDays: set.JOURNAL_RETENTION_DAYS,

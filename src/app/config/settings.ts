@@ -18,9 +18,8 @@ import {
 
 /** USDC at its genesis address on both Arc networks. */
 export const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
-/** The registries of ERC-8004, which are at the same addresses on all mainnets. */
+/** The identity registry of ERC-8004, which is at the same address on all mainnets. */
 export const IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
-export const REPUTATION_REGISTRY: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
 /** A dollar: twenty accounts with code can burn this much by deceiving the simulation. */

@@ -42,8 +42,6 @@ const copiedTables = [
   'endpoint_usage',
   'merchant_usage',
   'usage_refresh',
-  'ratings',
-  'rating_sums',
   'hosted_records',
   'outbox',
 ]

@@ -3,7 +3,6 @@ import { type Config, readConfig } from '../../app/config/config.js'
 import type { AuditStore } from '../../app/stores/audit.js'
 import { openStores } from '../../app/stores/open-stores.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../directory/store/listings.js'
-import type { RatingStore } from '../../directory/store/ratings.js'
 import type { BlockStore } from '../../facilitator/journal/blocks.js'
 import { CommandError } from '../command-line.js'
 import { operatorName } from '../operator-command.js'
@@ -14,7 +13,6 @@ export interface OperatorStores {
   listings: ListingStore
   roster: MerchantRoster
   blocks: BlockStore
-  ratings: RatingStore
   audit: AuditStore
   /** Unix seconds. */
   now: () => number
@@ -39,13 +37,12 @@ async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStore
   const config = readConfig(env)
   const { database } = config
   requireDatabase(database)
-  const { listings, roster, blocks, ratings, audit, close } = await openStores(database)
+  const { listings, roster, blocks, audit, close } = await openStores(database)
   return {
     config,
     listings,
     roster,
     blocks,
-    ratings,
     audit,
     now: () => Math.floor(Date.now() / 1000),
     close,

@@ -4,7 +4,6 @@ import type { BrowseAnswer } from '@arcus/protocol/answers/discovery'
 import type { HooksAnswer } from '@arcus/protocol/answers/events'
 import type { HealthAnswer, PricesAnswer } from '@arcus/protocol/answers/history'
 import type { HistoryAnswer, MerchantView, OwnedAnswer } from '@arcus/protocol/answers/listings'
-import type { EndpointRatingsAnswer } from '@arcus/protocol/answers/ratings'
 import type { ConsoleSettings, ServiceStatus } from '@arcus/protocol/answers/service'
 import type { SessionAnswer } from '@arcus/protocol/answers/session'
 import {
@@ -74,7 +73,7 @@ export const endpointsQuery = (filters: EndpointFilters) =>
 
 /** Reads a part of what is known about one endpoint. */
 const ofEndpoint =
-  <Answer>(part: 'health' | 'prices' | 'ratings') =>
+  <Answer>(part: 'health' | 'prices') =>
   (merchantId: string, id: number) =>
     read<Answer>(
       [part, merchantId, id],
@@ -84,7 +83,6 @@ const ofEndpoint =
 
 export const healthQuery = ofEndpoint<HealthAnswer>('health')
 export const pricesQuery = ofEndpoint<PricesAnswer>('prices')
-export const ratingsQuery = ofEndpoint<EndpointRatingsAnswer>('ratings')
 
 export const merchantQuery = (id: string) =>
   read<MerchantView>(['merchant', id], ofMerchant(id), {

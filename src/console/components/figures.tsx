@@ -73,13 +73,26 @@ export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: st
 /** Shows in a few words how much an endpoint was paid for in 30 days; nothing where nobody paid. */
 export function UsedBy({ usage }: { usage: Usage | null }) {
   if (usage === null) return null
-  const { calls, payers, topPayerShare: share } = usage
+  const { calls, payers, onlyHere, topPayerShare: share } = usage
+  const all = payers['30d'] + onlyHere['30d']
   return (
     <span title={share === null ? undefined : busiestPayer(share)}>
       {counted(calls['30d'], { one: '# payment', other: '# payments' })} by{' '}
-      {counted(payers['30d'], { one: '# buyer', other: '# buyers' })} in 30 days
+      {counted(all, { one: '# buyer', other: '# buyers' })} in 30 days,{' '}
+      {boughtElsewhere(payers['30d'], all)}
     </span>
   )
+}
+
+/** What a number of buyers is worth, as a hint where one stands. */
+export const ABOUT_BUYERS =
+  'Only buyers who also paid another seller count in the order of lists. A seller can make any number of other buyers: each costs two payments to a wallet of their own, and the money comes back.'
+
+/** Says how many of the buyers paid another seller as well. */
+export function boughtElsewhere(some: number, all: number): string {
+  if (all === 1) return some === 1 ? 'who also buys elsewhere' : 'who paid nobody else'
+  if (some === 0) return 'none of whom paid anybody else'
+  return `${some} of whom also buy elsewhere`
 }
 
 /** Says how much of the calls one buyer made. `share` is 0 to 1. */

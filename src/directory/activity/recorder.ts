@@ -24,8 +24,6 @@ interface ActivityRecorderOptions
   /** The token of dollars, whose amounts are summed, in lower case; `undefined` where none is settled. */
   asset: Address | undefined
   retentionDays: number
-  /** Receives who paid whom by settled payments, in lower case; those who refund for another as that one. */
-  onPaid?: (from: Address, to: Address) => Promise<void>
   log: { warn(details: object, message: string): void }
 }
 
@@ -124,13 +122,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)
-    const settled = rows.filter(({ state }) => state === 'settled')
-    const paid = new Map(settled.map((it) => [`${it.payer} ${it.payTo}`, it]))
-    for (const { payer, payTo } of paid.values()) {
-      await options
-        .onPaid?.(options.refundWallets.get(payer) ?? payer, payTo)
-        .catch((err) => log.warn({ err }, 'a payment back to a payer could not be recorded'))
-    }
   }
 
   /** Deletes old rows in small commits, so that nothing waits for it. */

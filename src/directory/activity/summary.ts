@@ -13,7 +13,7 @@ import type {
 } from '../store/activity.js'
 import { type ActivityRange, activityRanges, spanOf } from './period.js'
 
-type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
+type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'payersElsewhere' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
 
 /**
@@ -25,9 +25,11 @@ export async function readActivity(
   store: Reads,
   scope: ActivityScope,
 ): Promise<Pick<ActivityAnswer, 'summary' | 'series'>> {
-  const [sums, payers, verifies, settles] = await Promise.all([
+  const { merchantId } = scope
+  const [sums, payers, elsewhere, verifies, settles] = await Promise.all([
     store.sums(scope),
     store.payers(scope),
+    merchantId === undefined ? null : store.payersElsewhere({ ...scope, merchantId }),
     store.latencies(scope, 'verify'),
     store.latencies(scope, 'settle'),
   ])
@@ -35,7 +37,7 @@ export async function readActivity(
   const own = sums.filter(({ isSelf }) => isSelf)
   return {
     summary: {
-      ...summarize(others, payers, { verifies, settles }),
+      ...summarize(others, { ...payers, elsewhere }, { verifies, settles }),
       selfPayments: summarizeOwn(own),
     },
     series: toSeries(others),
@@ -44,7 +46,7 @@ export async function readActivity(
 
 function summarize(
   sums: readonly ActivitySum[],
-  payers: PayerTotals,
+  payers: PayerTotals & { elsewhere: number | null },
   { verifies, settles }: Record<'verifies' | 'settles', readonly LatencyStep[]>,
 ) {
   const settled = select(sums, 'settle', 'settled')
@@ -70,6 +72,7 @@ function summarize(
     refunds: { count: count(refunds), ...money(total(refunds)) },
     payers: {
       unique: payers.unique,
+      elsewhere: payers.elsewhere,
       repeat: payers.repeat,
       topShare: share(payers.topAmount, payers.amount),
     },

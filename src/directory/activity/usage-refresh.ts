@@ -7,7 +7,7 @@ import { spanOf } from './period.js'
 import { percentiles, sales } from './summary.js'
 
 interface UsageRefreshOptions extends Pick<SharedPorts, 'isKeeper' | 'lookMs' | 'now'> {
-  activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
+  activity: Pick<ActivityStore, 'sums' | 'payers' | 'payersElsewhere' | 'latencies'>
   store: UsageStore
   log: { warn(details: object, message: string): void }
 }
@@ -80,6 +80,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     const endpointId = id ?? undefined
     const calls: Record<string, number> = {}
     const payers: Record<string, number> = {}
+    const onlyHere: Record<string, number> = {}
     let topPayerShare: number | null = null
     for (const window of usageWindows) {
       const { span, since } = spanOf(window, now())
@@ -87,7 +88,9 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
       const sums = (await activity.sums(scope)).filter(({ isSelf }) => !isSelf)
       calls[window] = sales(sums)
       const totals = await activity.payers(scope)
-      payers[window] = totals.unique
+      const elsewhere = totals.unique === 0 ? 0 : await activity.payersElsewhere(scope)
+      payers[window] = elsewhere
+      onlyHere[window] = totals.unique - elsewhere
       topPayerShare =
         totals.count === 0 ? null : Math.round((totals.topCount / totals.count) * 10_000) / 10_000
     }
@@ -97,6 +100,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     return {
       calls: calls as Usage['calls'],
       payers: payers as Usage['payers'],
+      onlyHere: onlyHere as Usage['onlyHere'],
       topPayerShare,
       settleP50Ms: p50Ms,
       settleP95Ms: p95Ms,
@@ -129,9 +133,10 @@ function present(...values: (number | null | undefined)[]): number[] {
 }
 
 /** Returns the moment at which the figures change without a payment: a window of hours or of days moves on. */
-function dueAfter({ calls, payers }: Usage, now: number): number | null {
+function dueAfter({ calls, payers, onlyHere }: Usage, now: number): number | null {
   const seconds = Math.floor(now / 1000)
   const next = (step: number) => seconds - (seconds % step) + step
-  if (calls['24h'] + payers['24h'] > 0) return next(HOUR_SECONDS)
-  return calls['30d'] + payers['30d'] > 0 ? next(DAY_SECONDS) : null
+  const all = (window: '24h' | '30d') => calls[window] + payers[window] + onlyHere[window]
+  if (all('24h') > 0) return next(HOUR_SECONDS)
+  return all('30d') > 0 ? next(DAY_SECONDS) : null
 }

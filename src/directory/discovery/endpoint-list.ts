@@ -26,6 +26,8 @@ export interface ListedMerchant {
   isCounted: boolean
   /** Whether it was found in payments and nobody has signed for it. */
   isUnclaimed: boolean
+  /** The address that says whose it is: the owner, or else the recipient. */
+  seller: string
   usageRank: UsageRank
   /** Unix seconds of its creation. */
   since: number
@@ -209,6 +211,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     mustBeLive: waitsForProbe(merchant),
     isCounted: speaksForPayTo(merchant),
     isUnclaimed: isUnclaimed(merchant),
+    seller: merchant.owner ?? merchant.payTo,
     usageRank: NO_USAGE_RANK,
     since: merchant.createdAt,
     network: merchant.network,

@@ -14,7 +14,7 @@ import { isUnclaimed, speaksForPayTo, unclaimedName } from '../store/ownership.j
 import { standingOf, tellLivePrice, tellPrice } from '../store/published.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
-export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry): JsonText {
+export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
   const extras: Endpoint['extras'] = JSON.parse(endpoint.extras)
   const { mimeType, serviceName, iconUrl, extensions } = extras
@@ -39,7 +39,6 @@ export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry):
       output:
         endpoint.output ?? (endpoint.method === 'MCP' ? '{"type":"text"}' : '{"type":"json"}'),
       usage: usage !== null && speaksForPayTo(merchant) ? usage : undefined,
-      rating: rating !== null && speaksForPayTo(merchant) ? rating : undefined,
       delivery: endpoint.delivery ?? undefined,
     }),
     status: status === 'live' ? undefined : text(status),

@@ -48,7 +48,7 @@ const searchOperation: Operation = {
   tag: 'Discovery',
   summary: 'Paid APIs that have the words, best first',
   description:
-    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days.',
+    'Endpoints with every word come first: in the title, then in tags, provider, description and URL; in each group live endpoints come before others, and then those that more payers with other purchases paid for in 30 days. Endpoints with some of the words follow.',
   answers: cached('A page.'),
   codes: [httpCodes.unavailable],
   examples: {

@@ -9,7 +9,9 @@ import {
   lowerBound,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
-import { contentWords, urlPieces, wordsOf } from './words.js'
+import { createFinder, TIERS } from './finders.js'
+import { createRelevance, proseOf } from './relevance.js'
+import { contentWords, wantedWords, wordsOf } from './words.js'
 
 export interface ListQuery {
   filter: EndpointFilter
@@ -39,7 +41,10 @@ export interface MerchantsQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** Rises for listings of strangers to the payee, with the share of the words that are missing, then with the tier, then where the endpoint is not live, then where fewer payers paid, then where no paid check delivered. */
+  /**
+   * Rises for listings of strangers to the payee, then with what is missing of the words, then with the tier, then where the
+   * endpoint is not live, then where fewer payers paid, then where no paid check delivered.
+   */
   group: number
   endpointId: number
 }
@@ -57,7 +62,7 @@ export function readCursor(cursor: string): RankedPlace {
 interface RankedPage {
   /** Endpoint ids, best first. */
   ids: number[]
-  /** No endpoint has every word: these have the most, or the rarest, of a sentence. */
+  /** Whether endpoints of the page lack words of the query. */
   isLoose: boolean
   /** The place to continue from if there are more. */
   next: RankedPlace | null
@@ -78,28 +83,33 @@ const BYTES_AN_ID = 8
 /** Bytes that a kept result takes in addition to its ids, for its key and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
 
-/**
- * The fields of an endpoint, best first. Each word of a query is found in one of them; the worst of these is the tier
- * of the endpoint.
- */
-const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
 const LEVELS = TOP_LEVEL + 1
+/** Groups of endpoints that have the same words. */
 const GROUPS = TIERS.nowhere * 2 * LEVELS * 2
-/** Listings of strangers to the payee come after all others. */
-const ALL_GROUPS = 2 * GROUPS
-/** The number of steps between all words of a sentence and none, by their weight. */
-const STEPS = 16
-/** Lengths of title and description together, in characters: the first steps of brevity. Longer texts are one more. */
-const LENGTHS = [80, 160, 640]
-/** Endpoints with less than this share of the best weight are left out. */
-const LEAST_SHARE = 0.5
+/** The number of steps between the best words of a sentence and none. */
+const STEPS = 64
+/** Groups of sellers with a proven address: those that have every word, and then each step. All others come after them. */
+const PROVEN_GROUPS = GROUPS * (STEPS + 2)
+/** A word that stands only in longer prose than this is in no text about it, so that the endpoint counts among those that lack words. */
+const MAX_PROSE = 500
+/** Among the first results, no seller has more than two of each twenty, the length of a page, while others have some. */
+const WINDOW = 20
+const MOST_OF_A_SELLER = 2
+const MIXED = 200
+
+/** Endpoints that stand alike, in order of id. */
+interface Group {
+  group: number
+  ids: number[]
+}
 
 export function createSearch(list: EndpointList): Search {
-  const kept = new LRUCache<string, number[][]>({
+  const kept = new LRUCache<string, Group[]>({
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: (groups) =>
-      groups.reduce((sum, ids) => sum + ids.length * BYTES_AN_ID, BYTES_AN_ENTRY),
+      groups.reduce((sum, { ids }) => sum + (ids.length + 1) * BYTES_AN_ID, BYTES_AN_ENTRY),
   })
+  const findRelevant = createRelevance(list)
   const firstMerchants = new Map<Sort | undefined, string[]>()
   let keptAt = ''
 
@@ -111,8 +121,8 @@ export function createSearch(list: EndpointList): Search {
     firstMerchants.clear()
   }
 
-  /** Returns the endpoint ids of each group, from the searches since the last change or from a scan. */
-  function keep(key: string, scan: () => number[][]): number[][] {
+  /** Returns the groups in order, from the searches since the last change or from a scan. */
+  function keep(key: string, scan: () => Group[]): Group[] {
     forgetChanged()
     const known = kept.get(key)
     if (known !== undefined) return known
@@ -147,103 +157,78 @@ export function createSearch(list: EndpointList): Search {
     }
   }
 
-  function ranked(filter: EndpointFilter, query: string): number[][] {
-    const words = wordsOf(query)
-    return keep(JSON.stringify(['rank', filter, words]), () => {
-      const groups: number[][] = Array.from({ length: ALL_GROUPS }, () => [])
+  /** Returns the endpoints that have every word in a title, a name, a URL or a text of ordinary length. */
+  function strict(filter: EndpointFilter, query: string): Group[] {
+    const words = wantedWords(query)
+    return keep(JSON.stringify(['strict', filter, words]), () => {
+      const groups = new Map<number, number[]>()
       const options = { filter, isMet: testOf(filter), isWide: true }
       eachMatch(words, options, (endpoint, tier) => {
-        groups[groupOf(endpoint, tier)]?.push(endpoint.id)
+        if (tier === TIERS.description && proseOf(endpoint) > MAX_PROSE) return
+        put(groups, groupOf(endpoint, tier), endpoint.id)
       })
-      return groups.map(inOrder)
+      return sorted(groups)
     })
   }
 
-  /**
-   * Ranks the endpoints that have some words of a sentence: first by the weight of their words, where rare ones count more,
-   * and then like others. Of those that are still alike, short texts come first: one that says everything is about nothing.
-   * Their groups come after those of endpoints that have every word. Words that nothing has count for nothing.
-   */
-  function loose(filter: EndpointFilter, sentence: string): number[][] {
-    const words = contentWords(sentence)
-    return keep(JSON.stringify(['loose', filter, words]), () => {
-      const finders = words.map((word) => createFinder(word, true, short.test(word)))
+  /** Returns the other endpoints that have some words of a sentence: those with the rarest ones in the shortest texts first. */
+  function loose(filter: EndpointFilter, query: string): Group[] {
+    const words = contentWords(query)
+    return keep(JSON.stringify(['loose', filter, words, wantedWords(query)]), () => {
+      const groups = new Map<number, number[]>()
       const isMet = testOf(filter)
-      const holders = words.map(() => 0)
-      const found: { id: number; group: number; has: number; length: number }[] = []
-      for (const merchant of merchantsOf(filter)) {
-        const here = finders.map(({ begin }) => begin(merchant))
-        if (!here.includes(true)) continue
-        for (const endpoint of merchant.endpoints) {
-          let has = 0
-          let tier: number = TIERS.title
-          for (const [i, { tierOf }] of finders.entries()) {
-            const at = here[i] ? tierOf(endpoint) : TIERS.nowhere
-            if (at === TIERS.nowhere) continue
-            has |= 1 << i
-            tier = Math.max(tier, at)
-          }
-          if (has === 0 || !isMet(endpoint)) continue
-          for (const i of holders.keys()) if (has & (1 << i)) holders[i] = (holders[i] ?? 0) + 1
-          found.push({
-            id: endpoint.id,
-            group: groupOf(endpoint, tier),
-            has,
-            length: lengthOf(endpoint),
-          })
-        }
+      const named = filter.merchant
+      const isWanted: EndpointTest = (endpoint) =>
+        (named === undefined || endpoint.merchant.id === named) && isMet(endpoint)
+      const known = new Set(strict(filter, query).flatMap(({ ids }) => ids))
+      for (const { endpoint, relevance } of findRelevant(words, isWanted)) {
+        if (known.has(endpoint.id)) continue
+        const step = 1 + Math.round((1 - relevance) * STEPS)
+        put(groups, step * GROUPS + groupOf(endpoint, TIERS.title), endpoint.id)
       }
-      const weights = holders.map((count) =>
-        count === 0 ? 0 : Math.log(1 + found.length / (count + 1)),
-      )
-      const weightOf = (has: number) =>
-        weights.reduce((sum, weight, i) => (has & (1 << i) ? sum + weight : sum), 0)
-      const most = weights.reduce((sum, weight) => sum + weight, 0)
-      const bestOf = (some: typeof found) =>
-        some.reduce((max, { has }) => Math.max(max, weightOf(has)), 0)
-      // A stranger to the payee who writes every word leaves nobody out.
-      const best = bestOf(found.filter(({ group }) => group < GROUPS)) || bestOf(found)
-      const groups: number[][] = []
-      for (const { id, group, has, length } of found) {
-        const weight = weightOf(has)
-        if (weight < best * LEAST_SHARE) continue
-        const part = group < GROUPS ? 1 : 1 + STEPS
-        const step = part + Math.round((1 - weight / most) * (STEPS - 1))
-        const place = (step * ALL_GROUPS + group) * (LENGTHS.length + 1) + length
-        groups[place] ??= []
-        groups[place].push(id)
-      }
-      return groups.map(inOrder)
+      return sorted(groups)
     })
+  }
+
+  function sellerOf(id: number): string {
+    return list.endpoints[lowerBound(list.endpoints, id, (it) => it.id)]?.merchant.seller ?? ''
+  }
+
+  function rank({ filter, query, limit, after }: RankedQuery): RankedPage {
+    const whole = strict(filter, query)
+    // Where these fill the first pages alone, the others are looked for when somebody has read so far.
+    const proven = whole.filter(({ group }) => group < PROVEN_GROUPS)
+    const isMany = proven.reduce((sum, { ids }) => sum + ids.length, 0) >= MIXED
+    const page = isMany ? pageOf(mixed(proven, sellerOf), limit, after) : undefined
+    if (page?.next != null) return { ...page, isLoose: false }
+    const all = [...whole, ...loose(filter, query)].sort((a, b) => a.group - b.group)
+    const found = pageOf(mixed(all, sellerOf), limit, after)
+    const known = new Set(whole.flatMap(({ ids }) => ids))
+    return { ...found, isLoose: found.ids.some((id) => !known.has(id)) }
   }
 
   return {
     list({ filter, q, isWide = false, sort, offset, limit }) {
       const words = wordsOf(q)
-      const [ids = []] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
+      const [found] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
         const options = { filter, isMet: testOf(filter), isWide }
         if (sort === undefined) {
           const [ids, last]: [number[], number[]] = [[], []]
           eachMatch(words, options, ({ id, merchant }) =>
             (merchant.isCounted ? ids : last).push(id),
           )
-          return [last.length === 0 ? inOrder(ids) : inOrder(ids).concat(inOrder(last))]
+          return [{ group: 0, ids: inOrder(ids).concat(inOrder(last)) }]
         }
         const [found, last]: [ListedEndpoint[], ListedEndpoint[]] = [[], []]
         eachMatch(words, options, (endpoint) =>
           (endpoint.merchant.isCounted ? found : last).push(endpoint),
         )
-        return [sortedIds(found, sort).concat(sortedIds(last, sort))]
+        return [{ group: 0, ids: sortedIds(found, sort).concat(sortedIds(last, sort)) }]
       })
+      const ids = found?.ids ?? []
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
-    rank({ filter, query, limit, after }) {
-      const strict = ranked(filter, query)
-      const isStrict = after ? after.group < ALL_GROUPS : strict.some(({ length }) => length > 0)
-      if (isStrict) return { ...pageOf(strict, limit, after), isLoose: false }
-      const page = pageOf(loose(filter, query), limit, after)
-      return { ...page, isLoose: page.ids.length > 0 }
-    },
+    rank,
     merchants({ sort, limit }) {
       forgetChanged()
       const known = firstMerchants.get(sort) ?? merchantsIn(list, sort).slice(0, MAX_FIRST)
@@ -260,13 +245,19 @@ function groupOf(
 ): number {
   const level = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
   const group = level * 2 + (isDelivered ? 0 : 1)
-  return merchant.isCounted ? group : GROUPS + group
+  return merchant.isCounted ? group : PROVEN_GROUPS + group
 }
 
-/** Returns the step of brevity of an endpoint. */
-function lengthOf({ titleStart, descriptionEnd }: ListedEndpoint): number {
-  const step = LENGTHS.findIndex((length) => descriptionEnd - titleStart <= length)
-  return step === -1 ? LENGTHS.length : step
+function put(groups: Map<number, number[]>, group: number, id: number): void {
+  const known = groups.get(group)
+  if (known === undefined) groups.set(group, [id])
+  else known.push(id)
+}
+
+function sorted(groups: ReadonlyMap<number, number[]>): Group[] {
+  return [...groups]
+    .map(([group, ids]) => ({ group, ids: inOrder(ids) }))
+    .sort((a, b) => a.group - b.group)
 }
 
 /** Returns the ids of all merchants that have an endpoint to show, in order. */
@@ -308,115 +299,92 @@ function inOrder(ids: number[]): number[] {
   return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
 }
 
-/** Finds a word in the endpoints of one merchant after another. */
-interface Finder {
-  /** Goes on to a merchant; returns false if none of its endpoints has the word. */
-  begin(merchant: ListedMerchant): boolean
-  /** Returns the best tier in which an endpoint of the merchant has the word. They are asked for in order of id. */
-  tierOf(endpoint: ListedEndpoint): number
+/** A ranked answer: its first places with the sellers mixed, the last of them by rank, and all groups. */
+interface Mixed {
+  first: RankedPlace[]
+  end: RankedPlace | undefined
+  groups: readonly Group[]
 }
-
-/** With `isApart`, the word is found only where a word begins. */
-function createFinder(word: string, isWide: boolean, isApart = false): Finder {
-  const pieces = urlPieces(word)
-  // A word that is a single piece of a URL is found in the text as it stands.
-  const isOnePiece = pieces.length === 1 && pieces[0] === word
-  const text = createCursor(word, isApart)
-  const labels = createCursor(word, isApart)
-  let labelled = ''
-  let tierOfMerchant: number = TIERS.nowhere
-
-  function tierOf(endpoint: ListedEndpoint): number {
-    const at = text.from(endpoint.titleStart)
-    if (at < endpoint.descriptionStart) return TIERS.title
-    if (labels.from(endpoint.tagsStart) < endpoint.urlStart) return TIERS.tags
-    const tier = at < endpoint.descriptionEnd ? TIERS.description : TIERS.nowhere
-    if (Math.min(tier, tierOfMerchant) !== TIERS.nowhere) return Math.min(tier, tierOfMerchant)
-    if (isOnePiece) return labels.from(endpoint.urlStart) < endpoint.urlEnd ? TIERS.url : tier
-    const url = labelled.slice(endpoint.urlStart, endpoint.urlEnd)
-    return pieces.every((piece) => url.includes(piece)) ? TIERS.url : tier
-  }
-
-  function tierInText({ titleStart, descriptionEnd }: ListedEndpoint): number {
-    if (tierOfMerchant !== TIERS.nowhere) return tierOfMerchant
-    return text.from(titleStart) < descriptionEnd ? TIERS.description : TIERS.nowhere
-  }
-
-  return {
-    begin(merchant) {
-      const { aboutStart, aboutEnd } = merchant
-      const at = text.open(merchant.text)
-      tierOfMerchant = at < aboutEnd ? TIERS.description : TIERS.nowhere
-      if (at < aboutStart) tierOfMerchant = TIERS.provider
-      if (!isWide) return at !== NOWHERE
-      labelled = merchant.labels
-      return labels.open(labelled) !== NOWHERE || at !== NOWHERE || !isOnePiece
-    },
-    tierOf: isWide ? tierOf : tierInText,
-  }
-}
-
-const NOWHERE = Number.MAX_SAFE_INTEGER
-
-/** A short word of a sentence is looked for where a word begins: `cast` is by chance a part of `forecast`. */
-const short = /^[a-z0-9]{1,5}$/
-/** Up to this length, it has to end there as well: `ai` begins `air`. */
-const LONGEST_INITIALS = 2
 
 /**
- * Finds the places of a word in a text, in rising order, so that each text is looked through once. With `isApart`, only
- * those at which a word begins.
+ * Mixes the sellers of the first places: of each window, no seller has more than two while others have some. A place that is
+ * one too many waits for the next window, so that all places stay and each is there once.
  */
-function createCursor(word: string, isApart: boolean) {
-  const isInitials = word.length <= LONGEST_INITIALS
-  let text = ''
-  let next = 0
-
-  function isPart(at: number): boolean {
-    return isInWord(text, at - 1) || (isInitials && isInWord(text, at + word.length))
+function mixed(groups: readonly Group[], sellerOf: (id: number) => string): Mixed {
+  const byRank = placesFrom(groups, undefined, MIXED)
+  let waiting = byRank.map((place) => ({ place, seller: sellerOf(place.endpointId) }))
+  const first: RankedPlace[] = []
+  while (waiting.length > 0) {
+    const counts = new Map<string, number>()
+    const later: typeof waiting = []
+    let taken = 0
+    for (const it of waiting) {
+      const count = counts.get(it.seller) ?? 0
+      if (taken === WINDOW || count === MOST_OF_A_SELLER) {
+        later.push(it)
+        continue
+      }
+      counts.set(it.seller, count + 1)
+      first.push(it.place)
+      taken++
+    }
+    // Nobody else is left.
+    if (taken < WINDOW) {
+      first.push(...later.map(({ place }) => place))
+      break
+    }
+    waiting = later
   }
-
-  /** Returns the offset of the first place from `start` on. */
-  function from(start: number): number {
-    if (next >= start) return next
-    let at = text.indexOf(word, start)
-    if (isApart) while (at !== -1 && isPart(at)) at = text.indexOf(word, at + 1)
-    next = at === -1 ? NOWHERE : at
-    return next
-  }
-
-  return {
-    from,
-    /** Begins with another text, and returns the offset of its first place. */
-    open(other: string): number {
-      text = other
-      next = -1
-      return from(0)
-    },
-  }
-}
-
-/** Returns whether a letter or digit of ASCII stands at the offset of a folded text. Other scripts may have no blanks. */
-function isInWord(text: string, at: number): boolean {
-  const code = text.charCodeAt(at)
-  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+  return { first, end: byRank.at(-1), groups }
 }
 
 function pageOf(
-  groups: readonly number[][],
+  { first, end, groups }: Mixed,
   limit: number,
   after: RankedPlace | undefined,
 ): Omit<RankedPage, 'isLoose'> {
-  const places: RankedPlace[] = []
-  for (let group = after?.group ?? 0; group < groups.length && places.length <= limit; group++) {
-    const ids = groups[group] ?? []
-    const first = group === after?.group ? lowerBound(ids, after.endpointId + 1, (id) => id) : 0
-    const found = ids.slice(first, first + limit + 1 - places.length)
-    places.push(...found.map((endpointId) => ({ group, endpointId })))
-  }
+  const start = after === undefined ? 0 : startAfter(first, after)
+  const places = start === undefined ? [] : first.slice(start, start + limit + 1)
+  const isFirst = start !== undefined
+  const rest = placesFrom(groups, isFirst ? end : after, limit + 1 - places.length)
+  // Without a place there is nothing behind the first ones.
+  if (!isFirst || end !== undefined) places.push(...rest)
   const shown = places.slice(0, limit)
   return {
     ids: shown.map(({ endpointId }) => endpointId),
     next: places.length > limit ? (shown.at(-1) ?? null) : null,
   }
+}
+
+/** Returns where the first places go on; `undefined` where the place before lies behind all of them. */
+function startAfter(first: readonly RankedPlace[], after: RankedPlace): number | undefined {
+  const at = first.findIndex(({ endpointId }) => endpointId === after.endpointId)
+  if (at !== -1) return at + 1
+  // What the page before ended with is gone, or has another rank: the page goes on with the next by rank.
+  const next = first.findIndex((place) => isBehind(place, after))
+  return next === -1 ? undefined : next
+}
+
+function isBehind(place: RankedPlace, after: RankedPlace): boolean {
+  return place.group === after.group
+    ? place.endpointId > after.endpointId
+    : place.group > after.group
+}
+
+/** Returns so many places by rank, after one of them or from the first on. */
+function placesFrom(
+  groups: readonly Group[],
+  after: RankedPlace | undefined,
+  limit: number,
+): RankedPlace[] {
+  const places: RankedPlace[] = []
+  const start = after === undefined ? 0 : lowerBound(groups, after.group, ({ group }) => group)
+  for (let i = start; i < groups.length && places.length < limit; i++) {
+    const { group, ids } = groups[i] as Group
+    const from = group === after?.group ? lowerBound(ids, after.endpointId + 1, (id) => id) : 0
+    for (const endpointId of ids.slice(from, from + limit - places.length)) {
+      places.push({ group, endpointId })
+    }
+  }
+  return places
 }

@@ -29,6 +29,16 @@ export function wordsOf(query: string): string[] {
   return words.filter((word, i) => !words.slice(0, i).some((longer) => longer.includes(word)))
 }
 
+/**
+ * Returns the words that an endpoint must all have: those of the query without the small words of English, unless it has no
+ * others. A text with all the small words must not be the only one that has every word.
+ */
+export function wantedWords(query: string): string[] {
+  const words = tokensOf(fold(query))
+  const telling = words.filter((word) => !stopWords.has(trimmed(word)))
+  return wordsOf((telling.length === 0 ? words : telling).join(' '))
+}
+
 /** Folds a URL to its host, path segments and query, with blanks between them. */
 export function foldUrl(url: string): string {
   return urlPieces(fold(url)).join(' ')
@@ -66,9 +76,15 @@ const endings =
  */
 export function contentWords(sentence: string): string[] {
   const words = tokensOf(fold(sentence))
-    .map((token) => token.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
-    .map((word) => word.replace(/['’](?:d|ll|m|re|s|ve)$/, ''))
+    .map(trimmed)
     .filter((word) => word !== '' && !stopWords.has(word))
     .map((word) => word.replace(endings, ''))
   return [...new Set(words)].slice(0, MAX_WORDS)
+}
+
+/** Returns a folded token without the signs around it and the short verb behind it, as in `“what's”`. */
+function trimmed(token: string): string {
+  return token
+    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .replace(/['’](?:d|ll|m|re|s|ve)$/, '')
 }

@@ -20,24 +20,19 @@ export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
  * `state` has the form of a save. `now` is in Unix milliseconds.
  */
 export function createMerchantView(
-  listings: Pick<
-    ListingReader,
-    'endpointsOf' | 'usageOf' | 'merchantUsageOf' | 'ratingsOf' | 'ratingsPaidTo'
-  >,
+  listings: Pick<ListingReader, 'endpointsOf' | 'usageOf' | 'merchantUsageOf'>,
   checksum: (address: Address) => Address,
   now: () => number,
 ): ViewMerchant {
   return async (merchant) => {
     const { id, owner, offer, network, payTo } = merchant
     const endpoints = await listings.endpointsOf(id)
-    // Payments and ratings of an address are shown only if the listing has proven that the address is its own.
+    // Payments to an address are shown only if the listing has proven that the address is its own.
     const isPayee = speaksForPayTo(merchant)
     const ids = isPayee ? endpoints.map((endpoint) => endpoint.id) : []
-    const [usage, ratings, whole, rating] = await Promise.all([
+    const [usage, whole] = await Promise.all([
       listings.usageOf(ids),
-      listings.ratingsOf(ids),
       listings.merchantUsageOf(isPayee ? [id] : []),
-      ids.length > 0 ? listings.ratingsPaidTo(network, payTo) : undefined,
     ])
     return {
       id,
@@ -59,14 +54,13 @@ export function createMerchantView(
       },
       agentId: merchant.agentId,
       identity: merchant.identity,
-      rating: rating ?? null,
       offer: openOffer(offer, { checksum, now }),
       createdAt: merchant.createdAt,
       updatedAt: merchant.updatedAt,
       usage: JSON.parse(whole.get(id) ?? 'null'),
       endpoints: endpoints.map((endpoint) => ({
         ...toListed(endpoint),
-        state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),
+        state: toState(endpoint, merchant, usage.get(endpoint.id)),
       })),
       warnings: findWarnings(merchant, endpoints),
     }
@@ -119,12 +113,7 @@ function toListed({
   }
 }
 
-function toState(
-  endpoint: Endpoint,
-  merchant: Merchant,
-  usage = 'null',
-  rating = 'null',
-): EndpointState {
+function toState(endpoint: Endpoint, merchant: Merchant, usage = 'null'): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const { symbol, priceUsd } = tellPrice(endpoint)
@@ -133,7 +122,6 @@ function toState(
     ...{ symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) },
     ...{ accepts, extras, hosted: isHosted, lastUpdated, createdAt },
     usage: JSON.parse(usage),
-    rating: JSON.parse(rating),
     delivery: endpoint.delivery,
   }
 }

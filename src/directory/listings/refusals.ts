@@ -29,8 +29,7 @@ export const writeCodes = codesByStatus({
     pay_to_mismatch: 'The payTo of the message is not the one the listing has, or will have.',
   },
   401: {
-    invalid_signature:
-      'The signature is not one of the owner, or of the payer who rates, over this message.',
+    invalid_signature: 'The signature is not one of the owner over this message.',
   },
   403: {
     not_owner: 'The merchant belongs to somebody else.',
@@ -76,31 +75,6 @@ export const writeCodes = codesByStatus({
   },
 })
 
-/** The further reasons to refuse a request about a rating. */
-export const ratingCodes = codesByStatus({
-  400: { invalid_rating: 'The rating breaks a rule or a limit; the sentence names the field.' },
-  403: {
-    payment_elsewhere: 'The payment was for another endpoint than the rating is about.',
-    self_rating:
-      'The payer is the recipient, the owner of the listing, or a wallet of this service.',
-    rater_blocked: 'The operator blocks the payer.',
-  },
-  404: {
-    payment_not_found:
-      'No payment with this payer, nonce and token was settled here. A call paid through a channel has no payment of its own.',
-    rating_not_found: 'There is no such rating, or the operator hides it.',
-  },
-  409: {
-    payment_not_confirmed: 'The payment is on its way, or failed.',
-    payment_unclear:
-      'It is not known what the payment was for: several have this nonce, or it names no resource.',
-    already_rated: 'The payment is rated already.',
-    already_answered: 'The owner answered the rating before, which is done once.',
-    feedback_unavailable:
-      'The rating cannot be put on the ERC-8004 reputation registry; the sentence says why.',
-  },
-})
-
 /** The further reasons to refuse a wish for a paid check. */
 const checkCodes = codesByStatus({
   409: {
@@ -110,7 +84,7 @@ const checkCodes = codesByStatus({
   429: { too_many_checks: 'The owner asked for three paid checks within a day.' },
 })
 
-const codes = { ...writeCodes, ...ratingCodes, ...checkCodes }
+const codes = { ...writeCodes, ...checkCodes }
 
 export type RefusalCode = keyof typeof codes
 

@@ -104,7 +104,7 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
 }
 
 /** Throws a `WriteFault` for a message that was signed for another directory. */
-export function checkAudience(message: { audience: string }, audience: string): void {
+function checkAudience(message: { audience: string }, audience: string): void {
   if (message.audience === audience) return
   const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
   throw new WriteFault('wrong_audience', text)
@@ -125,7 +125,7 @@ function checkAddressee(
 }
 
 /** Throws a `WriteFault` for a message of another time (Unix seconds). */
-export function checkClock(
+function checkClock(
   { issuedAt, deadline }: Pick<ListingWriteJson, 'issuedAt' | 'deadline'>,
   now: number,
 ): void {

@@ -6,11 +6,6 @@ import {
   listingDomain,
   listingWriteTypes,
 } from '@arcus/protocol/listing/listing-write'
-import {
-  RATING_PRIMARY_TYPE,
-  ratingLimits,
-  ratingTypes,
-} from '@arcus/protocol/listing/rating-message'
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { SharedPorts } from '../ports.js'
 
@@ -65,12 +60,6 @@ export const writeActions = {
     body: '{ id: of the webhook }',
     signer: 'the owner; the message leaves the revision as it is',
   },
-  'rating.answer': {
-    method: 'POST',
-    path: `${merchantPath}/rating-answer`,
-    body: '{ rating: its id, text }',
-    signer: 'the owner, once for each rating; the message leaves the revision as it is',
-  },
   'check.request': {
     method: 'POST',
     path: `${merchantPath}/check-request`,
@@ -115,15 +104,6 @@ export function createSigningTerms({
     revision: 'one above that of GET /api/merchants/{id}; 1 for a new merchant',
     actions: writeActions,
     limits: listingLimits,
-    rating: {
-      method: 'POST',
-      path: '/api/ratings',
-      request: '{ message, signature }',
-      primaryType: RATING_PRIMARY_TYPE,
-      types: ratingTypes,
-      limits: ratingLimits,
-      signer: 'the payer of the payment',
-    },
   }
   return (): SigningAnswer => ({
     ...fixed,

@@ -143,7 +143,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
     {
       title: 'Search paid APIs',
       description:
-        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency, payments that settled here in usage, what payers think in rating.',
+        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency, payments that settled here in usage.',
       inputSchema: searchInput,
       annotations,
     },

@@ -152,7 +152,7 @@ const MAX_FOUND = 20
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: DiscoveryItem): Record<string, unknown> {
   const { title, description, merchant, pricing, hostedByArcus, input } = metadata
-  const { usage, rating, delivery } = metadata
+  const { usage, delivery } = metadata
   const { id, name, official, claimed, payToProof, warnings } = merchant
   return {
     resource,
@@ -172,7 +172,7 @@ function summarize({ resource, accepts, tags, metadata }: DiscoveryItem): Record
       ...priceOf({ network, asset, amount }, metadata),
       ...railOf(asset, extra),
     })),
-    ...defined({ tags, usage, rating, delivery }),
+    ...defined({ tags, usage, delivery }),
   }
 }
 

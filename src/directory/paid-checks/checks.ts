@@ -1,22 +1,32 @@
 import { randomInt } from 'node:crypto'
+import { isIP } from 'node:net'
 import type { DiscoveryItem } from '@arcus/protocol/answers/discovery'
 import type { CheckReason } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample } from '@arcus/protocol/x402/calls'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
+import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
+import { blockOf } from '../../http/rate-limit.js'
 import { createPolling } from '../../sql/polling.js'
 import { toItem } from '../discovery/item.js'
 import type { SharedPorts } from '../ports.js'
 import type { BuyerFetch } from '../probe/buyer-fetch.js'
 import type { HostPace } from '../probe/call-limits.js'
+import { createPublicResolver, type Resolve } from '../probe/target-rules.js'
 import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
-import type { CheckOutcome, CheckStore, CheckTarget, PaidCheck } from '../store/paid-checks.js'
+import type {
+  CheckKind,
+  CheckOutcome,
+  CheckStore,
+  CheckTarget,
+  PaidCheck,
+} from '../store/paid-checks.js'
 import { judge, statementOf } from './verdicts.js'
 
 /** Signs verdicts. */
@@ -97,6 +107,7 @@ export function createChecks(options: ChecksOptions) {
   const gapSeconds = options.gapSeconds ?? GAP_SECONDS
   const seconds = () => Math.floor(now() / 1000)
   const stopping = new AbortController()
+  const resolve = createPublicResolver()
   /** Unix seconds. */
   let pausedUntil = 0
   /** The ids of the latest checks by the nonce of their payment: what is answered about it is heard a moment later. */
@@ -172,8 +183,7 @@ export function createChecks(options: ChecksOptions) {
     return undefined
   }
 
-  async function check(entry: CatalogEntry, amount: bigint): Promise<void> {
-    const target = toTarget(entry)
+  async function check(entry: CatalogEntry, amount: bigint, target: CheckTarget): Promise<void> {
     const wallet = await chooseWallet(amount)
     if (wallet === undefined) {
       log.warn({ amount: String(amount) }, 'no wallet of the checks can pay')
@@ -253,21 +263,27 @@ export function createChecks(options: ChecksOptions) {
     if (mostAtomic <= 0n) return
     const begunAt = performance.now()
     const { dailyLimit } = options
-    const ids = await store.candidates({ asset, mostAtomic, dailyLimit, now: at }, LOOKED_AT)
+    const found = await store.candidates({ asset, mostAtomic, dailyLimit, now: at }, LOOKED_AT)
+    const kinds = new Map(found.map(({ id, kind }) => [id, kind]))
+    const ids = [...kinds.keys()]
     // Looking through a large catalog must not become all that the database does.
     if (ids.length === 0) pausedUntil = at + Math.ceil((performance.now() - begunAt) / REST_MS)
     for (const entry of await listings.entriesById(ids)) {
-      const { url } = entry.endpoint
+      const { id, url } = entry.endpoint
       const amount = termsOf(entry)
+      const kind = kinds.get(id) ?? 'lot'
       if (typeof amount === 'string') {
-        await store.keepUnpaid(toTarget(entry), undefined, at)
+        await store.keepUnpaid(toTarget(entry, kind, ''), undefined, at)
         continue
       }
       // One check may not cost so much, or not today.
       if (amount > mostAtomic) continue
+      const block = await blockAt(url, resolve)
+      // A name costs little, and names of one server are mostly of one seller.
+      if (kind === 'first' && block !== '' && !(await store.isFirstOfBlock(block, at))) continue
       if (!pace.enter(url)) continue
       try {
-        return await check(entry, amount)
+        return await check(entry, amount, toTarget(entry, kind, block))
       } finally {
         pace.leave(url)
       }
@@ -318,10 +334,22 @@ export function createChecks(options: ChecksOptions) {
   }
 }
 
-function toTarget({ endpoint, merchant }: CatalogEntry): CheckTarget {
+function toTarget(
+  { endpoint, merchant }: CatalogEntry,
+  kind: CheckKind,
+  block: string,
+): CheckTarget {
   const { id: endpointId, url, method, toolName = '', asset } = endpoint
   const { id: merchantId, network, payTo } = merchant
-  return { endpointId, merchantId, network, url, method, toolName, asset, payTo }
+  return { endpointId, merchantId, network, url, method, toolName, asset, payTo, kind, block }
+}
+
+/** Returns the block of addresses that a URL leads to; nothing where it is not of the public internet. */
+async function blockAt(url: string, resolve: Resolve): Promise<string> {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  const [address] = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host]
+  if (address === undefined || ipaddr.process(address).range() !== 'unicast') return ''
+  return blockOf(address)
 }
 
 /** Returns the price by `exact` with EIP-3009 that the last 402 quoted for the payout address; `undefined` without one. */

@@ -127,6 +127,12 @@ export interface ActivityStore {
   /** The sums of each endpoint over the whole scope; 0 stands for none of the endpoints. */
   sumsByEndpoint(scope: ActivityScope): Promise<Map<number, ActivitySum[]>>
   payers(scope: ActivityScope): Promise<PayerTotals>
+  /**
+   * Counts those of the payers of `payers` who paid another public merchant as well, at any time, and got not everything
+   * back: one with another owner, another payout address and no site in common. A wallet costs nothing, so that payers of
+   * one merchant alone may all be that merchant.
+   */
+  payersElsewhere(scope: ActivityScope & { merchantId: string }): Promise<number>
   payerDetail(scope: ActivityScope): Promise<PayerDetail>
   /**
    * Returns when each endpoint was paid last within the scope, in Unix milliseconds. It looks at the newest rows only, so

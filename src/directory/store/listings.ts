@@ -3,7 +3,6 @@ import type { Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
 import type { CheckVerdict } from './paid-checks.js'
-import type { RatingFigures } from './ratings.js'
 
 export type Pricing = 'fixed' | 'metered'
 /** `failing` after repeated failures: out of the default order, never out of the catalog. */
@@ -169,8 +168,6 @@ export interface CatalogEntry {
   merchant: Merchant
   /** Its `Usage`; `null` where nobody paid yet. */
   usage: JsonText | null
-  /** Its `RatingFigures`; `null` where nobody rated it. */
-  rating: JsonText | null
 }
 
 /** The members that every short form of an endpoint begins with. */
@@ -230,7 +227,6 @@ export interface PublishedEntry {
   endpoint: PublishedEndpoint
   merchant: Merchant
   usage: JsonText | null
-  rating: JsonText | null
 }
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog leaves them out. */
@@ -251,13 +247,6 @@ export interface ListingReader {
   scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
   /** The `Usage` of those of these endpoints that were paid, as JSON. */
   usageOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
-  /** The `RatingFigures` of those of these endpoints that were rated, as JSON. */
-  ratingsOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
-  /** Mean and number of all ratings by payments to an address, also of what is not listed any more. */
-  ratingsPaidTo(
-    network: string,
-    payTo: Address,
-  ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
   /** Figures that changed after this version of them, in order. */
   usageAfter(version: number, limit: number): Promise<UsageChange[]>
   /** The version of the last figures of a merchant as a whole; 0 before the first. */

@@ -33,10 +33,27 @@ const isForeign =
 const marksOfTrade = /[\u2122\u2120\u00ae\u00a9]/g
 const boundaries = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
 
+/** Letters that digits stand for when they are in a word, as in `4rcu5`. UTS 39 has 0 and 1 alone. */
+const lettersOfDigits = 'olzeasbtbg'
+const digitsInWord = /(?<=\p{L})[0-9]+|[0-9]+(?=\p{L})/gu
+
+/** Returns the letters for digits in a word. They stay a word of their own, because `Arcus402` has the word `Arcus`. */
+function spelled(digits: string): string {
+  return ` ${Array.from(digits, (digit) => lettersOfDigits[Number(digit)]).join('')} `
+}
+
+/** Letters that look like two others. The two are written for the one, so that it is the same wherever words are joined. */
+const pairs: Readonly<Record<string, string>> = { m: 'rn', w: 'vv', d: 'cl' }
+
 /** Returns the words of a name as they look. */
 function wordsOf(name: string): string[] {
   return skeleton(
-    name.replace(boxedLetters, unboxed).replace(marksOfTrade, ' ').replace(boundaries, ' '),
+    name
+      .replace(boxedLetters, unboxed)
+      .replace(marksOfTrade, ' ')
+      .replace(/[\uff10-\uff19]/g, (digit) => digit.normalize('NFKC'))
+      .replace(digitsInWord, spelled)
+      .replace(boundaries, ' '),
   )
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
@@ -59,9 +76,12 @@ function skeleton(text: string): string {
   return lowered(unhomoglyph(unhomoglyph(letters).toLowerCase()))
 }
 
-/** Only capital I looks like l; where case does not count, both do. */
+/** Returns the same text for both cases of a letter: only capital I looks like l, and where case does not count, both do. */
 function lowered(text: string): string {
-  return text.toLowerCase().replace(/i/g, 'l')
+  return text
+    .toLowerCase()
+    .replace(/i/g, 'l')
+    .replace(/[mwd]/g, (letter) => pairs[letter] ?? letter)
 }
 
 /** Returns what a name looks like as a whole, however it is spaced: "A.r.c.u.s" looks like "Arcus". */

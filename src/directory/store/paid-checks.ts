@@ -1,7 +1,9 @@
+import type { Usage } from '@arcus/protocol/answers/fields'
 import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
 import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
+import { siteOf } from './site.js'
 
 /** The money that a check signs away. */
 export interface CheckPayment {
@@ -16,6 +18,12 @@ export interface CheckPayment {
   afterBlock: number
 }
 
+/**
+ * Why an endpoint is bought from: it is the operator's own, its owner asked, its check is the oldest, it was never checked, or
+ * it was drawn by lot.
+ */
+export type CheckKind = 'own' | 'asked' | 'oldest' | 'first' | 'lot'
+
 /** What is bought, and of whom. */
 export interface CheckTarget {
   endpointId: number
@@ -27,6 +35,9 @@ export interface CheckTarget {
   toolName: string
   asset: Address
   payTo: Address
+  kind: CheckKind
+  /** The block of the address that answers there; empty for a private one, whose endpoints share neither block nor site. */
+  block: string
 }
 
 /** What the answer to the payment was. */
@@ -40,7 +51,9 @@ export interface CheckOutcome {
 }
 
 /** A paid check as it is kept. Times are Unix seconds. */
-export interface PaidCheck extends CheckTarget, Omit<CheckOutcome, 'reason'> {
+export interface PaidCheck
+  extends Omit<CheckTarget, 'kind' | 'block'>,
+    Omit<CheckOutcome, 'reason'> {
   id: number
   amount: number
   payer: Address | null
@@ -105,6 +118,7 @@ export function createCheckStore(sql: Sql) {
   const queue = createCheckQueue(sql)
   return {
     candidates: queue.candidates,
+    isFirstOfBlock: queue.isFirstOfBlock,
 
     /** Returns the start of the last attempt; 0 before the first. One of a clock that was ahead is none. */
     async lastStart(now: number): Promise<number> {
@@ -238,18 +252,21 @@ function* spentSince(start: number): Steps<number> {
 }
 
 function* insert(
-  { endpointId, merchantId, network, url, method, toolName, asset, payTo }: CheckTarget,
+  target: CheckTarget,
   row: { state: string; reason: CheckReason | null; now: number; payment?: CheckPayment },
 ): Steps<number> {
+  const { endpointId, merchantId, network, url, method, toolName, asset, payTo } = target
   const { state, reason, now, payment } = row
   const inserted = yield* get<{ id: number }>(
     `INSERT INTO paid_checks (endpoint_id, merchant_id, network, url, method, tool_name, asset, pay_to,
-       amount, payer, nonce, valid_before, after_block, started_at, state, reason)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id`,
+       amount, payer, nonce, valid_before, after_block, started_at, state, reason, kind, site, block)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+     RETURNING id`,
     [
       ...[endpointId, merchantId, network, url, method, toolName, asset, payTo],
       ...[payment?.amount ?? 0, payment?.payer ?? null, payment?.nonce ?? null],
       ...[payment?.validBefore ?? null, payment?.afterBlock ?? null, now, state, reason],
+      ...[target.kind, target.block === '' ? '' : siteOf(url), target.block],
     ],
   )
   return (inserted as { id: number }).id
@@ -319,35 +336,114 @@ function createCheckQueue(sql: SqlReader) {
     return Math.max(OWN_PAUSE_SECONDS, seconds)
   }
 
+  /** Returns what was signed away since the start of the day, by kind. */
+  async function spentToday(now: number): Promise<Map<CheckKind, number>> {
+    const rows = await sql.all<{ kind: CheckKind; amount: number }>(
+      `SELECT kind, CAST(sum(amount) AS BIGINT) AS amount FROM paid_checks WHERE started_at >= $1 GROUP BY kind`,
+      [now - (now % DAY_SECONDS)],
+    )
+    return new Map(rows.map(({ kind, amount }) => [kind, amount]))
+  }
+
+  async function select(turn: Turn, budget: CheckBudget, most: bigint, limit: number) {
+    const { asset, now } = budget
+    const [from, order] = turns[turn]
+    const ownPause = await ownPauseSeconds(budget)
+    const times = [
+      now - PAUSE_SECONDS,
+      now - RETRY_SECONDS,
+      now - ownPause,
+      now - (now % DAY_SECONDS),
+    ]
+    const text = `${due} SELECT id, figures FROM due WHERE ${from} ORDER BY ${order}, id LIMIT $7`
+    return sql.all<Due>(text, [asset, most, ...times, limit])
+  }
+
   return {
     ownPauseSeconds,
+    /** Returns whether no first check was made today of what answers from this block of addresses. */
+    async isFirstOfBlock(block: string, now: number): Promise<boolean> {
+      const text = `SELECT 1 AS found FROM paid_checks WHERE block = $1 AND started_at >= $2
+        AND kind = 'first' AND state <> 'skipped' LIMIT 1`
+      return (await sql.get(text, [block, now - (now % DAY_SECONDS)])) === undefined
+    },
     /**
-     * Returns the ids of endpoints that a check may buy from, the next first: our own endpoints after their pause, those
-     * asked for, never checked (our own before others), then the oldest check. Of those alike, sellers come first who sold
-     * less to checks within a day.
+     * Returns endpoints that a check may buy from, the next first, each with the reason: our own endpoints after their pause,
+     * those asked for, our own that were never checked. Of the rest, half of the money goes to the oldest checks, whoever's
+     * they are. The other half goes to first checks, the cheapest first and one a day for each site, and then by lot among
+     * those that are due, where customers who also paid others weigh: a key that lists something new every day gets no more
+     * than its lot.
      */
-    async candidates({ asset, mostAtomic, dailyLimit, now }: CheckBudget, limit: number) {
-      const text = `SELECT id FROM (
-          SELECT e.id, e.is_hosted, e.created_at, COALESCE(sales.bought, 0) AS bought,
-            (SELECT min(r.asked_at) FROM check_requests r WHERE r.endpoint_id = e.id AND r.is_open = 1) AS asked,
-            (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state <> 'skipped') AS checked,
-            (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state = 'skipped') AS tried
-          FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
-          LEFT JOIN (SELECT pay_to, count(*) AS bought FROM paid_checks WHERE started_at > $6
-            GROUP BY pay_to) AS sales ON sales.pay_to = m.pay_to
-          WHERE ${isForSale} AND ${isProven}) AS found
-        WHERE asked IS NOT NULL OR (COALESCE(tried, 0) <= $4
-          AND (COALESCE(checked, 0) <= $3 OR (is_hosted = 1 AND checked <= $7)))
-        ORDER BY CASE WHEN is_hosted = 1 AND checked <= $7 AND COALESCE(tried, 0) <= $4 THEN 0 ELSE 1 END,
-          CASE WHEN asked IS NULL THEN 1 ELSE 0 END, asked,
-          CASE WHEN checked IS NULL THEN 0 ELSE 1 END, is_hosted DESC, bought,
-          COALESCE(checked, 0), created_at DESC, id LIMIT $5`
-      const times = [now - PAUSE_SECONDS, now - RETRY_SECONDS]
-      const ownPause = await ownPauseSeconds({ asset, mostAtomic, dailyLimit })
-      const values = [asset, mostAtomic, ...times, limit, now - DAY_SECONDS, now - ownPause]
-      return (await sql.all<{ id: number }>(text, values)).map(({ id }) => id)
+    async candidates(
+      budget: CheckBudget,
+      limit: number,
+    ): Promise<{ id: number; kind: CheckKind }[]> {
+      const { mostAtomic, dailyLimit, now } = budget
+      const spent = await spentToday(now)
+      const of = (kind: CheckKind) => spent.get(kind) ?? 0
+      const others = of('asked') + of('first') + of('lot')
+      const leftForFirst = dailyLimit / 2n - BigInt(of('first'))
+      const mostForFirst = leftForFirst < mostAtomic ? leftForFirst : mostAtomic
+      const rest: readonly Turn[] =
+        of('oldest') <= others ? ['oldest', 'first', 'lot'] : ['first', 'lot', 'oldest']
+      const found = new Map<number, CheckKind>()
+      for (const turn of ['ownDue', 'asked', 'ownNew', ...rest] as const) {
+        if (found.size >= limit) break
+        const most = turn === 'first' ? mostForFirst : mostAtomic
+        const rows = await select(turn, budget, most, turn === 'lot' ? MAX_DRAWN : limit)
+        const kind = turn === 'ownDue' || turn === 'ownNew' ? 'own' : turn
+        for (const { id } of turn === 'lot' ? drawn(rows) : rows) {
+          if (!found.has(id)) found.set(id, kind)
+        }
+      }
+      return [...found].slice(0, limit).map(([id, kind]) => ({ id, kind }))
     },
   }
+}
+
+interface Due {
+  id: number
+  figures: string | null
+}
+
+/** Endpoints among which one is drawn: those whose checks are oldest. */
+const MAX_DRAWN = 2_000
+
+/** Puts endpoints in the order of a lot in which each customer who counts is one ticket more. */
+function drawn(rows: readonly Due[]): Due[] {
+  const lots = rows.map((row) => {
+    const usage: Usage | null = JSON.parse(row.figures ?? 'null')
+    return { row, lot: -Math.log(1 - Math.random()) / (1 + (usage?.payers['30d'] ?? 0)) }
+  })
+  return lots.sort((a, b) => a.lot - b.lot).map(({ row }) => row)
+}
+
+/** Endpoints that may be bought from, with what is known of their checks. A wish for a first check is one for its site as well. */
+const due = `WITH found AS (
+    SELECT e.id, e.is_hosted, e.site, CAST(e.price AS BIGINT) AS price, e.created_at, u.figures,
+      (SELECT min(r.asked_at) FROM check_requests r WHERE r.endpoint_id = e.id AND r.is_open = 1) AS asked,
+      (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state <> 'skipped') AS checked,
+      (SELECT max(c.started_at) FROM paid_checks c WHERE ${ofEndpoint} AND c.state = 'skipped') AS tried,
+      (SELECT max(c.started_at) FROM paid_checks c WHERE c.site = e.site AND c.kind IN ('first', 'asked')
+         AND c.state <> 'skipped') AS of_site
+    FROM endpoints e JOIN merchants m ON m.id = e.merchant_id LEFT JOIN endpoint_usage u ON u.endpoint_id = e.id
+    WHERE ${isForSale} AND ${isProven}),
+  due AS (SELECT id, is_hosted, price, created_at, figures, asked, checked,
+      CASE WHEN checked <= $3 THEN 1 ELSE 0 END AS is_due, CASE WHEN checked <= $5 THEN 1 ELSE 0 END AS is_own_due
+    FROM found WHERE (asked IS NOT NULL OR COALESCE(tried, 0) <= $4)
+      AND (checked IS NOT NULL OR is_hosted = 1 OR COALESCE(of_site, 0) < $6))`
+
+/** Whose turn it may be. */
+type Turn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
+
+/** Which endpoints may have a turn, and in which order they have it. */
+const turns: Record<Turn, readonly [from: string, order: string]> = {
+  ownDue: ['is_hosted = 1 AND asked IS NULL AND is_own_due = 1', 'checked'],
+  asked: ['asked IS NOT NULL', 'asked'],
+  ownNew: ['is_hosted = 1 AND asked IS NULL AND checked IS NULL', 'created_at'],
+  oldest: ['is_hosted = 0 AND asked IS NULL AND is_due = 1', 'checked'],
+  first: ['is_hosted = 0 AND asked IS NULL AND checked IS NULL', 'price, created_at'],
+  lot: ['is_hosted = 0 AND asked IS NULL AND is_due = 1', 'checked'],
 }
 
 /** Returns what everybody is shown first of a closed check. */

@@ -4,7 +4,6 @@ import { createEndpointHistory } from './endpoint-history.js'
 import { createEventStore } from './events.js'
 import { createHookStore } from './hooks.js'
 import { createCheckStore } from './paid-checks.js'
-import { createRatingStore } from './ratings.js'
 import type { SessionStore } from './sessions.js'
 import { createActivityStore } from './sql/activity.js'
 import { createMerchantRoster } from './sql/listing-reader.js'
@@ -23,7 +22,6 @@ export function createDirectoryStores(sql: Sql, sessions: SessionStore) {
     usage: createUsageStore(sql),
     settlements: createSettlementReader(sql),
     hooks: createHookStore(sql),
-    ratings: createRatingStore(sql),
     checks: createCheckStore(sql),
   }
 }

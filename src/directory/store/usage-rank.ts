@@ -2,8 +2,9 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 
 /** The figures of an endpoint or a merchant by which lists are sorted and search results are ranked. All are of 30 days. */
 export interface UsageRank {
-  /** Calls without those of the busiest payer, so that one wallet alone gains nothing. */
+  /** Calls without those of the busiest payer and without the share of payers who paid nobody else: both cost nothing. */
   othersCalls: number
+  /** Those who also paid another seller. */
   payers: number
   /** Unix seconds; 0 is never. */
   lastPaid: number
@@ -16,15 +17,22 @@ export const TOP_LEVEL = 7
 export const NO_USAGE_RANK: UsageRank = { othersCalls: 0, payers: 0, lastPaid: 0, level: 0 }
 
 /**
- * Weighs the figures. The level is the binary logarithm of the geometric mean of two counts: the payers, and the payers
- * that there would be if each made as many calls as the busiest. It needs twice as many payers for each step, and calls
- * of one wallet lower it.
+ * Weighs the figures. The level is the binary logarithm of the geometric mean of two counts: the payers who also paid
+ * another seller, and the payers that there would be if each made as many calls as the busiest. It needs twice as many
+ * payers for each step, and calls of one wallet lower it.
  */
-export function usageRankOf({ calls, payers, topPayerShare, lastPaid }: Usage): UsageRank {
+export function usageRankOf({
+  calls,
+  payers,
+  onlyHere,
+  topPayerShare,
+  lastPaid,
+}: Usage): UsageRank {
   const share = topPayerShare ?? 1
+  const all = payers['30d'] + onlyHere['30d']
   const even = payers['30d'] === 0 ? 0 : Math.sqrt(payers['30d'] / share)
   return {
-    othersCalls: Math.round(calls['30d'] * (1 - share)),
+    othersCalls: all === 0 ? 0 : Math.round((calls['30d'] * (1 - share) * payers['30d']) / all),
     payers: payers['30d'],
     lastPaid,
     // An exact power of two must not fall short by the last digit of a fraction.

@@ -7,14 +7,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStores } from '../../../src/app/stores/sqlite.js'
 import { merchantCommands } from '../../../src/cli/merchants/commands.js'
 import { readSubcommand } from '../../../src/cli/merchants/subcommands.js'
-import type { RatedEndpoint } from '../../../src/directory/store/ratings.js'
 import { arcus } from '../../support/scripts.js'
-import { aRating } from '../store/a-rating.js'
 import { buyback, list, openStores } from './operator-stores.js'
 
 const payer = '0x00000000000000000000000000000000000000aa'
 
-describe('arcus merchants and arcus ratings', () => {
+describe('arcus merchants', () => {
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'arcus-audit-'))
@@ -22,11 +20,15 @@ describe('arcus merchants and arcus ratings', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   /** Runs a command in a folder that has nothing but `.env`. */
-  async function run(verb: 'merchants' | 'ratings', ...args: string[]) {
+  async function run(...args: string[]) {
     const { PATH } = process.env
     const options = { cwd: folder, env: { PATH, ARCUS_OPERATOR: 'alice' } }
     try {
-      const { stdout } = await promisify(execFile)(process.execPath, arcus(verb, ...args), options)
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        arcus('merchants', ...args),
+        options,
+      )
       return { code: 0, text: stdout }
     } catch (error) {
       const { code, stderr } = error as { code: number; stderr: string }
@@ -38,44 +40,23 @@ describe('arcus merchants and arcus ratings', () => {
     const database = join(folder, 'arcus.db')
     const lines = ['MAINNET_RPC_URLS=http://127.0.0.1:1', `DATABASE_URL=sqlite:${database}`]
     writeFileSync(join(folder, '.env'), lines.join('\n'))
-    const early = await run('merchants', 'blocks')
+    const early = await run('blocks')
     expect(early).toMatchObject({ code: 1, text: expect.stringContaining('There is no database') })
     expect(existsSync(database)).toBe(false)
     await openSqliteStores(database).close()
 
-    await run('merchants', 'block', 'payer', payer, '--reason', 'stolen cards')
-    expect((await run('merchants', 'blocks')).text).toBe(`payer ${payer} stolen cards\n1 blocked\n`)
-    await run('merchants', 'unblock', 'payer', payer)
-    const { text } = await run('merchants', 'log')
+    await run('block', 'payer', payer, '--reason', 'stolen cards')
+    expect((await run('blocks')).text).toBe(`payer ${payer} stolen cards\n1 blocked\n`)
+    await run('unblock', 'payer', payer)
+    const { text } = await run('log')
     const [first = '', second = ''] = text.trim().split('\n')
     const time = /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/
     expect(first).toMatch(time)
     expect(first.replace(time, '')).toBe(`alice  block  payer ${payer}  stolen cards`)
     expect(second.replace(time, '')).toBe(`alice  unblock  payer ${payer}`)
-    const newest = await run('merchants', 'log', '--limit', '1', '--json')
+    const newest = await run('log', '--limit', '1', '--json')
     expect(JSON.parse(newest.text)).toMatchObject({ actor: 'alice', action: 'unblock' })
-    expect((await run('merchants', 'log', '--limit', '0')).code).toBe(2)
-  })
-
-  it('hide a rating for a reason that is said, and show it again', async () => {
-    const stores = openSqliteStores(join(folder, 'arcus.db'))
-    await list(stores.listings, 'weather')
-    const [endpoint] = await stores.listings.endpointsOf('weather')
-    const { network, payTo } = (await stores.listings.findMerchant('weather')) ?? {}
-    const of = { network, payTo, url: endpoint?.url, toolName: '' } as RatedEndpoint
-    await stores.ratings.add(aRating(of))
-    await stores.close()
-    expect((await run('ratings', 'hide', 'paid-1')).code).toBe(2)
-    expect((await run('ratings', 'hide', 'paid-2', '--reason', 'spam')).code).toBe(1)
-    await run('ratings', 'hide', 'paid-1', '--reason', 'an insult')
-    const shown = await run('ratings', 'show', 'paid-1')
-    expect(shown.text).toMatch(/paid-1 {2}87 of 100 .* quick {2}hidden: an insult/)
-    expect((await run('ratings', 'list', 'weather')).text).toBe('0 ratings\n')
-    await run('ratings', 'unhide', 'paid-1')
-    expect((await run('ratings', 'list', 'weather')).text).toMatch(/paid-1 .*\n1 ratings\n/)
-    expect((await run('merchants', 'log', '--limit', '2')).text).toMatch(
-      /alice {2}hide rating {2}paid-1 {2}an insult\n.*alice {2}unhide rating {2}paid-1/,
-    )
+    expect((await run('log', '--limit', '0')).code).toBe(2)
   })
 })
 

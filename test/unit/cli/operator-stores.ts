@@ -3,7 +3,6 @@ import { readConfig } from '../../../src/app/config/config.js'
 import { createAuditStore } from '../../../src/app/stores/audit.js'
 import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import type { ListingStore } from '../../../src/directory/store/listings.js'
-import { createRatingStore } from '../../../src/directory/store/ratings.js'
 import { createMerchantRoster } from '../../../src/directory/store/sql/listing-reader.js'
 import { createBlockStore } from '../../../src/facilitator/journal/blocks.js'
 import {
@@ -27,8 +26,10 @@ export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
   const { sql, store, close } = openListings()
   return {
     ...{ config: readConfig(env), listings: store, roster: createMerchantRoster(sql) },
-    ...{ blocks: createBlockStore(sql), ratings: createRatingStore(sql) },
-    ...{ audit: createAuditStore(sql), now: () => 2_000, close },
+    blocks: createBlockStore(sql),
+    audit: createAuditStore(sql),
+    now: () => 2_000,
+    close,
   }
 }
 

@@ -58,7 +58,6 @@ describe('readConfig', () => {
       probeAllowPrivateHosts: false,
       tryIt: true,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
-      reputationRegistry: '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63',
       mcpAllowedOrigins: [],
       hosted: undefined,
       activityRetentionDays: 90,

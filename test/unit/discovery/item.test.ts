@@ -34,7 +34,6 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       ...merchant,
     },
     usage: null,
-    rating: null,
   }
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Address } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type {
@@ -7,12 +8,14 @@ import type {
   NewActivity,
 } from '../../../src/directory/store/activity.js'
 import { anActivity } from '../../support/an-activity.js'
+import { save } from '../discovery/a-catalog.js'
 import { aJob, anOutcome, type Engine } from './store-contract.js'
 
 const noon = anActivity().at
 const all = { merchantId: 'weather', span: 'd', since: 0 } as const
 
 const day = 86_400_000
+const payerOf = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
 
 /** What every engine must do with activity. */
 export function describeActivity(name: string, open: () => Promise<Engine>): void {
@@ -148,15 +151,14 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
     })
 
     it('reads by endpoint and by payer, net of refunds, and nothing outside the hours', async () => {
-      const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
       const hour = 3_600_000
       await store.append([
         anActivity({ at: noon - 2 * hour, amount: 900n }),
         ...Array.from({ length: 12 }, (_, i) =>
-          anActivity({ payer: payer(i + 1), endpointId: 2, amount: BigInt(i + 1) }),
+          anActivity({ payer: payerOf(i + 1), endpointId: 2, amount: BigInt(i + 1) }),
         ),
-        anActivity({ payer: payer(12), endpointId: null, amount: 30n, at: noon + hour }),
-        anActivity({ payer: payer(11), endpointId: 2, isSelf: true, amount: 500n }),
+        anActivity({ payer: payerOf(12), endpointId: null, amount: 30n, at: noon + hour }),
+        anActivity({ payer: payerOf(11), endpointId: 2, isSelf: true, amount: 500n }),
         anActivity({ amount: 50n }),
         givenBack({ amount: 50n, payments: 1 }),
         anActivity({ endpointId: 2, state: 'failed', reason: 'x' }),
@@ -167,8 +169,8 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         const scope = { merchantId: 'weather', span, since, until: since + 7_200 }
         const { top, amount, byEndpoint } = await store.payerDetail(scope)
         expect(top).toHaveLength(10)
-        expect(top[0]).toEqual({ payer: payer(12), count: 2, amount: 42n })
-        expect(top[9]).toEqual({ payer: payer(3), count: 1, amount: 3n })
+        expect(top[0]).toEqual({ payer: payerOf(12), count: 2, amount: 42n })
+        expect(top[9]).toEqual({ payer: payerOf(3), count: 1, amount: 3n })
         expect(amount).toBe(108n)
         expect(Object.fromEntries(byEndpoint)).toEqual({ 0: 1, 2: 12 })
         const sums = await store.sumsByEndpoint(scope)
@@ -218,13 +220,43 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
     })
 
     it('counts payers over more than one page and one day, each once', async () => {
-      const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
       const of = (from: number, to: number, at: number) =>
-        Array.from({ length: to - from }, (_, i) => anActivity({ payer: payer(from + i), at }))
+        Array.from({ length: to - from }, (_, i) => anActivity({ payer: payerOf(from + i), at }))
       await store.append([...of(0, 1_100, noon), ...of(1_000, 1_200, noon + day)])
       expect(await store.payers(all)).toMatchObject({ unique: 1_200, repeat: 100 })
       const since = Math.floor((noon + day) / 1000) - 43_200
       expect(await store.payers({ ...all, since })).toMatchObject({ unique: 200, repeat: 0 })
+    })
+
+    it('counts payers who also paid a seller that is another one', async () => {
+      const [owner, other] = [payerOf(0xa1), payerOf(0xa2)]
+      const list = (id: string, key: Address, url: string, over = {}) =>
+        save(stores.listings, { id, name: id, owner: key, payTo: key, ...over }, [
+          { url, status: 'live' },
+        ])
+      await list('weather', owner, 'https://a.example.com')
+      await list('another', other, 'https://b.example.org')
+      await list('same-key', owner, 'https://c.example.net')
+      await list('same-payee', other, 'https://d.example.dev', { payTo: owner })
+      await list('same-domain', payerOf(0xa3), 'https://elsewhere.example.com')
+      await list('hidden', payerOf(0xa4), 'https://e.example.io', { hiddenReason: 'spam' })
+      await save(stores.listings, { id: 'dead', owner: payerOf(0xa5), payTo: payerOf(0xa5) }, [
+        { url: 'https://f.example.eu', status: 'failing' },
+      ])
+      const ids = ['weather', 'another', 'same-key', 'same-payee', 'same-domain', 'hidden', 'dead']
+      // Each buys here, and one of each kind at one other place as well.
+      for (const [i, merchantId] of ids.entries()) {
+        const payer = payerOf(i + 1)
+        await store.append([anActivity({ payer }), anActivity({ payer, merchantId })])
+      }
+      expect(await store.payersElsewhere(all)).toBe(1)
+      await store.append([anActivity({ payer: payerOf(3), merchantId: 'another' })])
+      expect(await store.payersElsewhere(all)).toBe(2)
+      // What was given back there was not paid there.
+      const refund = { amount: 10_000n, payments: 1 } as const
+      const back = { state: 'refunded', payer: other, payTo: payerOf(3), refund } as const
+      await store.append([anActivity({ ...back, merchantId: 'another' })])
+      expect(await store.payersElsewhere(all)).toBe(1)
     })
 
     it('finds the few rows a filter is for among thousands, in order and in range', async () => {

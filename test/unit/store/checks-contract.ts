@@ -26,11 +26,16 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
   const nonce = () => `0x${(++nonces).toString(16).padStart(64, '0')}` as Hex
 
   /** Lists endpoints of one owner, who is paid at an address. Gives their ids. */
-  async function list(merchantId: string, urls: string[], payTo = seller, more = {}) {
+  async function list(
+    merchantId: string,
+    urls: string[],
+    payTo = seller,
+    { owner = seller, ...more }: { owner?: Address } & Partial<EndpointDraft> = {},
+  ) {
     const endpoints = urls.map((url): EndpointDraft => ({ ...anEndpoint({ url }), ...more }))
     const { state } = await stores.listings.applyWrite(
       {
-        ...{ merchantId, revision: 1, owner: seller, nonce: nonce(), action: 'listing.create' },
+        ...{ merchantId, revision: 1, owner, nonce: nonce(), action: 'listing.create' },
         ...{ message: '{}', body: '{}', signature: '0x', acceptedAt: 1_000 },
       },
       {
@@ -45,15 +50,16 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
 
   const targetOf = (endpointId: number, url: string): CheckTarget => ({
     ...{ endpointId, merchantId: 'a', network, url, method: 'GET', toolName: '' },
-    ...{ asset, payTo: seller },
+    ...{ asset, payTo: seller, kind: 'oldest', block: '192.0.2.0/24' },
   })
   const aPayment = (amount = 10_000n): CheckPayment => {
     return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
   }
   const figures = () =>
     stores.checks.figures({ asset, mostAtomic: 50_000n, dailyLimit: 1_000_000n })
-  const candidates = (now: number) =>
-    stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit: 500_000n, now }, 20)
+  const budget = { asset, mostAtomic: 50_000n, dailyLimit: 500_000n }
+  const candidates = async (now: number) =>
+    (await stores.checks.candidates({ ...budget, now }, 20)).map(({ id }) => id)
   const aVerdict = (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number, at: number) => ({
     ...{ reason, ms, bytes: 2, sha256: `0x${'ab'.repeat(32)}` as Hex, closedAt: at },
     ...{ transaction: `0x${'cd'.repeat(32)}` as Hex, checker: null, signature: null },
@@ -79,7 +85,8 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const id = (await stores.checks.reserve(target, aPayment(), now, bounds)) as number
       await stores.listings.saveCheck(id, aVerdict('delivered', 20, now + 1))
       expect(await candidates(now + 6 * DAY)).toEqual([one])
-      expect(await candidates(now + 8 * DAY)).toEqual([one, two])
+      // The oldest check and a first one take turns by what was spent, the oldest first.
+      expect(await candidates(now + 8 * DAY)).toEqual([two, one])
       // The same URL under another number is no new endpoint.
       const [again] = await list('again', ['https://a.example/2'])
       expect(await candidates(now + 6 * DAY)).not.toContain(again)
@@ -92,6 +99,106 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const other = { ...late, merchantId: 'again' }
       expect(await stores.checks.request(other)).toMatchObject({ state: 'tooMany' })
       expect(await stores.checks.request({ ...late, now: now + DAY })).toMatchObject({ left: 2 })
+    })
+
+    it('go on to those who were bought from before, whoever lists something new every day', async () => {
+      const start = 1_000 * DAY
+      const all = new Map<number, { url: string; price: bigint }>()
+      const add = async (id: string, payTo: Address, urls: string[], price: bigint) => {
+        const ids = await list(id, urls, payTo, { price, owner: payTo })
+        for (const [i, it] of ids.entries()) all.set(it, { url: urls[i] as string, price })
+      }
+      const key = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as Address
+      for (let i = 0; i < 5; i++) {
+        await add(`honest-${i}`, key(0xa0 + i), [`https://honest${i}.org/a`], 10_000n)
+      }
+      const bought = { honest: 0, rival: 0 }
+      const daily = 500_000n
+      for (let day = 0; day < 15; day++) {
+        const urls = Array.from(
+          { length: 10 },
+          (_, i) => `https://rival.example/q?day=${day}&n=${i}`,
+        )
+        if (day > 0) await add(`rival-${day}`, key(0xbad0 + day), urls, 50_000n)
+        for (let minute = 1; minute < 200; minute++) {
+          const now = start + day * DAY + minute * 60
+          const left = daily - (await stores.checks.signedAwaySince(start + day * DAY))
+          const mostAtomic = left < 50_000n ? left : 50_000n
+          if (mostAtomic <= 0n) break
+          const limits = { ...budget, mostAtomic, dailyLimit: daily, now }
+          const [next] = await stores.checks.candidates(limits, 1)
+          if (next === undefined) break
+          const { url, price } = all.get(next.id) as { url: string; price: bigint }
+          const target = { ...targetOf(next.id, url), kind: next.kind }
+          const id = await stores.checks.reserve(target, aPayment(price), now, {
+            dailyLimit: daily,
+            gapSeconds: 60,
+          })
+          await stores.listings.saveCheck(id as number, aVerdict('delivered', 20, now + 1))
+          bought[url.includes('rival') ? 'rival' : 'honest']++
+        }
+      }
+      // Each honest one at the start, after a week and after two; the rival once a day, and what is due of it.
+      expect(bought.honest).toBe(15)
+      expect(bought.rival).toBeLessThan(25)
+    })
+
+    it('are first checks of the cheapest, one a day for each site and each block of addresses', async () => {
+      const dear = await list('dear', ['https://dear.org/1'], seller, { price: 50_000n })
+      const [one, two] = await list('many', ['https://a.many.org/1', 'https://b.many.org/2'])
+      const now = 100 * DAY
+      expect(await candidates(now)).toEqual([one, two, ...dear])
+      const target = {
+        ...targetOf(one as number, 'https://a.many.org/1'),
+        kind: 'first' as const,
+        block: '192.0.2.0/24',
+      }
+      await stores.checks.reserve(target, aPayment(), now, bounds)
+      expect(await candidates(now + 60)).toEqual(dear)
+      expect(await candidates(now + DAY)).toEqual([two, ...dear])
+      expect(await stores.checks.isFirstOfBlock('192.0.2.0/24', now + 60)).toBe(false)
+      expect(await stores.checks.isFirstOfBlock('192.0.2.0/24', now + DAY)).toBe(true)
+      expect(await stores.checks.isFirstOfBlock('198.51.100.0/24', now + 60)).toBe(true)
+    })
+
+    it('are drawn by lot for less than half of the money, where customers who count weigh', async () => {
+      const ids = await list(
+        'a',
+        Array.from({ length: 40 }, (_, i) => `https://shop${i}.org/1`),
+      )
+      const now = 100 * DAY
+      for (const [i, id] of ids.entries()) {
+        const target = targetOf(id, `https://shop${i}.org/1`)
+        await stores.checks.reserve(target, aPayment(1n), now + i * 60, {
+          ...bounds,
+          dailyLimit: 10n ** 9n,
+        })
+      }
+      const figures = { '24h': 0, '7d': 0, '30d': 1_000 }
+      const place = { merchantId: 'a', endpointId: ids[39] as number, first: 1, last: 1 }
+      const usage = {
+        calls: figures,
+        payers: figures,
+        onlyHere: figures,
+        topPayerShare: 1,
+        settleP50Ms: 1,
+        settleP95Ms: 1,
+        firstPaid: 1,
+        lastPaid: 1,
+      }
+      await stores.usage.save([{ place, usage, dueAt: null }])
+      const later = now + 8 * DAY
+      const [first] = await stores.checks.candidates({ ...budget, now: later }, 1)
+      expect(first).toEqual({ id: ids[0], kind: 'oldest' })
+      const target = targetOf(ids[0] as number, 'https://shop0.org/1')
+      await stores.checks.reserve(target, aPayment(10_000n), later, bounds)
+      const drawn = new Map<number, number>()
+      for (let i = 0; i < 20; i++) {
+        const [next] = await stores.checks.candidates({ ...budget, now: later + 60 }, 1)
+        expect(next?.kind).toBe('lot')
+        drawn.set(next?.id ?? 0, (drawn.get(next?.id ?? 0) ?? 0) + 1)
+      }
+      expect(drawn.get(ids[39] as number)).toBeGreaterThan(12)
     })
 
     it('go on after a clock that was ahead for a while', async () => {
@@ -108,8 +215,10 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       const hosted = ['https://own.example/1', 'https://own.example/2']
       const [one, two] = (await list('own', hosted)) as [number, number]
       const [other] = (await list('a', ['https://a.example/1'])) as [number]
-      const next = (now: number, dailyLimit = 1_000_000n) =>
-        stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit, now }, 20)
+      const next = async (now: number, dailyLimit = 1_000_000n) =>
+        (await stores.checks.candidates({ asset, mostAtomic: 50_000n, dailyLimit, now }, 20)).map(
+          ({ id }) => id,
+        )
       const check = async (
         endpoint: number,
         url: string,

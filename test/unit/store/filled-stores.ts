@@ -1,7 +1,6 @@
 import type { Stores } from '../../../src/app/stores/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
-import { aRating } from './a-rating.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 export const relayer = '0x00000000000000000000000000000000000000f1'
@@ -63,7 +62,14 @@ export async function fillStores(stores: Stores): Promise<void> {
   ])
   const windows = { '24h': 1, '7d': 1, '30d': 1 }
   const usage = {
-    ...{ calls: windows, payers: windows, topPayerShare: 1, settleP50Ms: 750, settleP95Ms: 750 },
+    ...{
+      calls: windows,
+      payers: windows,
+      onlyHere: windows,
+      topPayerShare: 1,
+      settleP50Ms: 750,
+      settleP95Ms: 750,
+    },
     ...{ firstPaid: 1_000, lastPaid: 1_000 },
   }
   const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))
@@ -78,12 +84,11 @@ export async function fillStores(stores: Stores): Promise<void> {
   const bought = {
     ...{ endpointId: 1, merchantId: 'weather', network, url: 'https://a.example/1' },
     ...{ method: 'GET' as const, toolName: '', asset, payTo: owner },
+    ...{ kind: 'first' as const, block: '192.0.2.0/24' },
   }
   const limits = { dailyLimit: 50_000n, gapSeconds: 60 }
   const until = { validBefore: 2_000, afterBlock: 7 }
   await stores.checks.reserve(bought, { ...payment, ...until }, 1_000, limits)
   const wish = { owner, nonce: '0x02' as const, merchantId: 'weather', endpointId: 1, now: 1_000 }
   await stores.checks.request(wish)
-  await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
-  await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })
 }

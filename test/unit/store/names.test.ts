@@ -54,6 +54,33 @@ describe('the look of a name', () => {
     },
   )
 
+  it.each([
+    ['4rcu5', 'Arcus'],
+    ['Arcu５', 'Arcus'],
+    ['4RCU5 Pay', 'Arcus'],
+    ['W3ather H0use', 'Weather House'],
+    ['Srnart Maps', 'Smart Maps'],
+    ['VVeather House', 'Weather House'],
+    ['Clata Ciock', 'Data Clock'],
+    ['Market clata', 'Market data'],
+  ])('%s looks like %s', (name, other) => {
+    expect(shows(name, other)).toBe(true)
+  })
+
+  it.each([
+    ['Agent 5', 'Agents'],
+    ['Area 51', 'Areas'],
+    ['Tides 2026', 'Tide szob'],
+  ])('%s does not look like %s', (name, other) => {
+    expect(lookOf(name)).not.toBe(lookOf(other))
+  })
+
+  it('of the operator is refused with digits for letters', () => {
+    for (const name of ['0ff1c1al Shop', 'V3rified', 'Facilit4tor']) {
+      expect(findReserved(name)).toBeDefined()
+    }
+  })
+
   it('of several words is found however they are spaced, and not where one is missing', () => {
     for (const name of ['Tide Tables Pro', 'TIDE-TABLES', 'tideTables', 'my tide tabIes']) {
       expect(shows(name, 'Tide tables')).toBe(true)

@@ -9,7 +9,6 @@ import { describeActivity } from './activity-contract.js'
 import { describeChecks } from './checks-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
-import { describeRatings } from './ratings-contract.js'
 import { describeShrinking } from './shrinking-contract.js'
 import { aJob, anOutcome, describeStore, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
@@ -19,7 +18,6 @@ describeListings('SQLite', () => openEngine())
 describeEvents('SQLite', () => openEngine())
 describeChecks('SQLite', () => openEngine())
 describeUsage('SQLite', () => openEngine())
-describeRatings('SQLite', () => openEngine())
 describeActivity('SQLite', () => openEngine())
 describeShrinking('SQLite', () => openEngine())
 

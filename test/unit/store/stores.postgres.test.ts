@@ -15,7 +15,6 @@ import { describeActivity } from './activity-contract.js'
 import { describeChecks } from './checks-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
-import { describeRatings } from './ratings-contract.js'
 import { describeShrinking } from './shrinking-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
@@ -71,7 +70,6 @@ describeListings('PostgreSQL', openEngine)
 describeEvents('PostgreSQL', openEngine)
 describeChecks('PostgreSQL', openEngine)
 describeUsage('PostgreSQL', openEngine)
-describeRatings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 describeShrinking('PostgreSQL', openEngine)
 

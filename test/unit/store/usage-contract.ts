@@ -95,7 +95,8 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       expect(await refresh()).toBe(3)
       expect(await wholeOf()).toMatchObject({
         calls: { '24h': 2, '7d': 3, '30d': 3 },
-        payers: { '24h': 2, '7d': 2, '30d': 2 },
+        payers: { '24h': 0, '7d': 0, '30d': 0 },
+        onlyHere: { '24h': 2, '7d': 2, '30d': 2 },
         topPayerShare: 0.6667,
         firstPaid: (noon - 3 * day) / 1000,
       })

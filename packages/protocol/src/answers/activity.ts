@@ -28,6 +28,12 @@ const successRate = z
   )
 const payers = z.object({
   unique: z.int().describe('Payers who did not get everything back.'),
+  elsewhere: z
+    .int()
+    .nullable()
+    .describe(
+      'Those of them who also paid another seller: with another owner, payout address and domain. A seller can be all the others at no cost. `null` for everybody together.',
+    ),
   repeat: z.int(),
   topShare: z.number().nullable().describe('Share of the payer who paid most, 0 to 1.'),
 })

@@ -18,7 +18,6 @@ import {
   network,
   ofTool,
   pricing,
-  rating,
   seconds,
   sorts,
   standing,
@@ -90,7 +89,6 @@ const discoveryItem = z
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
       usage: usage.optional(),
-      rating: rating.optional(),
       delivery: delivery.optional(),
     }),
     status: z
@@ -136,7 +134,7 @@ export const searchAnswer = z.object({
   partialResults: z
     .boolean()
     .describe(
-      'Whether there are more pages, or no endpoint has every word: then those with most words of the sentence come first, and rare words count more. Of those alike, the ones with evidence of payment and delivery come first, then the shorter texts.',
+      'Whether there are more pages, or some of these lack words of the query. Those come after all that have every word: rare words, titles and short texts count more, and of those alike, the ones with evidence of payment and delivery come first.',
     ),
   unappliedFilters,
   pagination: z.object({ limit: usedLimit, cursor: z.string().nullable() }),

@@ -97,7 +97,12 @@ const byWindow = z.object({ '24h': z.int(), '7d': z.int(), '30d': z.int() })
 export const usage = z
   .object({
     calls: byWindow.describe('Paid calls that were not refunded in full.'),
-    payers: byWindow.describe('Different payers of these calls.'),
+    payers: byWindow.describe(
+      'Different payers of these calls who also paid another seller: with another owner, payout address and domain.',
+    ),
+    onlyHere: byWindow.describe(
+      'The other payers of these calls. A seller can be all of them at no cost, so they count in no order.',
+    ),
     topPayerShare: z
       .number()
       .nullable()
@@ -114,30 +119,6 @@ export const usage = z
   })
 
 export type Usage = AnswerOf<typeof usage>
-
-/** A mean score and the number of ratings in it. */
-export const ratingMean = {
-  average: z
-    .number()
-    .describe(
-      'Mean score, 0 to 100, each weighed by what was paid net of what came back, with one decimal.',
-    ),
-  count: z.int().describe('Ratings, one a payment, without those that weigh nothing.'),
-}
-
-export const rating = z
-  .object({
-    ...ratingMean,
-    payers: z.int().describe('Different payers who rated.'),
-    topPayerShare: z.number().describe('Share of the ratings that one payer made, 0 to 1.'),
-  })
-  .meta({
-    id: 'Rating',
-    description:
-      'Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner.',
-  })
-
-export type Rating = AnswerOf<typeof rating>
 
 /** The orders of a list: by the payments of 30 days, by price, by age. */
 export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const

@@ -18,8 +18,6 @@ import {
   ofTool,
   payToProof,
   pricing,
-  rating,
-  ratingMean,
   seconds,
   standing,
   usage,
@@ -73,7 +71,6 @@ const listedEndpoint = z
       extras: anyObject,
       hosted: z.boolean(),
       usage: usage.nullable(),
-      rating: rating.nullable(),
       delivery: delivery.nullable(),
       lastUpdated: seconds,
       createdAt: seconds,
@@ -122,10 +119,6 @@ export const merchantView = z
         }),
       })
       .nullable(),
-    rating: z
-      .object(ratingMean)
-      .nullable()
-      .describe('All ratings by payments to `payTo`, also of what is not listed any more.'),
     offer,
     createdAt: seconds,
     updatedAt: seconds,
@@ -178,17 +171,6 @@ export const signingAnswer = z.object({
     z.object({ method: z.string(), path: z.string(), body: z.string(), signer: z.string() }),
   ),
   limits: anyObject.describe('Every limit of what owners write.'),
-  rating: z
-    .object({
-      method: z.string(),
-      path: z.string(),
-      request: z.string(),
-      primaryType: z.literal('Rating'),
-      types,
-      limits: anyObject,
-      signer: z.string(),
-    })
-    .describe('How a payer rates what a payment bought, in the same domain and time.'),
   time: z.object({ now: seconds, skewSeconds: z.int(), maxDeadlineSeconds: z.int() }),
 })
 

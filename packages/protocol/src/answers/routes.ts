@@ -11,7 +11,6 @@ import * as listings from './listings.js'
 import * as merchants from './merchants.js'
 import * as checks from './paid-checks.js'
 import * as payments from './payments.js'
-import * as ratings from './ratings.js'
 import * as service from './service.js'
 import * as session from './session.js'
 import { tryAnswer, tryBody } from './try.js'
@@ -30,7 +29,6 @@ export interface RouteForms {
 }
 
 const { ofMerchant, ofEndpoint } = merchants
-const { ofRating } = ratings
 const onePayment = { params: payments.paymentParams, query: payments.whichQuery }
 const listing = { params: ofMerchant, answer: listings.merchantView }
 
@@ -121,24 +119,6 @@ export const routes = {
     answer: checks.checkRequested,
   },
   'POST /api/try': { body: tryBody, answer: tryAnswer },
-
-  'GET /api/merchants/{id}/endpoints/{endpoint}/ratings': {
-    params: ofEndpoint,
-    query: ratings.ratingsQuery,
-    answer: ratings.endpointRatingsAnswer,
-  },
-  'POST /api/ratings': { body: writes.ratingBody, answer: ratings.ratingAnswer },
-  'GET /api/ratings/{id}': { params: ofRating, answer: ratings.ratingAnswer },
-  'GET /api/ratings/{id}/feedback': { params: ofRating, answer: ratings.feedbackAnswer },
-  'GET /api/ratings/{id}/feedback/{agent}': {
-    params: ratings.ofFeedbackFile,
-    answer: ratings.feedbackFile,
-  },
-  'POST /api/merchants/{id}/rating-answer': {
-    params: ofMerchant,
-    body: writes.writeOf(writes.answerBody),
-    answer: ratings.ratingAnswer,
-  },
 
   'GET /api/merchants/{id}/activity': {
     params: ofMerchant,

@@ -1,9 +1,7 @@
 import { type Hex, isAddress } from 'viem'
 import { z } from 'zod'
-import { addressField, agentId, listingLimits as limits, text } from '../listing/listing.js'
-import { ratingLimits } from '../listing/rating-message.js'
+import { addressField, agentId, listingLimits as limits } from '../listing/listing.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../x402/address.js'
-import { TOOL_NAME } from '../x402/calls.js'
 import { merchantEventTypes } from './events.js'
 import { endpointId } from './fields.js'
 
@@ -119,56 +117,3 @@ export const hookBody = z.strictObject({
 /** Names the webhook to remove or to test. */
 export const hookRemoval = z.strictObject({ id: hookId })
 export const hookTargetBody = hookBody.pick({ url: true })
-
-const score = integer.refine((value) => value <= ratingLimits.score.max, {
-  error: `must be a whole number from 0 to ${ratingLimits.score.max}`,
-})
-
-const tag = z.string().regex(/^([!-~]([ -~]{0,30}[!-~])?)?$/, {
-  error: `must be at most ${ratingLimits.tag.maxChars} visible characters of ASCII, with inner blanks`,
-})
-
-const link = z
-  .string()
-  .max(ratingLimits.link.maxChars, {
-    error: `must be at most ${ratingLimits.link.maxChars} characters`,
-    abort: true,
-  })
-  .meta({ wire: { type: 'string', maxLength: ratingLimits.link.maxChars } })
-
-export const ratingBody = z.strictObject({
-  message: z
-    .strictObject({
-      audience: shortText,
-      network: shortText,
-      asset: address,
-      payer: address,
-      nonce: bytes32,
-      resource: z.string().max(limits.url.maxChars),
-      toolName: z.union([z.literal(''), z.string().regex(TOOL_NAME)], {
-        error: 'must be the name of a tool, or empty',
-      }),
-      score,
-      tag,
-      link,
-      issuedAt: integer,
-      deadline: integer,
-    })
-    .meta({
-      id: 'RatingMessage',
-      description: 'The EIP-712 message `rating` of `GET /api/signing`, as the payer signed it.',
-    }),
-  signature,
-  method: z
-    .enum(['eip3009', 'permit2'])
-    .optional()
-    .describe('Distinguishes two payments of one nonce in one token.'),
-})
-
-export type RatingRequest = z.output<typeof ratingBody>
-
-/** The body of the owner's answer: the id of the rating, and the text. */
-export const answerBody = z.strictObject({
-  rating: z.string().max(100),
-  text: text({ kind: 'multi-line', ...ratingLimits.answer }),
-})

@@ -12,7 +12,6 @@ export const listingActions = [
   'payto.confirm',
   'hook.set',
   'hook.delete',
-  'rating.answer',
   'check.request',
 ] as const
 

@@ -15,7 +15,6 @@ import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
-import { Ratings } from './ratings.js'
 import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 
@@ -106,9 +105,6 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
       <ProbeReport {...state} />
       {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
-      {state.rating !== null && (
-        <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
-      )}
       <History merchantId={merchantId} id={state.id} />
       <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
       <CallCode endpoint={endpoint} />
@@ -125,11 +121,13 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
 }
 
 function UsageFigures({ usage }: { usage: Usage }) {
-  const { topPayerShare, settleP50Ms, lastPaid, payers } = usage
+  const { topPayerShare, settleP50Ms, lastPaid, payers, onlyHere } = usage
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && payers['30d'] > 1 && <span>{busiestPayer(topPayerShare)}</span>}
+      {topPayerShare !== null && payers['30d'] + onlyHere['30d'] > 1 && (
+        <span>{busiestPayer(topPayerShare)}</span>
+      )}
       {settleP50Ms !== null && (
         <span>Half of the payments settled within {duration(settleP50Ms)}</span>
       )}

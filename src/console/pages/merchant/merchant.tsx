@@ -10,7 +10,7 @@ import { ButtonLink, quietLink } from '../../components/button.js'
 import { Card, Empty, Notice, Section } from '../../components/card.js'
 import { Fact, Latency, Stat } from '../../components/facts.js'
 import { ranges, Segmented } from '../../components/field.js'
-import { Usd } from '../../components/figures.js'
+import { ABOUT_BUYERS, Usd } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
@@ -260,7 +260,8 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
             <Stat
               name="Buyers"
               value={shortCount(totals.payers.unique)}
-              note={`${shortCount(totals.payers.repeat)} came back`}
+              title={ABOUT_BUYERS}
+              note={`${shortCount(totals.payers.elsewhere ?? 0)} also buy elsewhere, ${shortCount(totals.payers.repeat)} came back`}
             />
             <Stat name="Success rate" value={percent(totals.successRate)} />
             <Latency name="Settle time" p50={totals.settleP50Ms} p95={totals.settleP95Ms} />
@@ -268,7 +269,7 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
         )}
         <p className="mt-4 text-xs text-faint">
           Refunds are taken off. Payments of sellers to themselves, and invalid payments, are not
-          counted.
+          counted. {ABOUT_BUYERS}
         </p>
       </Card>
     </section>

@@ -32,6 +32,7 @@ export function createActivityReader(sql: SqlReader): Omit<ActivityStore, 'appen
     sumsByEndpoint: (scope) => readSums(sql, scope, 'endpoint_id'),
     latencies: (scope, kind) => readLatencies(sql, scope, kind),
     payers: (scope) => readPayers(sql, scope),
+    payersElsewhere: (scope) => countPayersElsewhere(sql, scope),
     lastPaid: (scope) => readLastPaid(sql, scope),
     payerDetail: (scope) => readDetail(sql, scope),
   }
@@ -205,6 +206,31 @@ async function readPayers(sql: SqlReader, scope: ActivityScope): Promise<PayerTo
     topAmount: whole(row.topHigh, row.topLow),
     amount: whole(row.high, row.low),
   }
+}
+
+/** The merchants that may be the same seller as the first parameter, itself among them. */
+const connected = `SELECT CAST($1 AS TEXT) UNION ALL SELECT o.id FROM merchants m JOIN merchants o ON o.owner = m.owner WHERE m.id = $1
+  UNION ALL SELECT o.id FROM merchants m JOIN merchants o ON o.pay_to = m.pay_to WHERE m.id = $1
+  UNION ALL SELECT o.id FROM merchants m JOIN merchants o ON o.owner = m.pay_to WHERE m.id = $1
+  UNION ALL SELECT o.id FROM merchants m JOIN merchants o ON o.pay_to = m.owner WHERE m.id = $1
+  UNION ALL SELECT o.merchant_id FROM endpoints e JOIN endpoints o ON o.site = e.site WHERE e.merchant_id = $1`
+
+/** Merchants that anybody can look at and buy from: a listing that was only there for the payments proves nothing. */
+const isOpen = `m.hidden_reason IS NULL AND m.deleted_at IS NULL
+  AND EXISTS (SELECT 1 FROM endpoints e WHERE e.merchant_id = m.id AND e.status = 'live')`
+
+async function countPayersElsewhere(
+  sql: SqlReader,
+  scope: ActivityScope & { merchantId: string },
+): Promise<number> {
+  const row = await sql.get<{ count: number }>(
+    `SELECT count(*) AS count FROM (${paidBy('payer')}) AS each WHERE times >= 1 AND EXISTS (
+       SELECT 1 FROM activity_payers p JOIN merchants m ON m.id = p.merchant_id
+       WHERE p.payer = each.payer AND ${isOpen} AND p.merchant_id NOT IN (${connected})
+       GROUP BY p.merchant_id HAVING sum(p.count) >= 1)`,
+    boundsOf(scope),
+  )
+  return row?.count ?? 0
 }
 
 const totalOr0 = (column: string, name: string) =>

@@ -12,7 +12,6 @@ import type {
   UsageChange,
 } from '../listings.js'
 import { withUsage } from '../published.js'
-import { meanOf, type RatingSums, toFigures } from '../ratings.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -45,34 +44,21 @@ export function createListingReader(sql: SqlReader): ListingReader {
     const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
     return new Map(rows.map(({ id, figures }) => [id, figures]))
   }
-  const ratingsOf = async (ids: readonly number[]) => {
-    const rows = await sql.all<RatingSums & { id: number }>(
-      `SELECT e.id, s.count, s.total, s.payers, s.most, s.weight ${endpointsWithMerchants} JOIN rating_sums s
-         ON s.network = m.network AND s.pay_to = m.pay_to AND s.url = e.url AND s.tool_name = e.tool_name
-       WHERE ${sql.among('e.id', 1)} AND s.count > 0`,
-      [ids],
-    )
-    return new Map(rows.map(({ id, ...sums }) => [id, JSON.stringify(toFigures(sums))]))
-  }
   /** Returns endpoints with their merchants and figures, all of which are read at once. */
   async function withMerchants<Read extends { id: number; merchantId: string }>(
     endpoints: readonly Read[],
-  ): Promise<
-    { endpoint: Read; merchant: Merchant; usage: JsonText | null; rating: JsonText | null }[]
-  > {
+  ): Promise<{ endpoint: Read; merchant: Merchant; usage: JsonText | null }[]> {
     if (endpoints.length === 0) return []
     const ids = endpoints.map(({ id }) => id)
-    const [merchants, usage, ratings] = await Promise.all([
+    const [merchants, usage] = await Promise.all([
       findMerchants([...new Set(endpoints.map(({ merchantId }) => merchantId))]),
       usageOf(ids),
-      ratingsOf(ids),
     ])
     const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
     return endpoints.map((endpoint) => ({
       endpoint,
       merchant: byId.get(endpoint.merchantId) as Merchant,
       usage: usage.get(endpoint.id) ?? null,
-      rating: ratings.get(endpoint.id) ?? null,
     }))
   }
   const toEntries = (rows: readonly EndpointRow[]) => withMerchants(rows.map(toEndpoint))
@@ -108,16 +94,6 @@ export function createListingReader(sql: SqlReader): ListingReader {
     scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
     indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
     usageOf,
-    ratingsOf,
-    async ratingsPaidTo(network, payTo) {
-      const sums = await sql.get<Pick<RatingSums, 'count' | 'total' | 'weight'>>(
-        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total,
-           CAST(sum(weight) AS BIGINT) AS weight FROM rating_sums
-         WHERE network = $1 AND pay_to = $2 HAVING sum(count) > 0`,
-        [network, payTo],
-      )
-      return sums && { count: sums.count, average: meanOf(sums.total, sums.weight) }
-    },
     async merchantUsageOf(ids) {
       const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
       const rows = await sql.all<{ id: string; figures: string }>(text, [ids])

@@ -12,6 +12,7 @@ import type {
   Pricing,
 } from '../listings.js'
 import { payToProofOf } from '../ownership.js'
+import { siteOf } from '../site.js'
 
 /** A row of `merchants`. */
 export interface MerchantRow {
@@ -127,6 +128,7 @@ export interface EndpointRow {
   merchant_id: string
   position: number
   url: string
+  site: string
   method: CallMethod
   /** Empty for what is no tool. */
   tool_name: string
@@ -280,6 +282,7 @@ function promiseOf(extras: string) {
 /** Columns that a save or a probe writes. */
 export const writtenColumns = [
   'url',
+  'site',
   'method',
   'tool_name',
   ...publishedColumns,
@@ -293,6 +296,7 @@ type EndpointColumns = Pick<EndpointRow, (typeof writtenColumns)[number]>
 export function toColumns(draft: EndpointDraft): EndpointColumns {
   return {
     url: draft.url,
+    site: siteOf(draft.url),
     method: draft.method,
     tool_name: draft.toolName ?? '',
     transport: draft.transport ?? null,

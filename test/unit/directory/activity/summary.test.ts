@@ -28,6 +28,7 @@ function totals() {
         const settled = { kind: 'settle', state: 'settled', reason: null, isSelf: false } as const
         return [{ ...settled, bucket: 0, count, amount: 10_000n, gas: 0n }]
       },
+      payersElsewhere: async () => 1,
       payers: async () => ({
         ...{ unique: 1, repeat: 0, topAmount: 10_000n, amount: 10_000n },
         ...{ topCount: 1, count: 1 },

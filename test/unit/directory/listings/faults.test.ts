@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ratingCodes, writeCodes } from '../../../../src/directory/listings/refusals.js'
+import { writeCodes } from '../../../../src/directory/listings/refusals.js'
 import { readSources } from '../../../house/source-files.js'
 
-const all = { ...writeCodes, ...ratingCodes }
-const codes = Object.keys(all)
+const codes = Object.keys(writeCodes)
 
 describe('the codes of refused writes', () => {
-  it('are one each', () => {
-    expect(codes).toHaveLength(Object.keys(writeCodes).length + Object.keys(ratingCodes).length)
-  })
-
   it('are all given by some check', () => {
     const text = readSources()
       .filter(({ path }) => path.startsWith('src/directory/'))
@@ -30,7 +25,6 @@ describe('the codes of refused writes', () => {
       'http/activity.test.ts',
       'http/catalog.test.ts',
       'http/hooks.test.ts',
-      'http/ratings.test.ts',
       'unit/directory/listings/writes.test.ts',
     ]
       .map((path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))

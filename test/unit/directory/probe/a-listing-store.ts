@@ -51,7 +51,6 @@ export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
     endpoint,
     merchant,
     usage: null,
-    rating: null,
   })
   const store: ProbeScheduleOptions['store'] = {
     async dueEndpoints(now, limit) {

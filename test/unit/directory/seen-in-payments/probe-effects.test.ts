@@ -31,7 +31,7 @@ function probed(
 ) {
   const effectOf = createProbeEffects({ infoCheck: { check: async () => verdict } })
   return effectOf(
-    { endpoint: anEndpoint({ ...found, ...over }), merchant, usage: null, rating: null },
+    { endpoint: anEndpoint({ ...found, ...over }), merchant, usage: null },
     result,
     now,
   )

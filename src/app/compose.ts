@@ -98,6 +98,8 @@ async function build(
   const facilitator = await createFacilitator(config, {
     ...{ stores, leases, keccak256, log },
     ...{ signers: keys.signers, attestor: keys.attestor, observer: observe(metrics, tracing) },
+    own: ownRecipients(config, keys.refundWallets.keys()),
+    isListed: stores.isListed,
   })
   teardown.add('facilitator', facilitator.stop)
   const { networks, payments, blocks, checksum, addresses, recovery } = facilitator.ports
@@ -242,6 +244,12 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
   }
   const checkSigner = privateKey && createCheckSigner(privateKey)
   return { signers, attestor, refundWallets, buyer, checkSigner, close }
+}
+
+/** Returns the accounts of the operator for which gas is paid: what hosted endpoints are paid at, and what refunds come from. */
+function ownRecipients({ hosted, buybackAddress }: Config, refundWallets: Iterable<Address>) {
+  const isSelling = hosted !== undefined && buybackAddress !== undefined
+  return [...refundWallets, ...(isSelling ? [buybackAddress] : [])]
 }
 
 /** Lets metrics and traces see what the facilitator does. */

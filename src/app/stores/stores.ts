@@ -6,6 +6,7 @@ import type { LeaseStore } from '../../sql/leases.js'
 import type { RequestCountStore } from '../../sql/postgres/request-counts.js'
 import type { Sql } from '../../sql/sql.js'
 import { createAuditStore } from './audit.js'
+import { createIsListed } from './listed.js'
 
 /** Creates the stores that belong to the process and its commands. */
 export function createProcessStores(sql: Sql) {
@@ -13,6 +14,7 @@ export function createProcessStores(sql: Sql) {
     rebuiltJobs: createRebuiltJobs(sql),
     audit: createAuditStore(sql),
     hostedRecords: createHostedRecords(sql),
+    isListed: createIsListed(sql),
   }
 }
 

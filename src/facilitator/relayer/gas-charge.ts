@@ -3,11 +3,12 @@ import type { Address } from 'viem'
 import { readActiveIn } from '../../chain/accounts.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { RpcResponseError } from '../../chain/rpc-errors.js'
-import type { GasCharge } from '../journal/budgets.js'
+import { EVERYBODY, NEWCOMERS, spentBy, WASTED, wastedBy } from '../journal/budgets.js'
+import type { Customer } from '../journal/customers.js'
 import type { Attempt, Job, SettlementJournal } from '../journal/settlement-journal.js'
 import type { GasModel } from './gas.js'
 import type { JobProfile, TrackedJobs } from './jobs.js'
-import { costOf, createGasShares, type SlotResult } from './outcomes.js'
+import { costOf, createGasShares, type SlotCharge, type SlotResult } from './outcomes.js'
 import type { RelayerContext } from './relayer-context.js'
 
 export interface GasChargeOptions extends Pick<RelayerContext, 'rpc' | 'readCoded'> {
@@ -16,65 +17,112 @@ export interface GasChargeOptions extends Pick<RelayerContext, 'rpc' | 'readCode
   gas: Pick<GasModel, 'perPayment'>
 }
 
-type Charge = Omit<GasCharge, 'network'>
+/** An amount that settled nothing, and the job whose caller and accounts are charged with it. */
+interface Blame {
+  profile: JobProfile
+  accounts: readonly string[]
+  amount: bigint
+}
+
+/** Gas by which nothing was settled. What nobody is to blame for is wasted all the same. */
+interface Losses {
+  wasted: bigint
+  blames: Blame[]
+}
 
 /**
- * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it, whichever part of it
- * failed. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can have made
- * members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others that shared
- * it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
+ * Decides how much gas of a mined transaction settled nothing, and which accounts and callers are charged for it, whichever
+ * part of it failed. The payer of a member that failed alone is charged for it. Where code that appeared in accounts can
+ * have made members fail, or the transaction as a whole, each of these accounts is charged for all of it, and the others
+ * that shared it for nothing. Rejects with `RpcUnavailableError` when no node could answer which accounts have code.
  */
 export async function findGasCharge(
   options: GasChargeOptions,
   attempt: Attempt,
   receipt: Receipt,
   result: SlotResult,
-): Promise<Charge> {
+): Promise<SlotCharge> {
   const total = costOf(receipt)
-  if (attempt.jobIds.length === 0) return { total, burnt: [] }
+  const sums = new Map([[EVERYBODY, total]])
+  const customers: Customer[] = []
+  if (attempt.jobIds.length === 0) return { total, sums, customers }
+  const add = (name: string, amount: bigint) => sums.set(name, (sums.get(name) ?? 0n) + amount)
   // An account whose code was found only later was let in as a plain one.
   const isOfCode = options.jobs.findAll(attempt.jobIds).some(({ coded }) => coded.length > 0)
-  const { wasted, ...charge } = receipt.isSuccess
-    ? await chargeOfMembers(options, attempt, receipt, result)
-    : { wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
-  if (wasted === 0n) return { total, ...charge }
-  return { total, wasted: { kind: isOfCode ? 'coded' : 'plain', amount: wasted }, ...charge }
+  const kind = isOfCode ? 'coded' : 'plain'
+  const { wasted, blames } = receipt.isSuccess
+    ? await lossesOfMembers(options, attempt, receipt, result)
+    : await lossesOfFailure(options, attempt, receipt)
+  for (const { profile, accounts, amount } of blames) {
+    for (const account of accounts) add(account, amount)
+    const name = wastedBy(kind, profile.caller)
+    const before = sums.get(name) ?? 0n
+    // Several accounts of one caller may be charged for all of it each.
+    sums.set(name, before + amount < wasted ? before + amount : wasted)
+  }
+  addSettled(result, receipt, add, customers)
+  if (wasted === 0n) return { total, sums, customers }
+  add(WASTED[kind], wasted)
+  return { total, wasted: { kind, amount: wasted }, sums, customers }
 }
 
-/** Returns the charge of a transaction that succeeded. */
-async function chargeOfMembers(
+/** Adds what settlements took of the shares of callers and recipients, and who paid whom. */
+function addSettled(
+  { settled }: SlotResult,
+  receipt: Receipt,
+  add: (name: string, amount: bigint) => void,
+  customers: Customer[],
+): void {
+  for (const { entry, cost } of settled) {
+    const { standing, caller, payer, payTo } = entry
+    const moved = toNative(entry.kind.movedIn(entry.job, receipt))
+    if (moved >= cost) customers.push({ payTo, payer })
+    // Recipients that the operator named share with nobody.
+    if (standing === 'own' || moved === 0n) continue
+    if (standing === 'none') add(NEWCOMERS, cost)
+    if (caller !== '') add(spentBy(caller), cost)
+    // Anybody may send a recipient less than its gas. That must not use up the recipient's share.
+    if (moved >= cost) add(spentBy(payTo), cost)
+  }
+}
+
+/** Returns the losses of a transaction that succeeded. */
+async function lossesOfMembers(
   options: GasChargeOptions,
   attempt: Attempt,
   receipt: Receipt,
   result: SlotResult,
-): Promise<Omit<Charge, 'total' | 'wasted'> & { wasted: bigint }> {
-  let [wasted, subsidised, onReserved] = [0n, 0n, 0n]
+): Promise<Losses> {
+  let wasted = 0n
+  let blames: Blame[] = []
   for (const { entry, cost } of result.settled) {
     const moved = entry.kind.movedIn(entry.job, receipt)
     const lack = cost - toNative(moved)
-    if (lack <= 0n) continue
-    if (entry.value !== undefined && moved > 0n) {
-      subsidised += cost
-      continue
-    }
+    if (lack <= 0n || (entry.value !== undefined && moved > 0n)) continue
     wasted += lack
-    onReserved += lack
+    blames.push({ profile: entry, accounts: accountsOf(entry), amount: lack })
   }
-  let burnt: Charge['burnt'] = []
-  for (const { profile, share, isCharged } of await findFailed(options, attempt, receipt, result)) {
+  const failed = await findFailed(options, attempt, receipt, result)
+  for (const { profile, share, isCharged } of failed) {
     wasted += share
-    if (isCharged && profile.gas !== undefined) onReserved += share
-    else if (isCharged) burnt.push({ payer: profile.payer, amount: share })
+    if (isCharged) blames.push({ profile, accounts: accountsOf(profile), amount: share })
   }
-  const suspects = attempt.jobIds.length === 1 ? [] : burnt.map(({ payer }) => payer as Address)
-  const coded = await findCoded(options, suspects, receipt.blockNumber)
-  if (coded.length > 0) {
-    // Their code may have taken more than the shares of their payments.
-    wasted = costOf(receipt) - usualCost(options, receipt, result)
-    burnt = coded.map((payer) => ({ payer, amount: wasted }))
+  // Code that appeared in an account may have taken more than the share of its payment.
+  const lost = costOf(receipt) - usualCost(options, receipt, result)
+  const isSuspicious = attempt.jobIds.length > 1 && failed.length > 0 && lost > wasted
+  const suspects = isSuspicious ? blames.map(({ profile }) => profile) : []
+  const trapped = await blameCode(options, suspects, receipt)
+  if (trapped.length > 0) {
+    wasted = lost
+    blames = trapped.map((blame) => ({ ...blame, amount: wasted }))
   }
-  const reserved = onReserved > 0n ? { reserved: { hash: attempt.hash, amount: onReserved } } : {}
-  return { wasted, subsidised, burnt, ...reserved }
+  return { wasted, blames }
+}
+
+/** Returns the accounts that are charged for a job that failed alone: those whose code ran, or else its payer. */
+function accountsOf(profile: JobProfile & { coded?: readonly string[] }): readonly string[] {
+  const { coded = [], gas, payer } = profile
+  return gas !== undefined && coded.length > 0 ? coded : [payer]
 }
 
 interface FailedMember {
@@ -94,7 +142,11 @@ async function findFailed(
   const known = [...settled, ...unsettled].map(({ entry }) => entry.job.id)
   const failed: FailedMember[] = unsettled
     .filter(({ entry }) => jobIds.includes(entry.job.id))
-    .map(({ entry, burnt: share }) => {
+    .map(({ entry, burnt }) => {
+      // All members share the cost evenly, and one that failed may have taken far less than those that settled.
+      const expected = BigInt(entry.riskedGas ?? receipt.gasUsed) * receipt.effectiveGasPrice
+      const most = (expected * 5n) / 4n
+      const share = burnt < most ? burnt : most
       return { profile: entry, share, isCharged: !isSentTwice(jobs, entry.job.id) }
     })
   if (jobIds.every((id) => known.includes(id))) return failed
@@ -109,37 +161,66 @@ async function findFailed(
   return failed
 }
 
-/** Returns what the settled members of a transaction usually cost, and at most what they did. */
+/** Returns what the settled members of a transaction usually cost. */
 function usualCost({ gas }: GasChargeOptions, receipt: Receipt, { settled }: SlotResult): bigint {
-  return settled.reduce((sum, { entry, cost }) => {
-    const usual = (entry.expectedGas ?? gas.perPayment()) * receipt.effectiveGasPrice
-    return sum + (cost < usual ? cost : usual)
-  }, 0n)
+  const usual = settled.reduce(
+    (sum, { entry }) => sum + (entry.expectedGas ?? gas.perPayment()),
+    0n,
+  )
+  return usual * receipt.effectiveGasPrice
 }
 
-/** Finds the accounts that are charged for a transaction that failed as a whole. */
-async function chargeFailure(
+/** Returns the losses of a transaction that failed as a whole. */
+async function lossesOfFailure(
   options: GasChargeOptions,
   { hash, jobIds }: Attempt,
   receipt: Receipt,
-): Promise<Pick<Charge, 'burnt' | 'reserved'>> {
+): Promise<Losses> {
   const { rpc, journal, jobs } = options
-  const amount = costOf(receipt)
+  const wasted = costOf(receipt)
   const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
-  const profiles = rows.filter((row) => !isSettledByUs(jobs, row, hash)).map(jobs.profileOf)
+  const profiles = rows
+    .filter((row) => !isSettledByUs(jobs, row, hash))
+    .map((row) => jobs.find(row.id) ?? jobs.profileOf(row))
   const [only] = profiles
-  const toBurnt = (payers: readonly string[]) => payers.map((payer) => ({ payer, amount }))
-  if (only === undefined) return { burnt: [] }
+  if (only === undefined) return { wasted, blames: [] }
   // A payment that was alone failed by its own payer, with code or without.
-  if (jobIds.length === 1 && only.gas === undefined) return { burnt: toBurnt([only.payer]) }
-  const accountsThatRun = [
-    ...new Set(profiles.flatMap((profile) => profile.accountsThatRun as Address[])),
-  ]
-  const coded = await findCoded(options, accountsThatRun, receipt.blockNumber)
-  if (jobIds.length === 1) return { burnt: toBurnt(coded), reserved: { hash, amount } }
-  if (coded.length > 0) return { burnt: toBurnt(coded) }
+  if (jobIds.length === 1 && only.gas === undefined) {
+    return { wasted, blames: [{ profile: only, accounts: [only.payer], amount: wasted }] }
+  }
+  const blames = await blameCode(options, profiles, receipt)
+  if (blames.length > 0) return { wasted, blames }
+  if (jobIds.length === 1) {
+    return { wasted, blames: [{ profile: only, accounts: accountsOf(only), amount: wasted }] }
+  }
   // A delegation that was set and taken back within the block leaves nothing but used nonces.
-  return { burnt: toBurnt(await readActiveIn(rpc, accountsThatRun, receipt.blockNumber)) }
+  const runners = profiles.flatMap(({ accountsThatRun }) => accountsThatRun as Address[])
+  const active = await readActiveIn(rpc, [...new Set(runners)], receipt.blockNumber)
+  return { wasted, blames: blameFor(profiles, active, wasted) }
+}
+
+/** Blames the accounts of these jobs that have code by now, each for the whole transaction. */
+async function blameCode(
+  { readCoded }: GasChargeOptions,
+  profiles: readonly JobProfile[],
+  receipt: Receipt,
+): Promise<Blame[]> {
+  const runners = profiles.flatMap(({ accountsThatRun }) => accountsThatRun as Address[])
+  const coded = await findCoded(readCoded, [...new Set(runners)], receipt.blockNumber)
+  return blameFor(profiles, coded, costOf(receipt))
+}
+
+/** Blames each of these accounts once, by the first job in which it runs. */
+function blameFor(
+  profiles: readonly JobProfile[],
+  accounts: readonly string[],
+  amount: bigint,
+): Blame[] {
+  return accounts.map((account) => ({
+    profile: profiles.find((it) => it.accountsThatRun.includes(account)) as JobProfile,
+    accounts: [account],
+    amount,
+  }))
 }
 
 /** Returns whether two lanes sent the job, and the other transaction was first. */
@@ -156,10 +237,11 @@ function isSentTwice(jobs: TrackedJobs, jobId: string): boolean {
 
 /** Returns the accounts with code before or after the block; nodes that keep no such state are asked for the newest. */
 async function findCoded(
-  { readCoded }: GasChargeOptions,
+  readCoded: GasChargeOptions['readCoded'],
   accounts: readonly Address[],
   block: number,
 ): Promise<Address[]> {
+  if (accounts.length === 0) return []
   const at = (when: number | 'latest') =>
     readCoded(accounts, when).catch((error) => {
       if (error instanceof RpcResponseError) return undefined

@@ -89,6 +89,7 @@ export function createPayments(world: {
     const details: ExactDetails & { facilitator?: Address } = {
       ...{ asset, payer, payTo, value: amount.toString(), nonce, signatureDigest: '' },
       ...{ validAfter: '0', validBefore: '1900000000', isAlone: true, claimedAt: at },
+      ...{ caller: '', standing: 'none' },
       ...(resourceUrl !== undefined && { resourceUrl: resourceUrl.split('?')[0] as string }),
       ...(toolName !== undefined && { toolName }),
       ...(scheme === 'upto' && { facilitator: payer }),

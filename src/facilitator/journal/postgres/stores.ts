@@ -3,6 +3,7 @@ import { clockMs } from '../../../sql/postgres/sql.js'
 import type { Sql } from '../../../sql/sql.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
+import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
@@ -21,6 +22,7 @@ export function createFacilitatorStores(
     sharing: createJobSharing(database, worker),
     deliveries: createDeliveryStore(sql),
     budgets: createBudgetStore(sql, { isRemote: true }),
+    customers: createCustomerStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
   }

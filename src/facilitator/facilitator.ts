@@ -149,6 +149,7 @@ async function build(
     terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
     explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
     checksum,
+    now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)
 

@@ -337,7 +337,9 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     const data = await burning(payment, signer)
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const answer = settle(payment)
-    await expect.poll(async () => (await lookUp(payment)).body.state).toBe('submitted')
+    await expect
+      .poll(async () => (await lookUp(payment)).body.state, { timeout: 5_000 })
+      .toBe('submitted')
     const own = (await lookUp(payment)).body.transaction
     await outbid(world.chainUrl, from, permit2, data)
     const minedAt = Date.now()

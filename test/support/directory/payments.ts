@@ -50,6 +50,7 @@ export function createPayments(world: {
   const { network } = tokens[0] as Token
   const accepted = new Map(tokens.map((token) => [token.address, token]))
   const finder = createPaymentFinder({
+    now: Date.now,
     journal: stores.journal,
     terms: new Map([[network, { tokens: accepted } as unknown as Terms]]),
     explorerUrls: new Map(),

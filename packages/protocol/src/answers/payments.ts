@@ -173,7 +173,7 @@ export const paymentStatus = z
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed'])
       .describe(
-        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
+        '`queued`: accepted; it may have been sent within the last 1.5 seconds. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
       ),
     transaction: hash.nullable(),
     errorReason: z.string().nullable(),

@@ -3,8 +3,9 @@ import { asJson, type SqlReader } from '../../sql/sql.js'
 
 /*
  * The books of gas. A row has a network, a day (UTC, `2026-11-21`), a name (its column is `payer`) and an amount in 18-decimal
- * units. The names are: '' for all transactions; an account for what it burnt without a settlement; `wasted:` with the kind of accounts for all of
- * that, and with a caller behind it for what that caller brought; `spent:` with a caller or a recipient for settlements.
+ * units. The names are: '' for all transactions; an account for what it burnt without a settlement; `wasted:` with the kind of
+ * accounts for all of that, and with a caller behind it for what that caller brought; `spent:` with a caller or a recipient
+ * for settlements.
  */
 
 /** The name of the cost of all transactions of a day. */
@@ -123,11 +124,15 @@ export class GasBudgetError extends Error {
   }
 }
 
-/** Throws `GasBudgetError` when the budget has no room for the transaction next to what is burnt and what is reserved. */
-export function requireBudget(budget: GasBudget, burnt: bigint, reserved: bigint): void {
+/** Returns an error when the budget has no room for the transaction next to what is burnt and what is reserved. */
+export function findLack(
+  budget: GasBudget,
+  burnt: bigint,
+  reserved = 0n,
+): GasBudgetError | undefined {
   const { amount, limit, least = amount } = budget
-  if (limit === undefined || burnt + reserved + least <= limit) return
-  throw new GasBudgetError(budget, burnt, burnt + least > limit)
+  if (limit === undefined || burnt + reserved + least <= limit) return undefined
+  return new GasBudgetError(budget, burnt, burnt + least > limit)
 }
 
 /** An older transaction does not reserve any more: its wallet may have been taken out of the settings. */

@@ -89,85 +89,52 @@ function addSettled(
 /** Returns the losses of a transaction that succeeded. */
 async function lossesOfMembers(
   options: GasChargeOptions,
-  attempt: Attempt,
+  { hash, jobIds }: Attempt,
   receipt: Receipt,
-  result: SlotResult,
+  { settled, unsettled }: SlotResult,
 ): Promise<Losses> {
-  let wasted = 0n
-  let blames: Blame[] = []
-  for (const { entry, cost } of result.settled) {
+  const { journal, jobs, gas } = options
+  const losses: Losses = { wasted: 0n, blames: [] }
+  const lose = (profile: JobProfile, amount: bigint, isCharged = true) => {
+    losses.wasted += amount
+    if (isCharged) losses.blames.push({ profile, accounts: accountsOf(profile), amount })
+  }
+  for (const { entry, cost } of settled) {
     const moved = entry.kind.movedIn(entry.job, receipt)
     const lack = cost - toNative(moved)
-    if (lack <= 0n || (entry.value !== undefined && moved > 0n)) continue
-    wasted += lack
-    blames.push({ profile: entry, accounts: accountsOf(entry), amount: lack })
+    if (lack > 0n && (entry.value === undefined || moved === 0n)) lose(entry, lack)
   }
-  const failed = await findFailed(options, attempt, receipt, result)
-  for (const { profile, share, isCharged } of failed) {
-    wasted += share
-    if (isCharged) blames.push({ profile, accounts: accountsOf(profile), amount: share })
+  const failed = unsettled.filter(({ entry }) => jobIds.includes(entry.job.id))
+  for (const { entry, burnt } of failed) {
+    // All members share the cost evenly, and one that failed may have taken far less than those that settled.
+    const expected = BigInt(entry.riskedGas ?? receipt.gasUsed) * receipt.effectiveGasPrice
+    const most = (expected * 5n) / 4n
+    lose(entry, burnt < most ? burnt : most, !isSentTwice(jobs, entry.job.id))
+  }
+  const known = new Set([...settled, ...failed].map(({ entry }) => entry.job.id))
+  const share = createGasShares(receipt, jobIds.length)
+  // Those that were decided before, because they were cancelled or others brought them on chain.
+  const rows = known.size < jobIds.length ? await journal.findByTransaction(hash) : []
+  for (const row of rows.filter(({ id }) => jobIds.includes(id) && !known.has(id))) {
+    if (row.state === 'confirmed' && row.transaction === hash) continue
+    lose(jobs.profileOf(row), share(jobIds.indexOf(row.id)), !isSettledByUs(jobs, row, hash))
   }
   // Code that appeared in an account may have taken more than the share of its payment.
-  const lost = costOf(receipt) - usualCost(options, receipt, result)
-  const isSuspicious = attempt.jobIds.length > 1 && failed.length > 0 && lost > wasted
-  const suspects = isSuspicious ? blames.map(({ profile }) => profile) : []
-  const trapped = await blameCode(options, suspects, receipt)
-  if (trapped.length > 0) {
-    wasted = lost
-    blames = trapped.map((blame) => ({ ...blame, amount: wasted }))
-  }
-  return { wasted, blames }
+  const usual = settled.reduce(
+    (sum, { entry }) => sum + (entry.expectedGas ?? gas.perPayment()),
+    0n,
+  )
+  const lost = costOf(receipt) - usual * receipt.effectiveGasPrice
+  if (jobIds.length === 1 || lost <= losses.wasted) return losses
+  const suspects = losses.blames.map(({ profile }) => profile)
+  const blames = await blameCode(options, suspects, receipt, lost)
+  return blames.length > 0 ? { wasted: lost, blames } : losses
 }
 
 /** Returns the accounts that are charged for a job that failed alone: those whose code ran, or else its payer. */
 function accountsOf(profile: JobProfile & { coded?: readonly string[] }): readonly string[] {
   const { coded = [], gas, payer } = profile
   return gas !== undefined && coded.length > 0 ? coded : [payer]
-}
-
-interface FailedMember {
-  profile: JobProfile
-  /** Its share of the gas, 18-decimal units. */
-  share: bigint
-  isCharged: boolean
-}
-
-/** Returns the members that a transaction did not settle, and whether their payers are charged for their shares of it. */
-async function findFailed(
-  { jobs, journal }: GasChargeOptions,
-  { hash, jobIds }: Attempt,
-  receipt: Receipt,
-  { settled, unsettled }: SlotResult,
-): Promise<FailedMember[]> {
-  const known = [...settled, ...unsettled].map(({ entry }) => entry.job.id)
-  const failed: FailedMember[] = unsettled
-    .filter(({ entry }) => jobIds.includes(entry.job.id))
-    .map(({ entry, burnt }) => {
-      // All members share the cost evenly, and one that failed may have taken far less than those that settled.
-      const expected = BigInt(entry.riskedGas ?? receipt.gasUsed) * receipt.effectiveGasPrice
-      const most = (expected * 5n) / 4n
-      const share = burnt < most ? burnt : most
-      return { profile: entry, share, isCharged: !isSentTwice(jobs, entry.job.id) }
-    })
-  if (jobIds.every((id) => known.includes(id))) return failed
-  // Those that were decided before, because they were cancelled or others brought them on chain.
-  const rows = await journal.findByTransaction(hash)
-  const share = createGasShares(receipt, jobIds.length)
-  for (const row of rows.filter(({ id }) => jobIds.includes(id) && !known.includes(id))) {
-    if (row.state === 'confirmed' && row.transaction === hash) continue
-    const isCharged = !isSettledByUs(jobs, row, hash)
-    failed.push({ profile: jobs.profileOf(row), share: share(jobIds.indexOf(row.id)), isCharged })
-  }
-  return failed
-}
-
-/** Returns what the settled members of a transaction usually cost. */
-function usualCost({ gas }: GasChargeOptions, receipt: Receipt, { settled }: SlotResult): bigint {
-  const usual = settled.reduce(
-    (sum, { entry }) => sum + (entry.expectedGas ?? gas.perPayment()),
-    0n,
-  )
-  return usual * receipt.effectiveGasPrice
 }
 
 /** Returns the losses of a transaction that failed as a whole. */
@@ -179,35 +146,37 @@ async function lossesOfFailure(
   const { rpc, journal, jobs } = options
   const wasted = costOf(receipt)
   const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
-  const profiles = rows
+  const profiles: JobProfile[] = rows
     .filter((row) => !isSettledByUs(jobs, row, hash))
     .map((row) => jobs.find(row.id) ?? jobs.profileOf(row))
   const [only] = profiles
   if (only === undefined) return { wasted, blames: [] }
   // A payment that was alone failed by its own payer, with code or without.
-  if (jobIds.length === 1 && only.gas === undefined) {
-    return { wasted, blames: [{ profile: only, accounts: [only.payer], amount: wasted }] }
-  }
-  const blames = await blameCode(options, profiles, receipt)
+  const isPayment = jobIds.length === 1 && only.gas === undefined
+  const blames = isPayment ? [] : await blameCode(options, profiles, receipt, wasted)
   if (blames.length > 0) return { wasted, blames }
   if (jobIds.length === 1) {
     return { wasted, blames: [{ profile: only, accounts: accountsOf(only), amount: wasted }] }
   }
   // A delegation that was set and taken back within the block leaves nothing but used nonces.
-  const runners = profiles.flatMap(({ accountsThatRun }) => accountsThatRun as Address[])
-  const active = await readActiveIn(rpc, [...new Set(runners)], receipt.blockNumber)
+  const active = await readActiveIn(rpc, runnersOf(profiles), receipt.blockNumber)
   return { wasted, blames: blameFor(profiles, active, wasted) }
 }
 
-/** Blames the accounts of these jobs that have code by now, each for the whole transaction. */
+/** Returns the accounts whose code runs in these jobs, if they have any. */
+function runnersOf(profiles: readonly JobProfile[]): Address[] {
+  return [...new Set(profiles.flatMap(({ accountsThatRun }) => accountsThatRun as Address[]))]
+}
+
+/** Blames the accounts of these jobs that have code by now, each for the whole amount. */
 async function blameCode(
   { readCoded }: GasChargeOptions,
   profiles: readonly JobProfile[],
   receipt: Receipt,
+  amount: bigint,
 ): Promise<Blame[]> {
-  const runners = profiles.flatMap(({ accountsThatRun }) => accountsThatRun as Address[])
-  const coded = await findCoded(readCoded, [...new Set(runners)], receipt.blockNumber)
-  return blameFor(profiles, coded, costOf(receipt))
+  const coded = await findCoded(readCoded, runnersOf(profiles), receipt.blockNumber)
+  return blameFor(profiles, coded, amount)
 }
 
 /** Blames each of these accounts once, by the first job in which it runs. */

@@ -44,22 +44,6 @@ export function bumpFees(
   return { maxFeePerGas, maxPriorityFeePerGas }
 }
 
-/** Gas limits of one network, learnt from the receipts of payers without code. Units: gas. */
-export interface GasModel {
-  /** Returns the limit of a multicall with these members. */
-  batchLimit(members: readonly { payTo: string; expectedGas?: bigint }[]): bigint
-  /** Returns the limit of a plain call whose simulation used this much. */
-  singleLimit(simulated: bigint): bigint
-  /** Returns the most that a payment which is sent alone is expected to be given. */
-  aloneLimit(): bigint
-  /** Returns how many members a transaction may carry, each of which takes as much gas as a payment unless said. */
-  maxMembers(blockGasLimit: bigint, expectedGas?: bigint): number
-  /** Learns from a mined transaction that paid these recipients, all for payers without code. */
-  learn(gasUsed: bigint, payTos: readonly string[]): void
-  /** Returns what a payment takes now in a transaction with others, for prices and forecasts. */
-  perPayment(): bigint
-}
-
 /** Before the first receipt: a FiatToken behind a proxy takes about 113k alone. */
 const FIRST_GUESS = 120_000n
 /** An account that does not exist yet costs its creation. */
@@ -72,11 +56,14 @@ const BLOCK_SHARE_PERCENT = 90n
 /** The number of recipients that are remembered as existing accounts. */
 const MAX_KNOWN = 10_000
 
+export type GasModel = ReturnType<typeof createGasModel>
+
 /**
- * Makes the model of a network. What it learns is at most twice the first guess: payers choose what their payments take, and
+ * Makes the model of the gas that transactions of a network take, in units of gas, learnt from the receipts of payers without
+ * code. What it learns is at most twice the first guess: payers choose what their payments take, and
  * a limit that is too low has a repair, while one that is too high closes wallets which could pay.
  */
-export function createGasModel(plainTransferGas?: bigint): GasModel {
+export function createGasModel(plainTransferGas?: bigint) {
   // An authorization adds the slot of its nonce, the signature check and calldata to a plain transfer.
   const firstGuess = plainTransferGas === undefined ? FIRST_GUESS : plainTransferGas + 60_000n
   const most = 2n * firstGuess
@@ -96,25 +83,31 @@ export function createGasModel(plainTransferGas?: bigint): GasModel {
   }
 
   return {
-    batchLimit(members) {
+    /** Returns the limit of a multicall with these members. */
+    batchLimit(members: readonly { payTo: string; expectedGas?: bigint }[]): bigint {
       const sum = members.reduce((sum, { expectedGas = shared }) => sum + expectedGas, 0n)
       const body = (sum * MARGIN_PERCENT) / 100n
       return body + newAccounts(members) * NEW_ACCOUNT_GAS + BATCH_OVERHEAD
     },
+    /** Returns the limit of a plain call whose simulation used this much. */
     singleLimit,
+    /** Returns the most that a payment which is sent alone is expected to be given. */
     aloneLimit: () => singleLimit(alone),
-    maxMembers(blockGasLimit, expectedGas = shared) {
+    /** Returns how many members a transaction may carry, each of which takes as much gas as a payment unless said. */
+    maxMembers(blockGasLimit: bigint, expectedGas = shared): number {
       const room = (blockGasLimit * BLOCK_SHARE_PERCENT) / 100n - BATCH_OVERHEAD
       const each = (expectedGas * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
       return Math.max(1, Number(room / each))
     },
-    learn(gasUsed, payTos) {
+    /** Learns from a mined transaction that paid these recipients. */
+    learn(gasUsed: bigint, payTos: readonly string[]): void {
       if (payTos.length === 0) return
       if (payTos.length === 1) alone = follow(alone, gasUsed)
       else shared = follow(shared, (gasUsed - TRANSACTION_BASE) / BigInt(payTos.length))
       for (const payTo of payTos) known.add(payTo)
       if (known.size > MAX_KNOWN) known.clear()
     },
+    /** Returns what a payment takes now in a transaction with others, for prices and forecasts. */
     perPayment: () => shared,
   }
 }

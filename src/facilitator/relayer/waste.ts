@@ -7,7 +7,6 @@ import {
   type GasBudget,
   type GasBudgetError,
   WASTED,
-  type WasteKind,
   wastedBy,
 } from '../journal/budgets.js'
 import { type Fees, HEADROOM, priceOf, RISKY_HEADROOM } from './gas.js'
@@ -29,42 +28,6 @@ export interface WasteLimits {
  */
 export function shareOf(limit: bigint, takenByOthers: bigint): bigint {
   return limit > takenByOthers ? (limit - takenByOthers) / 2n : 0n
-}
-
-/**
- * Bounds the gas that settles nothing. What transactions under way may burn counts as burnt, for an account, for the caller
- * that brought it, and for everybody. The recipient does not matter: anybody may name any recipient in a payment that fails.
- */
-export interface Waste {
-  /**
-   * Returns the test that a job must pass to leave the queue, in a transaction with those that are taken for it already;
-   * it holds for one pass over the queue.
-   */
-  mayGo(): MayGo
-  /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
-  readCodes(entries: readonly TrackedJob[]): Promise<void>
-  /**
-   * Returns the budgets from which a transaction with these jobs reserves. A replacement reserves without a limit for plain
-   * accounts, because its payments are under way already.
-   */
-  budgetsOf(
-    entries: readonly TrackedJob[],
-    gasLimit: bigint,
-    fees: Fees,
-    isReplacement?: boolean,
-  ): GasBudget[]
-  /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
-  headroomFor(entries: readonly TrackedJob[]): bigint
-  /** Returns those of these jobs that a budget is about. */
-  concernedBy(budget: GasBudget, entries: readonly TrackedJob[]): TrackedJob[]
-  /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
-  pause(full: GasBudgetError, ms: number): void
-  /** Notes what a mined transaction burnt, by name, before the books are read again. */
-  noteBurnt(sums: ReadonlyMap<string, bigint>): void
-  /** Notes whether a job of this caller settled, or failed in a transaction. */
-  noteEnd(caller: string, isSettled: boolean): void
-  /** Reads what is booked today, by whichever process. Never rejects. */
-  refresh(): Promise<void>
 }
 
 interface WasteOptions extends Pick<RelayerContext, 'network' | 'readCoded' | 'feed' | 'now'> {
@@ -100,7 +63,13 @@ interface Load {
 
 const noLoad: Readonly<Load> = { jobs: 0, coded: 0, gas: 0 }
 
-export function createWaste(options: WasteOptions): Waste {
+export type Waste = ReturnType<typeof createWaste>
+
+/**
+ * Bounds the gas that settles nothing. What transactions under way may burn counts as burnt, for an account, for the caller
+ * that brought it, and for everybody. The recipient does not matter: anybody may name any recipient in a payment that fails.
+ */
+export function createWaste(options: WasteOptions) {
   const { network, jobs, readCoded, limits, feed, now } = options
   const pausedUntil = new Map<string, number>()
   /** What is booked today, by name. */
@@ -188,8 +157,45 @@ export function createWaste(options: WasteOptions): Waste {
     return isOnly && (slowed.get(entry.caller)?.until ?? 0) <= now()
   }
 
+  /** Reserves the whole gas limit for each account with code, for its caller, and for all of them. */
+  function ofCoded(entries: readonly TrackedJob[], amount: bigint): GasBudget[] {
+    const { perAccount, wasted } = limits
+    // It travels alone.
+    const [entry] = entries as [TrackedJob]
+    const own = wastedBy('coded', entry.caller)
+    const share = shareOf(wasted, booked(WASTED.coded) - booked(own))
+    return [
+      ...entry.coded.map((name) => ({ name, amount, limit: perAccount })),
+      { name: WASTED.coded, amount, limit: wasted },
+      { name: own, amount, ...(isShared(entry) && { limit: share }) },
+    ]
+  }
+
+  /** Reserves what each payment burns if it fails. The only one of its caller under way goes whatever others have burnt. */
+  function ofPlain(entries: readonly TrackedJob[], worst: bigint, isReplacement: boolean) {
+    const base = TRANSACTION_BASE / Math.max(1, entries.length)
+    const loads = measure()
+    const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
+    const budgets = new Map<string, GasBudget>()
+    const reserve = (name: string, amount: bigint, bound: Pick<GasBudget, 'least' | 'limit'>) =>
+      budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...bound })
+    for (const entry of entries) {
+      const single = entry.failedGas ?? FAILED_ALONE_GAS
+      entry.riskedGas = Math.ceil((entries.length === 1 ? single : riskOf(entry)) + base)
+      const amount = entry.gas === undefined ? BigInt(entry.riskedGas) * price() : worst
+      // One more payment goes while anything is left, whatever gas costs at the moment.
+      reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: limits.perAccount })
+      reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: limits.wasted })
+    }
+    return [...budgets.values()]
+  }
+
   return {
-    mayGo() {
+    /**
+     * Returns the test that a job must pass to leave the queue, in a transaction with those that are taken for it already;
+     * it holds for one pass over the queue.
+     */
+    mayGo(): MayGo {
       let loads: Loads | undefined
       return (entry, taken) => {
         if (isPaused(entry)) return false
@@ -205,7 +211,8 @@ export function createWaste(options: WasteOptions): Waste {
         return mayRisk(entry, taken, loads)
       }
     },
-    async readCodes(entries) {
+    /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
+    async readCodes(entries: readonly TrackedJob[]): Promise<void> {
       const accountsThatRun = entries.flatMap((entry) => entry.accountsThatRun as Address[])
       const coded: ReadonlySet<string> = await readCoded(accountsThatRun)
       for (const entry of entries) {
@@ -214,48 +221,39 @@ export function createWaste(options: WasteOptions): Waste {
         if (entry.accountsThatRun.some(isCoded)) entry.coded = entry.accountsThatRun.filter(isCoded)
       }
     },
-    budgetsOf(entries, gasLimit, { maxFeePerGas }, isReplacement = false) {
+    /**
+     * Returns the budgets from which a transaction with these jobs reserves. A replacement reserves without a limit for
+     * plain accounts, because its payments are under way already.
+     */
+    budgetsOf(
+      entries: readonly TrackedJob[],
+      gasLimit: bigint,
+      { maxFeePerGas }: Fees,
+      isReplacement = false,
+    ): GasBudget[] {
       const worst = gasLimit * maxFeePerGas
-      const budgets = new Map<string, GasBudget>()
-      const reserve = (name: string, amount: bigint, more: Omit<GasBudget, 'name' | 'amount'>) =>
-        budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...more })
-      const [first] = entries
-      if (first !== undefined && entries.some(hasCode)) {
-        const limit = limits.wasted
-        for (const name of new Set(entries.flatMap((entry) => entry.coded))) {
-          reserve(name, worst, { limit: limits.perAccount })
-        }
-        reserve(WASTED.coded, worst, { limit })
-        const own = wastedBy('coded', first.caller)
-        const share = shareOf(limit, booked(WASTED.coded) - booked(own))
-        reserve(own, worst, isShared(first) ? { limit: share } : {})
-        return [...budgets.values()]
-      }
-      const base = TRANSACTION_BASE / Math.max(1, entries.length)
-      const loads = measure()
-      const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
-      for (const entry of entries) {
-        const { gas: bounds, failedGas } = entry
-        const single = failedGas ?? FAILED_ALONE_GAS
-        entry.riskedGas = Math.ceil((entries.length === 1 ? single : riskOf(entry)) + base)
-        const amount = bounds === undefined ? BigInt(entry.riskedGas) * price() : worst
-        // One more payment goes while anything is left, whatever gas costs at the moment.
-        reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: limits.perAccount })
-        reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: limits.wasted })
-      }
-      return [...budgets.values()]
+      return entries.some(hasCode)
+        ? ofCoded(entries, worst)
+        : ofPlain(entries, worst, isReplacement)
     },
-    headroomFor: (entries) => (entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM),
-    concernedBy: ({ name }, entries) => entries.filter((entry) => isAbout(name, entry)),
-    pause({ budget: { name }, burnt }, ms) {
+    /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
+    headroomFor: (entries: readonly TrackedJob[]) =>
+      entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM,
+    /** Returns those of these jobs that a budget is about. */
+    concernedBy: ({ name }: GasBudget, entries: readonly TrackedJob[]) =>
+      entries.filter((entry) => isAbout(name, entry)),
+    /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
+    pause({ budget: { name }, burnt }: GasBudgetError, ms: number): void {
       startDay()
       pausedUntil.set(name, now() + ms)
       books.set(name, burnt)
     },
-    noteBurnt(sums) {
+    /** Notes what a mined transaction burnt, by name, before the books are read again. */
+    noteBurnt(sums: ReadonlyMap<string, bigint>): void {
       for (const [name, amount] of sums) books.set(name, booked(name) + amount)
     },
-    noteEnd(caller, isSettled) {
+    /** Notes whether a job of this caller settled, or failed in a transaction. */
+    noteEnd(caller: string, isSettled: boolean): void {
       const known = slowed.get(caller)
       if (isSettled) {
         if (known !== undefined && --known.failures <= 0) slowed.delete(caller)
@@ -266,7 +264,8 @@ export function createWaste(options: WasteOptions): Waste {
       const failures = Math.min(MAX_DOUBLINGS, (known?.failures ?? 0) + 1)
       slowed.set(caller, { failures, until: now() + FIRST_PAUSE_MS * 2 ** (failures - 1) })
     },
-    async refresh() {
+    /** Reads what is booked today, by whichever process. Never rejects. */
+    async refresh(): Promise<void> {
       const today = dayOf(now())
       const read = await options.books.wastedOn(network, today).catch(() => undefined)
       startDay()
@@ -294,10 +293,9 @@ function byCaller({ caller }: JobProfile): string {
 export function spentBudget({ budget, burnt }: GasBudgetError): Rejection {
   const { name, amount, limit = 0n } = budget
   const [spent, most, needed] = [burnt, limit, amount].map((it) => formatNative(it))
-  const kind = (Object.keys(WASTED) as WasteKind[]).find((it) => name.startsWith(WASTED[it]))
-  const message =
-    kind === undefined
-      ? `Transactions of ${name} that settled nothing burnt ${spent} dollars of gas today, and this one may burn ${needed}; the limit is ${most}.`
-      : `Transactions of accounts with code that settled nothing burnt ${spent} dollars of gas today${name === WASTED[kind] ? '' : ' for your address'}; the limit is ${most}, so no more gas is risked on such accounts.`
+  const who = name === WASTED.coded ? 'accounts with code' : 'accounts with code from your address'
+  const message = name.startsWith(WASTED.coded)
+    ? `Transactions of ${who} that settled nothing burnt ${spent} dollars of gas today; the limit is ${most}, so no more gas is risked on such accounts.`
+    : `Transactions of ${name} that settled nothing burnt ${spent} dollars of gas today, and this one may burn ${needed}; the limit is ${most}.`
   return { reason: 'gasBudgetExceeded', message }
 }

@@ -5,9 +5,8 @@ import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import {
   type BudgetStore,
   dayOf,
-  GasBudgetError,
+  findLack,
   NEWCOMERS,
-  requireBudget,
   spentBy,
   WASTED,
   wastedBy,
@@ -97,7 +96,8 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       // Once gas was burnt there must be room for the most a wallet may use: then verify answers as settle would.
       const gas = burnt > 0n ? WALLET_GAS_CAP : (ownGas ?? options.gas.perPayment())
       const amount = hasCode ? gas * feePerGas : 1n
-      return checkBudget({ name, amount, limit }, burnt)
+      const lack = findLack({ name, amount, limit }, burnt)
+      return lack && spentBudget(lack)
     }
     const refusal = check(account, ofAccount, limits.perAccount)
     if (refusal !== undefined || !hasCode) return refusal
@@ -140,19 +140,6 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       if (own >= share) return spentCeiling(`${who} today`, own, share)
     }
     return undefined
-  }
-}
-
-function checkBudget(
-  budget: Parameters<typeof requireBudget>[0],
-  burnt: bigint,
-): Rejection | undefined {
-  try {
-    requireBudget(budget, burnt, 0n)
-    return undefined
-  } catch (error) {
-    if (error instanceof GasBudgetError) return spentBudget(error)
-    throw error
   }
 }
 

@@ -157,7 +157,7 @@ async function recordAttempt(
   budgets: readonly GasBudget[],
 ): Promise<void> {
   const { network, relayer, createdAt, jobIds } = attempt
-  // The budgets follow `requireBudget`. Processes that ask for room in the same budget take turns in `gas_of_budgets`.
+  // The budgets follow `findLack`. Processes that ask for room in the same budget take turns in `gas_of_budgets`.
   const [row] = await database.rows<{
     held: number
     own: string[]

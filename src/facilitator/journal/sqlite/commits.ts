@@ -1,6 +1,6 @@
 import type { Database } from '../../../sql/sqlite/database.js'
 import type { GroupCommit } from '../../../sql/sqlite/group-commit.js'
-import { dayOf, type GasBudget, type GasCharge, RESERVED_MS, requireBudget } from '../budgets.js'
+import { dayOf, findLack, type GasBudget, type GasCharge, RESERVED_MS } from '../budgets.js'
 import type { Attempt, Decision, NewJob, Outcome, Resolution } from '../settlement-journal.js'
 import {
   attemptValues,
@@ -161,7 +161,9 @@ function createGasReservation(
     for (const budget of budgets) {
       const { name, amount, limit } = budget
       if (limit !== undefined) {
-        requireBudget(budget, read(attempt.network, day, name), reservedFor(name, attempt))
+        const burnt = read(attempt.network, day, name)
+        const lack = findLack(budget, burnt, reservedFor(name, attempt))
+        if (lack !== undefined) throw lack
       }
       insert.run(attempt.hash, name, amount.toString())
     }

@@ -60,7 +60,8 @@ export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
     async wastedOn(network: string, day: string): Promise<Map<string, bigint>> {
       const rows = await sql.all<{ payer: string; amount: string }>(
         `SELECT payer, amount FROM gas_spending
-         WHERE network = $1 AND day = $2 AND payer <> '' AND payer NOT LIKE 'spent:%'`,
+         WHERE network = $1 AND day = $2
+           AND (payer >= '0x' AND payer < '0y' OR payer >= 'wasted:' AND payer < 'wasted;')`,
         [network, day],
       )
       return new Map(rows.map(({ payer, amount }) => [payer, BigInt(amount)]))

@@ -17,10 +17,10 @@ export interface GasChargeOptions extends Pick<RelayerContext, 'rpc' | 'readCode
   gas: Pick<GasModel, 'perPayment'>
 }
 
-/** An amount that settled nothing, and the job whose caller and accounts are charged with it. */
+/** An amount that settled nothing, and who is charged with it. */
 interface Blame {
-  profile: JobProfile
-  accounts: readonly string[]
+  account: string
+  caller: string
   amount: bigint
 }
 
@@ -53,9 +53,9 @@ export async function findGasCharge(
   const { wasted, blames } = receipt.isSuccess
     ? await lossesOfMembers(options, attempt, receipt, result)
     : await lossesOfFailure(options, attempt, receipt)
-  for (const { profile, accounts, amount } of blames) {
-    for (const account of accounts) add(account, amount)
-    const name = wastedBy(kind, profile.caller)
+  for (const { account, caller, amount } of blames) {
+    add(account, amount)
+    const name = wastedBy(kind, caller)
     const before = sums.get(name) ?? 0n
     // Several accounts of one caller may be charged for all of it each.
     sums.set(name, before + amount < wasted ? before + amount : wasted)
@@ -95,9 +95,11 @@ async function lossesOfMembers(
 ): Promise<Losses> {
   const { journal, jobs, gas } = options
   const losses: Losses = { wasted: 0n, blames: [] }
+  const suspects: JobProfile[] = []
   const lose = (profile: JobProfile, amount: bigint, isCharged = true) => {
     losses.wasted += amount
-    if (isCharged) losses.blames.push({ profile, accounts: accountsOf(profile), amount })
+    if (isCharged) losses.blames.push(...blamePayer(profile, amount))
+    if (isCharged) suspects.push(profile)
   }
   for (const { entry, cost } of settled) {
     const moved = entry.kind.movedIn(entry.job, receipt)
@@ -126,15 +128,15 @@ async function lossesOfMembers(
   )
   const lost = costOf(receipt) - usual * receipt.effectiveGasPrice
   if (jobIds.length === 1 || lost <= losses.wasted) return losses
-  const suspects = losses.blames.map(({ profile }) => profile)
   const blames = await blameCode(options, suspects, receipt, lost)
   return blames.length > 0 ? { wasted: lost, blames } : losses
 }
 
-/** Returns the accounts that are charged for a job that failed alone: those whose code ran, or else its payer. */
-function accountsOf(profile: JobProfile & { coded?: readonly string[] }): readonly string[] {
-  const { coded = [], gas, payer } = profile
-  return gas !== undefined && coded.length > 0 ? coded : [payer]
+/** Blames a job that failed by itself: the accounts whose code was to run, or else its payer. */
+function blamePayer(profile: JobProfile & { coded?: readonly string[] }, amount: bigint): Blame[] {
+  const { coded = [], gas, payer, caller } = profile
+  const accounts = gas !== undefined && coded.length > 0 ? coded : [payer]
+  return accounts.map((account) => ({ account, caller, amount }))
 }
 
 /** Returns the losses of a transaction that failed as a whole. */
@@ -155,9 +157,7 @@ async function lossesOfFailure(
   const isPayment = jobIds.length === 1 && only.gas === undefined
   const blames = isPayment ? [] : await blameCode(options, profiles, receipt, wasted)
   if (blames.length > 0) return { wasted, blames }
-  if (jobIds.length === 1) {
-    return { wasted, blames: [{ profile: only, accounts: accountsOf(only), amount: wasted }] }
-  }
+  if (jobIds.length === 1) return { wasted, blames: blamePayer(only, wasted) }
   // A delegation that was set and taken back within the block leaves nothing but used nonces.
   const active = await readActiveIn(rpc, runnersOf(profiles), receipt.blockNumber)
   return { wasted, blames: blameFor(profiles, active, wasted) }
@@ -179,17 +179,12 @@ async function blameCode(
   return blameFor(profiles, coded, amount)
 }
 
-/** Blames each of these accounts once, by the first job in which it runs. */
-function blameFor(
-  profiles: readonly JobProfile[],
-  accounts: readonly string[],
-  amount: bigint,
-): Blame[] {
-  return accounts.map((account) => ({
-    profile: profiles.find((it) => it.accountsThatRun.includes(account)) as JobProfile,
-    accounts: [account],
-    amount,
-  }))
+/** Blames each of these accounts, and the caller of the first job in which it runs. */
+function blameFor(profiles: readonly JobProfile[], accounts: readonly string[], amount: bigint) {
+  return accounts.map((account): Blame => {
+    const { caller = '' } = profiles.find((it) => it.accountsThatRun.includes(account)) ?? {}
+    return { account, caller, amount }
+  })
 }
 
 /** Returns whether two lanes sent the job, and the other transaction was first. */

@@ -165,6 +165,9 @@ export interface TrackedJobs {
   until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
 }
 
+/** Thousands of jobs are not added up again for each request. */
+const EXPECTED_MS = 20
+
 export function createTrackedJobs(
   kinds: Record<string, JobKind>,
   /** Unix milliseconds. */
@@ -172,6 +175,8 @@ export function createTrackedJobs(
 ): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
   const waiting = createWaiters<{ round: number; job: Job | undefined }>()
+  let expected: ExpectedGas | undefined
+  let expectedAt = 0
 
   function kindOf(job: Job): JobKind {
     const kind = kinds[job.kind]
@@ -225,6 +230,7 @@ export function createTrackedJobs(
     findAll,
     all: () => tracked.values(),
     expectedGas(perPayment) {
+      if (expected !== undefined && now() - expectedAt < EXPECTED_MS) return expected
       let [all, newcomers] = [0n, 0n]
       const of = new Map<string, bigint>()
       for (const { expectedGas = perPayment, caller, payTo, standing } of tracked.values()) {
@@ -232,7 +238,9 @@ export function createTrackedJobs(
         if (standing === 'none') newcomers += expectedGas
         for (const name of [caller, payTo]) of.set(name, (of.get(name) ?? 0n) + expectedGas)
       }
-      return { all, newcomers, of }
+      expectedAt = now()
+      expected = { all, newcomers, of }
+      return expected
     },
     profileOf: (job) => kindOf(job).profile(job),
     hold(id, hashes) {

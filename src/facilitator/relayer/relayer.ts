@@ -94,7 +94,6 @@ export function createRelayer(options: RelayerOptions): Relayer {
       lane.tick().catch(onError)
     }
     dispatcher.giveUpStranded()
-    // Other processes book as well.
     void waste.refresh()
     queue.noteChange()
   }

@@ -53,6 +53,9 @@ const TRANSACTION_BASE = 21_000
 const FIRST_PAUSE_MS = 1_000
 const MAX_DOUBLINGS = 8
 
+/** Other processes book as well. */
+const REFRESH_MS = 2_000
+
 /** What one caller, or one account, has under way. */
 interface Load {
   jobs: number
@@ -75,6 +78,7 @@ export function createWaste(options: WasteOptions) {
   /** What is booked today, by name. */
   let books = new Map<string, bigint>()
   let day = dayOf(now())
+  let refreshedAt = Number.NEGATIVE_INFINITY
   /** Callers that failed beyond their share: how often, and until when they wait. */
   const slowed = new Map<string, { failures: number; until: number }>()
 
@@ -135,25 +139,43 @@ export function createWaste(options: WasteOptions) {
     return loads
   }
 
-  /** Returns how much gas of the plain accounts that a caller brings may be at risk, with what is at risk for others. */
-  function roomOf(entry: JobProfile, ofOthers: number): number {
-    const own = booked(wastedBy('plain', entry.caller))
-    const others = booked(WASTED.plain) - own + BigInt(ofOthers) * price()
-    const limit = limits.wasted
-    const share = isShared(entry) ? shareOf(limit, others) : limit - others
+  /** Takes what the tests of one pass over the queue have in common, in units of gas. */
+  function beginPass() {
+    startDay()
+    const inGas = (amount: bigint) => Number(amount) / Number(price())
     const isFull = (pausedUntil.get(WASTED.plain) ?? 0) > now()
-    return isFull ? 0 : Number(share - own) / Number(price())
+    return {
+      loads: measure(),
+      burnt: (name: string) => inGas(books.get(name) ?? 0n),
+      perAccount: inGas(limits.perAccount),
+      limit: isFull ? 0 : inGas(limits.wasted),
+      plain: inGas(books.get(WASTED.plain) ?? 0n),
+    }
+  }
+
+  type Pass = ReturnType<typeof beginPass>
+
+  /** Returns whether a plain job is within the share of its caller, next to what is burnt, under way and taken. */
+  function isWithin(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas
+    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain
+    for (const it of taken) {
+      all += riskOf(it)
+      if (it.caller === entry.caller) own += riskOf(it)
+    }
+    own += pass.burnt(wastedBy('plain', entry.caller))
+    const left = pass.limit - all
+    return riskOf(entry) <= (isShared(entry) ? Math.min(left, (left - own) / 2) : left)
   }
 
   /** Returns whether a plain job may go: within its caller's share, or else as the only one of its caller under way. */
-  function mayRisk(entry: TrackedJob, taken: readonly TrackedJob[], loads: Loads): boolean {
-    const load = loads.get(byCaller(entry)) ?? noLoad
-    const risk = (jobs: readonly TrackedJob[]) => jobs.reduce((sum, it) => sum + riskOf(it), 0)
-    const own = taken.filter(({ caller }) => caller === entry.caller)
-    const others = (loads.get('') ?? noLoad).gas - load.gas + risk(taken) - risk(own)
-    if (load.gas + risk(own) + riskOf(entry) <= roomOf(entry, others)) return true
+  function mayRisk(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+    const [head] = taken
+    if (isWithin(entry, taken, pass)) {
+      return taken.length !== 1 || head === undefined || isWithin(head, [], pass)
+    }
     // It travels alone, so that code which appears at the last moment burns its own gas and no other.
-    const isOnly = load.jobs === 0 && taken.length === 0
+    const isOnly = (pass.loads.get(byCaller(entry)) ?? noLoad).jobs === 0 && head === undefined
     return isOnly && (slowed.get(entry.caller)?.until ?? 0) <= now()
   }
 
@@ -196,19 +218,19 @@ export function createWaste(options: WasteOptions) {
      * it holds for one pass over the queue.
      */
     mayGo(): MayGo {
-      let loads: Loads | undefined
+      let pass: Pass | undefined
       return (entry, taken) => {
         if (isPaused(entry)) return false
-        loads ??= measure()
-        const load = loads.get(entry.payer) ?? noLoad
+        pass ??= beginPass()
+        const load = pass.loads.get(entry.payer) ?? noLoad
         if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
-        const own = taken.filter(({ payer }) => payer === entry.payer)
-        const base = own.length > 0 ? TRANSACTION_BASE : 0
-        const atRisk = own.reduce((sum, it) => sum + riskOf(it), load.gas + base)
-        const left = limits.perAccount - booked(entry.payer)
+        let atRisk = load.gas
+        for (const it of taken) if (it.payer === entry.payer) atRisk += riskOf(it)
+        if (atRisk > load.gas) atRisk += TRANSACTION_BASE
+        const left = pass.perAccount - pass.burnt(entry.payer)
         // Where nothing is left, the journal refuses the job.
-        if (left > 0n && atRisk >= Number(left) / Number(price())) return false
-        return mayRisk(entry, taken, loads)
+        if (left > 0 && atRisk >= left) return false
+        return mayRisk(entry, taken, pass)
       }
     },
     /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
@@ -266,6 +288,8 @@ export function createWaste(options: WasteOptions) {
     },
     /** Reads what is booked today, by whichever process. Never rejects. */
     async refresh(): Promise<void> {
+      if (now() - refreshedAt < REFRESH_MS) return
+      refreshedAt = now()
       const today = dayOf(now())
       const read = await options.books.wastedOn(network, today).catch(() => undefined)
       startDay()
@@ -273,8 +297,6 @@ export function createWaste(options: WasteOptions) {
     },
   }
 }
-
-type Loads = ReadonlyMap<string, Load>
 
 function hasCode({ coded }: TrackedJob): boolean {
   return coded.length > 0

@@ -18,7 +18,7 @@ const CUSTOMERS = 3
 const MAX_REMEMBERED = 10_000
 /** Standing is looked up again after this. A listing that was just saved counts within a second. */
 const KNOWN_MS = 30_000
-const UNKNOWN_MS = 1_000
+const UNLISTED_MS = 1_000
 
 export function createRecipients(options: {
   network: string
@@ -34,14 +34,12 @@ export function createRecipients(options: {
 }): Recipients {
   const { network, allowed, isListed, customers, now } = options
   const own = new Set([...(allowed?.addresses ?? []), ...options.own].map((it) => it.toLowerCase()))
-  const remembered = new LRUCache<Address, Found>({ max: MAX_REMEMBERED })
+  const listed = new LRUCache<Address, boolean>({ max: MAX_REMEMBERED })
+  const known = new LRUCache<Address, boolean>({ max: MAX_REMEMBERED, ttl: KNOWN_MS })
 
-  async function find(payTo: Address): Promise<Found> {
-    const known = remembered.get(payTo)
-    if (known !== undefined) return known
-    const isProven = await isListed(payTo)
-    const found = { isProven, isKnown: isProven || (await hasCustomers(payTo)) }
-    remembered.set(payTo, found, { ttl: found.isKnown ? KNOWN_MS : UNKNOWN_MS })
+  async function isProven(payTo: Address): Promise<boolean> {
+    const found = listed.get(payTo) ?? (await isListed(payTo))
+    if (!listed.has(payTo)) listed.set(payTo, found, { ttl: found ? KNOWN_MS : UNLISTED_MS })
     return found
   }
 
@@ -49,19 +47,27 @@ export function createRecipients(options: {
   async function hasCustomers(payTo: Address): Promise<boolean> {
     const vouching = new Set<Address>()
     for (const { payer, other } of await customers.othersPaid(network, payTo, dayOf(now()))) {
+      if (vouching.size >= CUSTOMERS) break
       if (vouching.has(payer) || payer === payTo) continue
-      if (own.has(other) || (await isListed(other))) vouching.add(payer)
-      if (vouching.size >= CUSTOMERS) return true
+      if (own.has(other) || (await isProven(other))) vouching.add(payer)
     }
-    return false
+    return vouching.size >= CUSTOMERS
+  }
+
+  async function isKnown(payTo: Address): Promise<boolean> {
+    const found = known.get(payTo) ?? (await hasCustomers(payTo))
+    if (!known.has(payTo)) known.set(payTo, found)
+    return found
   }
 
   return {
     async check({ payer, payTo }) {
       // A shop that the operator named also pays money back.
       if (own.has(payTo) || own.has(payer)) return 'own'
-      const { isProven, isKnown } = await find(payTo)
-      if (allowed === undefined || (allowed.listed && isProven)) return isKnown ? 'known' : 'none'
+      const isListedHere = await isProven(payTo)
+      if (allowed === undefined || (allowed.listed && isListedHere)) {
+        return isListedHere || (await isKnown(payTo)) ? 'known' : 'none'
+      }
       const who = allowed.listed ? 'recipients that are listed here' : 'recipients of its operator'
       return reject(
         'payToNotAllowed',
@@ -69,9 +75,4 @@ export function createRecipients(options: {
       )
     },
   }
-}
-
-interface Found {
-  isProven: boolean
-  isKnown: boolean
 }

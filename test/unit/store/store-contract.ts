@@ -305,7 +305,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const big = 2n ** 70n
         const sums = new Map([
           ['', big],
-          ['p', 7n],
+          ['0xp', 7n],
+          ['spent:r', 1n],
         ])
         const gasCharge = { network, sums }
         const outcomes = [{ id: job.id, round: 0, outcome: anOutcome() }]
@@ -315,12 +316,12 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         await stores.journal.resolve({ outcomes: [], gasCharge, now: lateToday + 1 })
         const { budgets } = stores
         expect(await budgets.spentOn(network, '2026-11-21')).toBe(2n * big)
-        expect(await budgets.burntBy(network, '2026-11-21', 'p')).toBe(14n)
+        expect(await budgets.burntBy(network, '2026-11-21', '0xp')).toBe(14n)
         expect(await budgets.burntBy(network, '2026-11-21', 'q')).toBe(0n)
         expect(await budgets.spentOn(network, '2026-11-22')).toBe(big)
         expect(await budgets.spentOn('eip155:5042002', '2026-11-21')).toBe(0n)
         expect(await budgets.spentOn(network, '2026-11-20')).toBe(0n)
-        expect(await budgets.wastedOn(network, '2026-11-21')).toEqual(new Map([['p', 14n]]))
+        expect(await budgets.wastedOn(network, '2026-11-21')).toEqual(new Map([['0xp', 14n]]))
       })
     })
 

@@ -4,6 +4,7 @@
  */
 const alone = [
   'attestation',
+  'beside',
   'catalog',
   'channels',
   'discovery',
@@ -15,6 +16,7 @@ const alone = [
   'settle-storm',
   'storm',
   'tracing',
+  'write-lock',
 ]
 
 const name = process.argv[2] ?? ''

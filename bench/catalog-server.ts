@@ -13,7 +13,6 @@ import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
-import { createThreadedReader } from '../src/sql/sqlite/reader.js'
 import { createSql } from '../src/sql/sqlite/sql.js'
 
 /**
@@ -26,8 +25,7 @@ const asset: Address = '0x3600000000000000000000000000000000000000'
 const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
 const database = openDatabase(join(folder, 'arcus.db'))
 const commit = createGroupCommit(database)
-const reads = createThreadedReader(database.name)
-const store = createListingStore(createSql(database, commit), reads)
+const store = createListingStore(createSql(database, commit))
 const checksum = createChecksum(await createKeccak256())
 
 for (let from = 0; from < merchants; from += 500) {

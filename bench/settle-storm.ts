@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,13 +6,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { createListingStore } from '../src/directory/store/sql/listings.js'
-import { openDatabase } from '../src/sql/sqlite/database.js'
-import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
-import { createSql } from '../src/sql/sqlite/sql.js'
 import { line, quantile } from './figures.js'
 import { drive } from './load.js'
 import { signPayments } from './payments.js'
+import { seedCatalog } from './seeded-catalog.js'
 import { startSide } from './sides.js'
 
 /**
@@ -25,8 +22,6 @@ const SETTLES = 6_000
 const CONNECTIONS = 16
 const READERS = 3
 const MERCHANTS_PAID = 200
-const HOURS = 720
-const PAYERS_AN_HOUR = 15
 const LETTERS = 'etaoinshrdlu'
 
 if (process.argv[2] === 'reader') await read(process.argv[3] ?? '', process.argv[4] ?? '')
@@ -36,9 +31,7 @@ async function measure(): Promise<void> {
   if (!existsSync('dist/main.js')) throw new Error('run `npm run build` first')
   const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
   const file = join(folder, 'arcus.db')
-  const seed = new URL('discovery-seed.ts', import.meta.url).pathname
-  execFileSync(process.execPath, ['--import', 'tsx', seed, file, size])
-  await prepare(file)
+  await seedCatalog(file, { endpoints: Number(size), paidMerchants: MERCHANTS_PAID })
   for (const kind of kinds.split(' ')) {
     const side = await startSide('arcus', { env: { DATABASE_URL: `sqlite:${file}` } })
     await untilRead(side.url)
@@ -64,34 +57,6 @@ async function measure(): Promise<void> {
     await side.stop()
   }
   rmSync(folder, { recursive: true, force: true })
-}
-
-async function prepare(file: string): Promise<void> {
-  const database = openDatabase(file)
-  const store = createListingStore(createSql(database, createGroupCommit(database)))
-  const all = database.prepare('SELECT id FROM merchants ORDER BY id').all() as { id: string }[]
-  for (let at = 0; at < all.length; at += 200) {
-    const some = all.slice(at, at + 200)
-    await Promise.all(some.map(({ id }) => store.setFlags(id, { isPartner: false }, 1_700_000_001)))
-  }
-  const last = Math.floor(Date.now() / 3_600_000) * 3_600
-  const payer = database.prepare('INSERT INTO activity_payers VALUES (?, ?, 0, ?, 1, 10000)')
-  const sum = database.prepare(
-    "INSERT INTO activity_sums VALUES (?, ?, 0, 'settle', 'settled', '', 0, 15, 150000, 0)",
-  )
-  database.transaction(() => {
-    for (const { id } of all.slice(0, MERCHANTS_PAID)) {
-      for (let hour = 0; hour < HOURS; hour++) {
-        sum.run(id, last - hour * 3_600)
-        for (let i = 0; i < PAYERS_AN_HOUR; i++) {
-          const name = ((hour * 7 + i * 131) % 3_000).toString(16).padStart(40, '0')
-          payer.run(id, last - hour * 3_600, `0x${name}`)
-        }
-      }
-    }
-  })()
-  database.pragma('wal_checkpoint(TRUNCATE)')
-  database.close()
 }
 
 async function startReader(url: string, kind: string) {

@@ -29,6 +29,9 @@ export interface SideOptions {
   env?: Record<string, string>
 }
 
+/** The longest wait for a facilitator to end by itself. */
+const STOP_MS = 30_000
+
 export async function startSide(name: SideName, options: SideOptions = {}): Promise<Side> {
   const anvil = await startAnvil({
     mining: options.blockSeconds ?? 'auto',
@@ -50,6 +53,7 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     ...options.env,
   }
   const child = name === 'arcus' ? startArcus(env) : startReference(name, rpcUrl, port)
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
   await untilHealthy(url)
   return {
@@ -65,9 +69,11 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
       return (Number(fields?.[11]) + Number(fields?.[12])) * 10
     },
     async stop() {
-      const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
+      // One that is busy for minutes does not notice the signal.
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
       await exited
+      clearTimeout(force)
       await anvil.stop()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -9,9 +9,9 @@ const sources = `${root}src/`
 export const external = ['better-sqlite3', 'pg', 'secp256k1']
 /** Scripts that the service runs as threads. */
 const threads = [
+  'app/directory/directory-thread',
   'directory/discovery/discovery-thread',
   'sql/sqlite/checkpoint-thread',
-  'sql/sqlite/reader-thread',
 ]
 
 /**

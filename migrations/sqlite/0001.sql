@@ -23,6 +23,15 @@ CREATE TABLE jobs (
   -- The place in its block of the transfer that backs a confirmed job.
   transfer_log INTEGER,
   block_number INTEGER,
+  -- The block after its end in which a failed job was found unused or used.
+  unused_block INTEGER,
+  used_block INTEGER,
+  -- When a failed job may be looked at once more, and when one is over that was found unused. Other jobs have neither, so
+  -- that no index of theirs changes while a payment settles.
+  unread_from INTEGER GENERATED ALWAYS AS (
+    CASE WHEN state = 'failed' AND unused_block IS NULL AND used_block IS NULL THEN expires_at END) VIRTUAL,
+  unused_from INTEGER GENERATED ALWAYS AS (
+    CASE WHEN state = 'failed' AND unused_block IS NOT NULL THEN expires_at END) VIRTUAL,
   gas_cost TEXT,
   reason TEXT,
   message TEXT,
@@ -40,6 +49,9 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_open ON jobs (network) WHERE state IN ('queued', 'submitted');
 -- One transfer backs one payment.
 CREATE UNIQUE INDEX jobs_settled ON jobs ("transaction", transfer_log, network) WHERE state = 'confirmed';
+-- Failed jobs that the chain is asked about once their time is over, and those that can go afterwards.
+CREATE INDEX jobs_unread ON jobs (unread_from, id) WHERE unread_from IS NOT NULL;
+CREATE INDEX jobs_unused ON jobs (unused_from) WHERE unused_from IS NOT NULL;
 CREATE INDEX jobs_whole ON jobs (created_at) WHERE calldata <> '0x';
 
 -- Attempts: signed transactions, kept before they are sent. A slot (relayer, relayer_nonce) may hold several. An old one
@@ -66,6 +78,8 @@ CREATE TABLE attempt_jobs (
   job_id TEXT NOT NULL REFERENCES jobs (id),
   PRIMARY KEY (hash, position)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attempt_jobs_job ON attempt_jobs (job_id);
 
 -- The next nonce that each relayer signs; the chain's own count is its floor.
 CREATE TABLE lanes (
@@ -566,3 +580,14 @@ CREATE TABLE hosted_records (
   body TEXT NOT NULL,
   PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
+
+-- The way from the facilitator to the directory ------------------------------------------------------------------------
+
+-- What the facilitator hands over and the directory has not taken yet: answers for figures, and resources of settled
+-- payments. Bodies are JSON, without the query of any paid URL.
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL CHECK (kind IN ('answers', 'offer')),
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX outbox_kind ON outbox (kind, id);

@@ -1,51 +1,74 @@
-import { hostname } from 'node:os'
-import { dirname } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createChecksum } from '@arcus/protocol/x402/address'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { inTime } from '../async/in-time.js'
 import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
-import { createDirectory } from '../directory/directory.js'
-import { createOwnCalls } from '../directory/probe/guarded-fetch.js'
 import { createFacilitator, type Facilitator } from '../facilitator/facilitator.js'
 import type { FacilitatorObserver } from '../facilitator/observer.js'
-import { createLeaseKeeper } from '../facilitator/relayer/leases.js'
+import { facilitatorOperations } from '../facilitator/operations.js'
+import { createLeaseKeeper, type LeaseKeeper } from '../facilitator/relayer/leases.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
 import { openSigners } from '../facilitator/relayer/signer.js'
-import { readExactDetails } from '../facilitator/schemes/exact-job.js'
 import { createAttestor } from '../facilitator/settle/attestor.js'
-import { describeAssets } from '../facilitator/supported.js'
-import { HOSTED_PREFIX } from '../hosted/endpoints.js'
-import { createHosted, hostedRefundWallets } from '../hosted/hosted.js'
-import { installOpenApi } from '../http/docs.js'
+import { hostedRefundWallets } from '../hosted/refund-wallets.js'
+import { isConsoleBuilt } from '../http/console-folder.js'
 import { installErrorHandling } from '../http/errors.js'
+import {
+  createForwarder,
+  createForwardRest,
+  type Forwarder,
+  forwardRoutes,
+} from '../http/forward.js'
 import { installCors, installSecurityHeaders } from '../http/headers.js'
-import { createReadiness, healthRoutes, readinessRoutes } from '../http/health.js'
+import {
+  createReadiness,
+  healthOperation,
+  healthRoutes,
+  type ReadReadiness,
+  readinessRoutes,
+  readyOperation,
+} from '../http/health.js'
 import { installNotFound } from '../http/not-found.js'
+import { type DescribedRoute, described } from '../http/operation.js'
 import { type CountExchange, installRateLimit, type RateLimiter } from '../http/rate-limit.js'
 import { createServer } from '../http/server.js'
 import { version } from '../http/version.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import { UPKEEP } from '../sql/leases.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
-import { createCheckBuyer, createCheckSigner } from './check-buyer.js'
+import { createTurnFlags } from '../sql/sqlite/write-turns.js'
 import type { Config } from './config/config.js'
 import { ConfigError } from './config/env.js'
 import type { Secrets } from './config/secrets.js'
-import { type Console, consoleSettingsRoute, openConsole, toConsoleSettings } from './console.js'
+import { createHandOver, type HandOver } from './directory/hand-over.js'
+import { createMerchantFinder, type DirectoryLink, startDirectoryThread } from './directory/link.js'
+import type { DirectorySecrets } from './directory/messages.js'
 import { createReadinessChecks } from './doctor/readiness.js'
+import { BODY_LIMIT_BYTES, LARGEST_BODY_BYTES } from './limits.js'
 import { createBalances, createRunway } from './metrics/gas-money.js'
 import { startGasWatch } from './metrics/gas-watch.js'
 import { createMetrics, type Metrics } from './metrics/metrics.js'
-import { installFaultCount, metricsRoutes } from './metrics/routes.js'
-import { createStatus, statusRoutes } from './metrics/status.js'
+import { installFaultCount, metricsOperation, metricsRoutes } from './metrics/routes.js'
+import {
+  createFacilitatorStatus,
+  detailsOperation,
+  detailsRoute,
+  type ReadFacilitatorStatus,
+} from './metrics/status.js'
 import { createTracing, type Tracing } from './metrics/traces.js'
 import { openSdk } from './metrics/traces-sdk.js'
-import type { AuditStore } from './stores/audit.js'
-import { watchDisk } from './stores/disk-watch.js'
-import { openStores } from './stores/open-stores.js'
+import { type AuditStore, RELAYERS_NOTED } from './stores/audit.js'
+import { type DiskWatch, folderOf, MIN_FREE_DISK_BYTES, watchDisk } from './stores/disk-watch.js'
+import { type DatabasePlace, openStores } from './stores/open-stores.js'
+import type { Stores } from './stores/stores.js'
 
 /** The service, built and not yet listening. */
 export interface Arcus {
@@ -56,15 +79,16 @@ export interface Arcus {
   close(): Promise<void>
 }
 
-/** The largest body is a listing with all its endpoints; a payment takes some 2 kB. */
-const BODY_LIMIT_BYTES = 262_144
-/** A tenth of a small disk counts instead. Enough for a day of payments at one a second. */
-const MIN_FREE_DISK_BYTES = 256 * 2 ** 20
+/** The time that an answer of the directory may take beyond the longest settle: a hosted endpoint settles within it. */
+const FORWARD_MARGIN_MS = 30_000
+/** A start goes on after this long without the directory, whose routes are 503 until it is there. */
+const DIRECTORY_PATIENCE_MS = 20_000
 
 /**
- * Builds the service of its settings and starts what works apart from requests. Rejects with `ConfigError`,
- * `FacilitatorSettingsError`, `TokenMismatchError`, `RpcUnavailableError`, `DatabaseInUseError`, `MigrationError` or
- * `StoreUnavailableError` if chain or database are not as the settings say.
+ * Builds the service of its settings and starts what works apart from requests: the facilitator on this thread, and the
+ * directory on another one. Rejects with `ConfigError`, `FacilitatorSettingsError`, `TokenMismatchError`,
+ * `RpcUnavailableError`, `DatabaseInUseError`, `MigrationError`, `DirectoryStartError` or `StoreUnavailableError` if chain
+ * or database are not as the settings say.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
   const teardown = createTeardown(log)
@@ -83,115 +107,93 @@ async function build(
   log: Logger,
   teardown: Teardown,
 ): Promise<Arcus> {
+  const { hasFacilitator, hasDirectory } = halvesOf(config)
   // Stores
-  const { stores, leases, disk } = await openDatabase(config, log, teardown)
+  const database = ownFile(config.database, teardown)
+  const turnFlags = database.kind === 'sqlite' && hasDirectory ? createTurnFlags() : undefined
+  const { stores, leases, disk } = await openDatabase(database, turnFlags, log, teardown)
   // One time for all replicas: what one of them writes, another judges.
-  const { now, isShared } = leases
-  const isKeeper = () => leases.held(UPKEEP) !== undefined
+  const { now } = leases
 
   // Facilitator
   const metrics = config.metrics ? createMetrics(now) : undefined
   const tracing = await openTracing(config, metrics, teardown, log)
-  const keccak256 = await createKeccak256()
-  const keys = openKeys(config, secrets, keccak256, now)
-  teardown.add('signers', keys.close)
-  const facilitator = await createFacilitator(config, {
-    ...{ stores, leases, keccak256, log },
-    ...{ signers: keys.signers, attestor: keys.attestor, observer: observe(metrics, tracing) },
-    own: ownRecipients(config, keys.refundWallets.keys()),
-    isListed: stores.isListed,
-  })
-  teardown.add('facilitator', facilitator.stop)
-  const { networks, payments, blocks, checksum, addresses, recovery } = facilitator.ports
-  await noteRelayers(stores.audit, [...addresses].sort(), now())
-
-  // Directory. Listings are about the first network: the settings name the mainnet first.
-  const [{ tokens, served, batchWatch, uptoWatch, figures: first }] = networks
-  const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
-  const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
-  const directory = createDirectory(config, {
-    ...{ stores, tokens, keccak256, recovery, checksum, ownCalls, isShared, isKeeper, now, log },
-    ...{ rpc: served.rpc, threadSource: stores.threadSource, isDiskLow: disk.isLow },
-    ...{ webhookKey: secrets.webhookKey, operatorWebhook: secrets.operatorWebhook },
-    ...{ refundWallets: keys.refundWallets, buyer: keys.buyer, checkSigner: keys.checkSigner },
-    isRelayer: (address) => addresses.has(address),
-    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-    findPayment: payments.recordOf,
-    readPayment: readExactDetails,
-  })
-  teardown.add('directory', directory.stop)
-  const { onAnswer, offerResource, merchantOf, listings, probe } = directory.ports
-
-  // The operator's own endpoints
-  const hosted = await createHosted({
-    ...{ baseUrl: config.baseUrl, settings: config.hosted, privateKey: secrets.hostedPrivateKey },
-    ...{ listings, probe, isShared, isKeeper, log },
-    ...{ batchContracts: batchWatch, uptoContracts: uptoWatch },
-    client: (started) => facilitator.ports.client(started, onAnswer),
-    records: stores.hostedRecords,
-    findPayment: payments.byNonce,
-    network: first.network,
-    token: tokens[0],
-    readFees() {
-      const block = first.latestBlock()
-      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
-    },
-  })
-  teardown.add('hosted endpoints', hosted.stop)
+  const facilitator = hasFacilitator
+    ? await openFacilitator({ config, secrets, stores, leases, metrics, tracing, log, teardown })
+    : undefined
 
   // How things stand
-  const watched = facilitator.figures.map((figures) => ({
-    ...figures,
-    readBalances: createBalances(figures.rpc, figures.relayer.addresses, now),
-    readRunway: createRunway({ network: figures.network, budgets: stores.budgets, now }),
-    feePerGas: () => figures.latestBlock()?.baseFeePerGas,
-  }))
-  for (const network of watched) metrics?.watch(network)
-  metrics?.watchDirectory(directory.figures)
+  const watched = watchNetworks(facilitator?.figures ?? [], stores, metrics, now)
   metrics?.watchDisk(disk)
-  metrics?.watchLeases(leases)
+  if (hasFacilitator) metrics?.watchLeases(leases)
   const { isWritable } = stores.journal
-  metrics?.watchDatabase({ store: config.database.kind, isWritable, sizeBytes: stores.sizeBytes })
-  const checks = createReadinessChecks(stores.journal, leases, disk, watched)
+  metrics?.watchDatabase({ store: database.kind, isWritable, sizeBytes: stores.sizeBytes })
+  const { checksum } = facilitator?.ports ?? { checksum: createChecksum(await createKeccak256()) }
+  let link: DirectoryLink | undefined
+  const isDirectoryUp = hasDirectory ? () => link?.isUp() ?? false : undefined
+  const checks = createReadinessChecks({
+    journal: stores.journal,
+    // The thread of the directory has leases of its own.
+    leases: hasFacilitator ? leases : undefined,
+    isServer: leases.isShared,
+    disk,
+    networks: watched,
+    isDirectoryUp,
+  })
   const readReadiness = createReadiness({ checks, log })
-  const { activity } = stores
-  const readStatus = createStatus({ networks: watched, readReadiness, activity, checksum, now })
+  const readStatus = createFacilitatorStatus({ networks: watched, readReadiness, checksum, now })
+
+  // Directory
+  const handOver = facilitator && openHandOver(config, facilitator, { stores, disk, now, log })
+  if (handOver !== undefined) teardown.add('hand-over', handOver.stop)
+  const started = createGate()
+  if (hasDirectory) {
+    link = startDirectory({ ...config, database }, secrets, {
+      turnFlags,
+      handOver,
+      readStatus,
+      client: facilitator?.ports.client(started.opened, (answer) => handOver?.onAnswer(answer)),
+      log,
+    })
+    teardown.add('directory', link.stop)
+  }
+  metrics?.watchDirectory({
+    figures: () => link?.figures(),
+    isUp: () => link?.isUp() ?? false,
+    restarts: () => link?.restarts() ?? 0,
+    dropped: () => handOver?.dropped() ?? 0,
+  })
 
   // Listen
-  const pages = openConsole(config)
-  if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const counting = { now, countExchange: stores.requestCounts }
-  const { app, limiter } = await openServer(config, { log, pages, tracing, counting })
+  const forwarder = link && openForwarder(config, link, teardown)
+  const { app, limiter, addRest } = await openServer(config, { log, tracing, counting, forwarder })
   let isLeaving = false
-  healthRoutes(app)
-  readinessRoutes(app, readReadiness, () => isLeaving)
-  statusRoutes(app, readStatus)
-  const isBuying = directory.figures.checks !== undefined
-  consoleSettingsRoute(app, toConsoleSettings(config, describeNetworks(facilitator), isBuying))
-  await pages.install(app)
-  if (metrics !== undefined) {
-    installFaultCount(app, metrics.countFault)
-    metricsRoutes(app, metrics.render)
+  serviceRoutes(app, { readReadiness, readStatus, metrics, isLeaving: () => isLeaving })
+  if (facilitator !== undefined) {
+    const merchants = createMerchantFinder(link ?? { url: config.directoryUrl })
+    teardown.add('search for merchants', merchants.close)
+    await app.register(facilitator.plugin, {
+      onAnswer: handOver?.onAnswer,
+      offerResource: handOver?.offerResource,
+      merchantOf: merchants.find,
+      limiter,
+      resources: resourcesOf(config),
+      answerPage: isConsoleBuilt() ? forwarder?.forward : undefined,
+    })
   }
-  await app.register(facilitator.plugin, {
-    ...{ onAnswer, offerResource, merchantOf, limiter, resources: resourcesOf(config) },
-    answerPage: pages.isBuilt ? pages.answerPage : undefined,
-  })
-  await app.register(directory.plugin, pages)
-  const { plugin } = hosted
-  if (plugin !== undefined) await app.register(async (scope) => plugin(scope))
-  await facilitator.start()
-  directory.start()
-  ownCalls.attach((call) => app.inject(call))
-  // The endpoints must answer before their probes come.
-  app.server.once('listening', () => {
-    hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
-  })
-  if (secrets.operatorWebhook !== undefined) {
+  await addRest()
+  app.addHook('preClose', async () => link?.leave())
+  await facilitator?.start()
+  started.open()
+  if (secrets.operatorWebhook !== undefined && facilitator !== undefined) {
     const { events } = stores
+    const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
     teardown.add('gas watch', startGasWatch({ networks: watched, events, isKeeper, now, log }))
   }
+  await inTime(link?.ready ?? Promise.resolve(), DIRECTORY_PATIENCE_MS, () => {
+    log.warn('the directory is not there yet; payments are served without it')
+  })
   return {
     app,
     leave() {
@@ -201,13 +203,34 @@ async function build(
   }
 }
 
+/** The parts of the service that this process runs. */
+function halvesOf({ only }: Config): { hasFacilitator: boolean; hasDirectory: boolean } {
+  return { hasFacilitator: only !== 'directory', hasDirectory: only !== 'facilitator' }
+}
+
+/** Puts a database that ends with the process into a file, because no other thread could read it in memory. */
+function ownFile(database: DatabasePlace, teardown: Teardown): DatabasePlace {
+  if (database.kind !== 'sqlite' || database.path !== ':memory:') return database
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-database-'))
+  teardown.add('file of the database', () => rmSync(folder, { recursive: true, force: true }))
+  return { kind: 'sqlite', path: join(folder, 'arcus.db') }
+}
+
 /** Opens the database of the settings, and the rights of this process over it. */
-async function openDatabase({ database }: Config, log: Logger, teardown: Teardown) {
+async function openDatabase(
+  database: DatabasePlace,
+  turnFlags: SharedArrayBuffer | undefined,
+  log: Logger,
+  teardown: Teardown,
+) {
   // The lock comes before anything is read or migrated. Replicas on PostgreSQL share the work by leases.
   if (database.kind === 'sqlite') teardown.add('lock', lockForService(database.path))
-  const stores = await openStores(database, (err) =>
-    log.warn({ err }, 'a connection to the database broke; another one is opened'),
-  )
+  const stores = await openStores(database, {
+    half: 'facilitator',
+    turnFlags,
+    onFault: (err) =>
+      log.warn({ err }, 'a connection to the database broke; another one is opened'),
+  })
   teardown.add('database', stores.close)
   const upkeep = stores.startUpkeep((err) =>
     log.warn({ err }, 'the upkeep of the database failed; trying again'),
@@ -216,11 +239,205 @@ async function openDatabase({ database }: Config, log: Logger, teardown: Teardow
   const leases = createLeaseKeeper(stores.leases, log)
   teardown.add('leases', leases.stop)
   if (stores.sharing.isSole) await stores.deliveries.dropLeases()
-  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
-  const folder = isFile ? dirname(database.path) : undefined
+  const folder = folderOf(database)
   const disk = await watchDisk({ folder, minFreeBytes: MIN_FREE_DISK_BYTES, log })
   teardown.add('disk watch', disk.stop)
   return { stores, leases, disk }
+}
+
+/** Builds the facilitator with its keys, and notes its wallets for the directory. */
+async function openFacilitator({
+  config,
+  secrets,
+  stores,
+  leases,
+  metrics,
+  tracing,
+  log,
+  teardown,
+}: {
+  config: Config
+  secrets: Secrets
+  stores: Stores
+  leases: LeaseKeeper
+  metrics: Metrics | undefined
+  tracing: Tracing | undefined
+  log: Logger
+  teardown: Teardown
+}): Promise<Facilitator> {
+  const keccak256 = await createKeccak256()
+  const keys = openKeys(config, secrets, keccak256, leases.now)
+  teardown.add('signers', keys.close)
+  const facilitator = await createFacilitator(config, {
+    stores,
+    leases,
+    keccak256,
+    log,
+    signers: keys.signers,
+    attestor: keys.attestor,
+    observer: observe(metrics, tracing),
+    own: ownRecipients(config, keys.refundWallets),
+    isListed: stores.isListed,
+  })
+  teardown.add('facilitator', facilitator.stop)
+  await noteRelayers(stores.audit, [...facilitator.ports.addresses].sort(), leases.now())
+  return facilitator
+}
+
+/** Adds to the figures of each network what metrics, readiness and the status page read. */
+function watchNetworks(
+  figures: Facilitator['figures'],
+  { budgets }: Stores,
+  metrics: Metrics | undefined,
+  now: () => number,
+) {
+  const watched = figures.map((network) => ({
+    ...network,
+    readBalances: createBalances(network.rpc, network.relayer.addresses, now),
+    readRunway: createRunway({ network: network.network, budgets, now }),
+    feePerGas: () => network.latestBlock()?.baseFeePerGas,
+  }))
+  for (const network of watched) metrics?.watch(network)
+  return watched
+}
+
+/** Builds what hands payments over to the directory. Listings are about the first network: the settings name the mainnet first. */
+function openHandOver(
+  { baseUrl, directoryUrl, probeAllowPrivateHosts }: Config,
+  { ports: { networks, blocks } }: Facilitator,
+  { stores, disk, now, log }: { stores: Stores; disk: DiskWatch; now: () => number; log: Logger },
+): HandOver {
+  const [{ tokens, served }] = networks
+  return createHandOver({
+    outbox: stores.outbox,
+    rules: {
+      networks: new Map([[served.terms.network, tokens]]),
+      targetRules: {
+        allowPrivateHosts: probeAllowPrivateHosts,
+        ownOrigins: [baseUrl, directoryUrl],
+      },
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    isDiskLow: disk.isLow,
+    now,
+    log,
+  })
+}
+
+/** Makes a promise, and the function that resolves it. */
+function createGate(): { opened: Promise<void>; open(): void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** Starts the directory on its thread, and answers what it asks. */
+function startDirectory(
+  config: Config,
+  secrets: Secrets,
+  {
+    turnFlags,
+    handOver,
+    readStatus,
+    client,
+    log,
+  }: {
+    turnFlags: SharedArrayBuffer | undefined
+    handOver: HandOver | undefined
+    readStatus: ReadFacilitatorStatus
+    client: FacilitatorClient | undefined
+    log: Logger
+  },
+): DirectoryLink {
+  return startDirectoryThread({
+    data: {
+      config: toPortable(config),
+      secrets: toDirectorySecrets(secrets),
+      turnFlags,
+      mainRoutes: mainRoutes(config),
+    },
+    calls: client && {
+      verify: (...args) => client.verify(...(args as Parameters<typeof client.verify>)),
+      settle: (...args) => client.settle(...(args as Parameters<typeof client.settle>)),
+      supported: () => client.getSupported(),
+      status: readStatus,
+    },
+    onStatus: (...seen) => handOver?.noteStatus(...seen),
+    log,
+  })
+}
+
+/** Returns the settings as a message can hold them: concealed members would be left out of a copy. */
+function toPortable(config: Config): Config {
+  const { database } = config
+  const { kind } = database
+  return {
+    ...config,
+    database:
+      kind === 'sqlite' ? database : { kind, url: database.url, poolSize: database.poolSize },
+    // Traces are those of the main thread.
+    tracing: undefined,
+  }
+}
+
+function toDirectorySecrets(secrets: Secrets): DirectorySecrets {
+  const { hostedPrivateKey, attestationPrivateKey, webhookKey, operatorWebhook } = secrets
+  return {
+    hostedPrivateKey,
+    attestationPrivateKey,
+    checkPrivateKeys: [...secrets.checkPrivateKeys],
+    webhookKey,
+    operatorWebhook,
+  }
+}
+
+/** Returns the routes that this thread serves, which the directory describes with its own. */
+function mainRoutes({ metrics }: Config): DescribedRoute[] {
+  const exempt = { limit: 'exempt' } as const
+  return [
+    ...facilitatorOperations,
+    described('GET /health', healthOperation, exempt),
+    described('GET /ready', readyOperation, exempt),
+    described('GET /ready/details', detailsOperation),
+    ...(metrics ? [described('GET /metrics', metricsOperation, exempt)] : []),
+  ]
+}
+
+/** Adds the routes about the process itself. */
+function serviceRoutes(
+  app: FastifyInstance,
+  {
+    readReadiness,
+    readStatus,
+    metrics,
+    isLeaving,
+  }: {
+    readReadiness: ReadReadiness
+    readStatus: ReadFacilitatorStatus
+    metrics: Metrics | undefined
+    isLeaving: () => boolean
+  },
+): void {
+  healthRoutes(app)
+  readinessRoutes(app, readReadiness, isLeaving)
+  detailsRoute(app, readStatus)
+  if (metrics === undefined) return
+  installFaultCount(app, metrics.countFault)
+  metricsRoutes(app, metrics.render)
+}
+
+/** Opens the way to the directory's server. */
+function openForwarder(config: Config, { socketPath }: DirectoryLink, teardown: Teardown) {
+  const forwarder = createForwarder({
+    socketPath,
+    bodyLimitBytes: LARGEST_BODY_BYTES,
+    timeoutMs: config.settleWaitSeconds * 1_000 + FORWARD_MARGIN_MS,
+    away: 'The directory is starting again; payments are served meanwhile. Try again.',
+  })
+  teardown.add('way to the directory', forwarder.close)
+  return forwarder
 }
 
 /** Opens the keys of the relayers, of the attestor and of the wallets that buy. Throws `ConfigError` when one account has two jobs. */
@@ -232,8 +449,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
     privateKey &&
     createAttestor({ privateKey, keccak256, checksum: createChecksum(keccak256), now })
   const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
-  const buyer = createCheckBuyer(secrets.checkPrivateKeys)
-  const buying = buyer?.wallets ?? []
+  const buying = secrets.checkPrivateKeys.map(walletOf)
   const relaying = signers.map(({ address }) => address)
   const wallets = [...relaying, ...refundWallets.keys(), ...buying, ...attesting]
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
@@ -242,12 +458,16 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
       `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
     ])
   }
-  const checkSigner = privateKey && createCheckSigner(privateKey)
-  return { signers, attestor, refundWallets, buyer, checkSigner, close }
+  return { signers, attestor, refundWallets: [...refundWallets.keys()], close }
+}
+
+/** Returns the address of a key, in lower case. */
+function walletOf(key: Hex): Address {
+  return privateKeyToAccount(key).address.toLowerCase() as Address
 }
 
 /** Returns the accounts of the operator for which gas is paid: what hosted endpoints are paid at, and what refunds come from. */
-function ownRecipients({ hosted, buybackAddress }: Config, refundWallets: Iterable<Address>) {
+function ownRecipients({ hosted, buybackAddress }: Config, refundWallets: readonly Address[]) {
   const isSelling = hosted !== undefined && buybackAddress !== undefined
   return [...refundWallets, ...(isSelling ? [buybackAddress] : [])]
 }
@@ -299,7 +519,7 @@ async function noteRelayers(
   const actor = `service@${hostname()}`
   const details = 'the relayer wallets of this start'
   const subject = addresses.join(', ')
-  await audit.appendChange({ at, actor, action: 'rotate', subject, details })
+  await audit.appendChange({ at, actor, action: RELAYERS_NOTED, subject, details })
 }
 
 /** Makes the server with its edges, and without routes. */
@@ -307,16 +527,21 @@ async function openServer(
   config: Config,
   {
     log,
-    pages,
     tracing,
     counting: { now, countExchange },
+    forwarder,
   }: {
     log: Logger
-    pages: Console
     tracing: Tracing | undefined
     counting: { now: () => number; countExchange: CountExchange | undefined }
+    forwarder: Forwarder | undefined
   },
-): Promise<{ app: FastifyInstance; limiter: RateLimiter | undefined }> {
+): Promise<{
+  app: FastifyInstance
+  limiter: RateLimiter | undefined
+  /** Adds the way to the other server, after all routes of this one. */
+  addRest(): Promise<void>
+}> {
   const { settleWaitSeconds, trustProxy } = config
   const bodyLimitBytes = BODY_LIMIT_BYTES
   const app = createServer({ logger: log, bodyLimitBytes, settleWaitSeconds, trustProxy })
@@ -331,11 +556,17 @@ async function openServer(
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  installNotFound(app, pages.answerPage)
+  const rest = forwarder && createForwardRest(forwarder, () => limiter)
+  const { isOwn } = installNotFound(app, undefined, rest)
   await installCors(app)
   const limiter = installRateLimit(app, { ...config.rateLimit, now }, countExchange)
-  installOpenApi(app, { servers })
-  return { app, limiter }
+  return {
+    app,
+    limiter,
+    async addRest() {
+      if (rest !== undefined) await forwardRoutes(app, { rest, isOwn })
+    },
+  }
 }
 
 /** Returns the addresses that `/.well-known/x402` names besides those of the facilitator. */
@@ -346,9 +577,4 @@ function resourcesOf({ baseUrl, directoryUrl }: Config) {
     mcp: `${directoryUrl}/mcp`,
     openapi: `${baseUrl}/openapi.json`,
   }
-}
-
-/** Returns the tokens of each network, for the console. */
-function describeNetworks({ ports: { networks, checksum } }: Facilitator) {
-  return networks.map(({ served }) => describeAssets(served.terms, checksum))
 }

@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { TakenAsset } from '@arcus/protocol/answers/payments'
 import type { ConsoleSettings } from '@arcus/protocol/answers/service'
 import { networks } from '@arcus/protocol/x402/networks'
@@ -7,7 +6,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fixedPages } from '../directory/listings/public-pages.js'
 import { sendPacked, toPackedBody } from '../http/cached-reply.js'
-import { CONSOLE_FOLDER } from '../http/console-folder.js'
+import { builtConsole, isConsoleBuilt } from '../http/console-folder.js'
 import { type PageHead, writeHead } from '../http/html.js'
 import type { AnswerPage } from '../http/not-found.js'
 import { describedAs, type Operation } from '../http/operation.js'
@@ -22,9 +21,6 @@ export interface Console {
   /** Answers with the page, which reads the rest of the address itself. */
   answerPage: AnswerPage
 }
-
-/** The same folder seen from `src/app` and from `dist/app`. */
-const builtConsole = fileURLToPath(new URL(`../../${CONSOLE_FOLDER}/`, import.meta.url))
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */
@@ -88,7 +84,7 @@ export function openConsole(options: {
   probeAllowPrivateHosts?: boolean
 }): Console {
   const { folder = builtConsole, baseUrl, directoryUrl } = options
-  const isBuilt = existsSync(`${folder}/${PAGE}`)
+  const isBuilt = isConsoleBuilt(folder)
   const built = isBuilt ? readFileSync(`${folder}/${PAGE}`, 'utf8') : ''
   const home = homeHead(directoryUrl)
   const { tryIt = false, probeAllowPrivateHosts = false } = options
@@ -130,7 +126,8 @@ export function openConsole(options: {
     async install(app) {
       const asPage = { config: { isPage: true } }
       app.get('/', asPage, (request, reply) => answerPage(request, reply, { head: home }))
-      for (const path of PLAIN_PAGES) {
+      // A browser that opens a payment comes here from the facilitator's route.
+      for (const path of [...PLAIN_PAGES, '/payments/*']) {
         app.get(path, asPage, (request, reply) => answerPage(request, reply))
       }
       if (!isBuilt) return

@@ -61,8 +61,21 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   print(`  transaction   ${settlement?.transaction || 'none'}\n`)
   printBalances(before, await readBalances(rpcUrl))
   if (response.ok && settlement?.success) return 0
-  printError(`Not paid: ${settlement?.errorReason ?? refusalOf(response) ?? 'nothing was asked'}.`)
+  printError(complaintOf(response, settlement))
   return 1
+}
+
+/** Says why a call failed, and whether it was charged all the same. */
+export function complaintOf(
+  response: Pick<Response, 'ok' | 'headers'>,
+  settlement: Pick<SettleResponse, 'success' | 'transaction' | 'errorReason'> | undefined,
+): string {
+  const { success = false, transaction = '', errorReason } = settlement ?? {}
+  if (success) return `Charged, although the call failed: transaction ${transaction}.`
+  const why = errorReason ?? refusalOf(response) ?? 'nothing was asked'
+  return transaction === ''
+    ? `Not paid: ${why}.`
+    : `Not known yet whether it is paid: ${why}, transaction ${transaction}.`
 }
 
 /** Signs a payment for the URL without sending it. Resolves to the JSON that /verify and /settle take. */
@@ -106,7 +119,7 @@ function settlementOf(response: Response): SettleResponse | undefined {
   return header === null ? undefined : decodePaymentResponseHeader(header)
 }
 
-function refusalOf(response: Response): string | undefined {
+function refusalOf(response: Pick<Response, 'headers'>): string | undefined {
   const header = response.headers.get('payment-required')
   return header === null ? undefined : decodePaymentRequiredHeader(header).error
 }

@@ -1,5 +1,4 @@
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import cookie from '@fastify/cookie'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
@@ -16,7 +15,7 @@ import type { AnswerPage } from '../http/not-found.js'
 import { createPolling } from '../sql/polling.js'
 import { createAttributor } from './activity/attribution.js'
 import { createExploreFigures, exploreRoutes } from './activity/explore-routes.js'
-import { createActivityRecorder } from './activity/recorder.js'
+import { createActivityRecorder, type HandedAnswer } from './activity/recorder.js'
 import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
 import { createPublicTotals } from './activity/summary.js'
@@ -65,8 +64,6 @@ import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
 import type { ListingStore } from './store/listings.js'
-import { isPublicPayee } from './store/ownership.js'
-import { markedName } from './store/published.js'
 import type { DirectoryStores } from './store/stores.js'
 
 /** The settings of the directory. */
@@ -113,12 +110,11 @@ export interface Directory {
   /** Call it before the database is closed. */
   stop(): Promise<void>
   ports: {
-    /** Takes in an answer of the facilitator, for figures. */
-    onAnswer(answer: PaymentAnswer): void
+    /** Keeps answers of the facilitator, for figures. Rejects if the store fails: then some may be kept. */
+    keepAnswers(answers: readonly HandedAnswer[]): Promise<void>
     /** Lists the resource that a settled payment names. */
-    offerResource: AutoCatalog['offer']
-    /** Finds the merchant whose listing speaks for an address (lower case). */
-    merchantOf(payTo: Address): Promise<{ id: string; name: string } | undefined>
+    takeOffer: AutoCatalog['take']
+    noteRefusal: AutoCatalog['noteRefusal']
     listings: ListingStore
     probe: Probe
   }
@@ -159,8 +155,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const seen = createAutoCatalog({
     ...world,
     store: listings,
-    networks: new Map([[network, tokens]]),
-    ...{ infoCheck, probeSoon: schedule.probeSoon, targetRules: rules },
+    infoCheck,
+    probeSoon: schedule.probeSoon,
   })
   const dollars = dollarsAmong(tokens)
   const checks = createPaidChecks({ ...world, probing, dollars })
@@ -265,21 +261,18 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       identities.stop()
       await checks?.stop()
       await Promise.all([events.stop(), settlements.stop()])
-      await Promise.all([schedule.stop(), seen.stop(), discovery.stop(), recorder.stop()])
+      await Promise.all([schedule.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([usage.stop(), publishing.stop()])
     },
     ports: {
-      onAnswer(answer) {
+      async keepAnswers(answers) {
         // Listings are about one network, so payments on another are nobody's revenue.
-        if (answer.payment.network !== network) return
-        checks?.noteAnswer(answer)
-        recorder.record(answer)
+        const own = answers.filter(({ payment }) => payment.network === network)
+        for (const answer of own) checks?.noteAnswer(answer)
+        await recorder.keep(own)
       },
-      offerResource: seen.offer,
-      async merchantOf(payTo) {
-        const found = (await listings.merchantsPaidTo(payTo)).find(isPublicPayee)
-        return found && { id: found.id, name: markedName(found) }
-      },
+      takeOffer: seen.take,
+      noteRefusal: seen.noteRefusal,
       ...{ listings, probe },
     },
     figures: {

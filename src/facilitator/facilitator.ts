@@ -31,6 +31,7 @@ import {
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
+import { startFailedPayments } from './settle/failed-payments.js'
 import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
@@ -172,9 +173,13 @@ async function build(
       const lanes = networks.map(({ relayer: { network, addresses } }) =>
         addresses.map((address) => laneLease(network, address)),
       )
-      await leases.start([[UPKEEP], ...lanes])
+      await leases.start([[UPKEEP.facilitator], ...lanes])
       for (const { relayer } of networks) await relayer.start()
-      const isKeeper = () => leases.held(UPKEEP) !== undefined
+      const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
+      const { failedJobs: store, journal } = stores
+      const networksLookedAt = networks.map(({ lookedAt }) => lookedAt)
+      const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
+      teardown.add('failed payments', startFailedPayments(looking).stop)
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return
@@ -200,7 +205,7 @@ async function build(
  */
 function createSchemes(
   { baseUrl, settleWaitSeconds }: FacilitatorSettings,
-  { stores, leases, keccak256, attestor, log }: FacilitatorPorts,
+  { stores, leases, keccak256, log }: FacilitatorPorts,
   world: {
     networks: readonly OpenNetwork[]
     checksum: (address: Address) => Address
@@ -238,7 +243,7 @@ function createSchemes(
       ...verifying,
       ...{ checkPayment, deliveryStore, paymentUrl, now, isDelivering },
     }),
-    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {

@@ -1,25 +1,16 @@
-import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Address } from 'viem'
 import type { Teardown } from '../async/teardown.js'
-import { multicall3Address } from '../chain/abi.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { batchContracts } from '../chain/batch-settlement.js'
 import { type Block, createBlockFeed } from '../chain/blocks.js'
 import { type DeploymentWatch, relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
-import {
-  readHasMulticall3,
-  readPlainTransferGas,
-  readToken,
-  type Token,
-  watchToken,
-} from '../chain/token.js'
+import { readHasMulticall3, readPlainTransferGas, type Token, watchToken } from '../chain/token.js'
 import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import type { FacilitatorObserver } from './observer.js'
@@ -28,6 +19,7 @@ import type { LeaseKeeper } from './relayer/leases.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
 import { createBatchKinds } from './schemes/batch/kinds.js'
+import { schemeContracts } from './schemes/contracts.js'
 import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './schemes/exact-job.js'
 import { createPermit2Kind, type OwnMulticall } from './schemes/permit2-job.js'
 import {
@@ -36,6 +28,8 @@ import {
   type NetworkSettings,
 } from './settings.js'
 import type { Attestor } from './settle/attestor.js'
+import type { LookedAt } from './settle/failed-payments.js'
+import { readTokens } from './tokens.js'
 import type { AcceptedToken } from './verify/checks.js'
 import { createGasGuard, type GasGuard } from './verify/gas-guard.js'
 import type { ServedNetwork } from './verify/payment-check.js'
@@ -43,12 +37,6 @@ import { createRecipients, type Recipients } from './verify/recipients.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
 const MAX_BATCH = 50
-/** The contracts that each scheme or method needs; it is offered while they have code. */
-const contractsOf = {
-  'batch-settlement': [...Object.values(batchContracts), multicall3Address],
-  'exact by Permit2': [permit2Contracts.permit2, permit2Contracts.exactProxy],
-  upto: [permit2Contracts.permit2, permit2Contracts.uptoProxy],
-} as const satisfies Record<string, readonly Address[]>
 /** With the multicall of the relayers, payments of `upto` share transactions. */
 const SHARED_UPTO = 'upto in shared transactions'
 
@@ -59,6 +47,8 @@ export interface OpenNetwork {
   tokens: readonly [AcceptedToken, ...AcceptedToken[]]
   /** The network as verify and settle see it. */
   served: ServedNetwork
+  /** Its failed payments are looked at once more. */
+  lookedAt: LookedAt
   /** The contracts of `batch-settlement`, and those of payments by `upto`. */
   batchWatch: DeploymentWatch
   uptoWatch: DeploymentWatch
@@ -125,6 +115,7 @@ export async function openNetwork(
     relayer,
     tokens,
     served: toServed({ place, world, tokens, multicall, chain, watches, ...settling }),
+    lookedAt: { network, kinds: settling.payments, latest: chain.feed.latest },
     batchWatch,
     uptoWatch: permit2Watches.upto,
     figures: {
@@ -204,17 +195,17 @@ async function openRelayer({
     now,
   })
   const isOurs = createOwnTransactions(journal)
+  const payments = {
+    [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
+    [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
+  }
   const relayer: Relayer = createRelayer({
     ...{ network, chainId, rpc, feed, journal, signers, gas, wasteLimits, readCoded },
     ...{ hasMulticall3, guard, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
     books: stores.budgets,
     sharing: stores.sharing,
     leases: world.leases,
-    kinds: {
-      [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
-      [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
-      ...createBatchKinds(rpc, findUse, readFacts),
-    },
+    kinds: { ...payments, ...createBatchKinds(rpc, findUse, readFacts) },
     keccak256: world.keccak256,
     events: world.observer.relayer(network),
   })
@@ -227,7 +218,7 @@ async function openRelayer({
     customers: stores.customers,
     now,
   })
-  return { relayer, guardGas, recipients }
+  return { relayer, guardGas, recipients, payments }
 }
 
 /** Watches the contracts that the schemes need, and the tokens. Throws `RpcUnavailableError`. */
@@ -244,7 +235,7 @@ async function watchChain({
   world: NetworkWorld
   log: FastifyBaseLogger
 }) {
-  const watched = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
+  const watched = { ...schemeContracts, [SHARED_UPTO]: [multicall.address] }
   const contracts = await watchContracts(rpc, watched, log)
   teardown.add('watch of the contracts', () => contracts.stop())
   const tokenWatches = new Map(
@@ -339,30 +330,6 @@ function ownMulticall(
     )
   }
   return { address: relayerMulticallOf(named ?? relayers).address, wallets }
-}
-
-/**
- * Reads and pins each token of a network, with its minimum. People could not distinguish two with one symbol. Throws
- * `FacilitatorSettingsError`, `TokenMismatchError`, `RpcUnavailableError`.
- */
-async function readTokens(
-  rpc: Rpc,
-  keccak256: Keccak256,
-  place: NetworkSettings,
-  { least, bySymbol }: FacilitatorSettings['minAmount'],
-): Promise<[AcceptedToken, ...AcceptedToken[]]> {
-  const read = await Promise.all(
-    place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset })),
-  )
-  const symbols = read.map(({ symbol }) => symbol)
-  const twin = symbols.find((symbol, i) => symbols.indexOf(symbol) < i)
-  if (twin !== undefined) {
-    throw new FacilitatorSettingsError(
-      `Two assets of ${place.network} have the symbol ${twin}: name one.`,
-    )
-  }
-  const tokens = read.map((token) => ({ ...token, minAmount: bySymbol[token.symbol] ?? least }))
-  return tokens as [AcceptedToken, ...AcceptedToken[]]
 }
 
 /** Reads the gas of a plain transfer of the most expensive token; `undefined` where one cannot be simulated. */

@@ -1,7 +1,6 @@
 import { describeCodes, httpCodes } from '@arcus/protocol/answers/errors'
 import { codesOf } from '@arcus/protocol/answers/payments'
-import { z } from 'zod'
-import { cached, type Operation } from '../http/operation.js'
+import { cached, type DescribedRoute, described, type Operation } from '../http/operation.js'
 
 /*
  * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
@@ -195,13 +194,6 @@ export const settleOperation: Operation = {
   summary: 'Bring a signed payment on chain and wait for it',
   description:
     'The same payment settles once and is answered with success once. `settlement_pending`, which always names a transaction, and `settlement_unknown` are no failures: settle the same payment again, it waits on.',
-  headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .regex(/^[\x21-\x7e]{16,128}$/)
-      .optional()
-      .describe('A fresh one for each payment; the same key and payment get the success again.'),
-  }),
   answers: {
     200: {
       description: `On chain, or refused. With \`success\` false \`errorReason\` is one of:\n\n${refusals('settle')}`,
@@ -269,6 +261,7 @@ const settledPayment = {
   nonce,
   amount: '10000',
   state: 'confirmed',
+  unusedAtBlock: null,
   transaction,
   explorerUrl: `https://explorer.arc.io/tx/${transaction}`,
   blockNumber: 12,
@@ -390,3 +383,16 @@ export const transactionOperation: Operation = {
     },
   },
 }
+
+/** Every route of the facilitator, for the description of the whole service. */
+export const facilitatorOperations: readonly DescribedRoute[] = [
+  described('GET /supported', supportedOperation, { limit: 'exempt' }),
+  described('POST /verify', verifyOperation, { family: 'verify' }),
+  described('POST /settle', settleOperation, { family: 'settle', limit: 'manual' }),
+  described('GET /payments/:network/:payer/:nonce', paymentOperation),
+  described('GET /payments/:network/:payer/:nonce/attestation', attestationOperation),
+  described('GET /payments/:network/:payer/:nonce/receipt', receiptOperation),
+  described('GET /payments/status/:paymentId', statusOperation),
+  described('GET /payments/:transaction', transactionOperation),
+  described('GET /.well-known/x402', wellKnownOperation),
+]

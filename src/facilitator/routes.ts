@@ -6,7 +6,7 @@ import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
-import type { AnswerPage } from '../http/not-found.js'
+import type { OpenPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { partyOf, type RateLimiter } from '../http/rate-limit.js'
 import {
@@ -48,8 +48,8 @@ interface FacilitatorRoutesOptions extends FacilitatorLinks {
 }
 
 /**
- * Offers the resource of a settled payment to a catalog; `undefined` where the payment names none. It never throws or
- * rejects.
+ * Offers the resource of a settled payment to a catalog; returns `undefined` where the payment names none. The answer to
+ * the payment does not wait for the catalog.
  */
 export type OfferResource = (settled: {
   network: string
@@ -61,17 +61,17 @@ export type OfferResource = (settled: {
   requirements: unknown
   payload: unknown
   settlementId: string
-}) => Promise<BazaarStatus> | undefined
+}) => BazaarStatus | undefined
 
 /** What a facilitator is linked to where it is mounted. All of it may be left out. */
 export interface FacilitatorLinks {
   /** Receives every answer about a payment that could be read. */
-  onAnswer?(answer: PaymentAnswer): void
+  onAnswer?: ((answer: PaymentAnswer) => void) | undefined
   offerResource?: OfferResource | undefined
   /** Finds the merchant whose listing speaks for an address. */
   merchantOf?: FindPaidMerchant | undefined
   /** Answers browsers with pages. */
-  answerPage?: AnswerPage | undefined
+  answerPage?: OpenPage | undefined
   /** Limits the requests of a caller; none does unless it is given. */
   limiter?: RateLimiter | undefined
   /** Other addresses of the service that `/.well-known/x402` names. */
@@ -94,7 +94,7 @@ export async function facilitatorRoutes(
   app.post('/verify', { config: verifying }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body, partyOf(request.ip))
-    await withoutFailing(request, () => {
+    withoutFailing(request, () => {
       report(reportVerify(result, startedAt))
       logRefusedVerify(request, result)
     })
@@ -123,9 +123,9 @@ export async function facilitatorRoutes(
       const reason = result.body.errorReason
       request.log.info({ settlementId, reason, ...readNames(request.body) }, 'settle refused')
     }
-    await withoutFailing(request, async () => {
+    withoutFailing(request, () => {
       report(reportSettle(result, startedAt))
-      const listed = await offerResource(options.offerResource, request.body, result)
+      const listed = offerResource(options.offerResource, request.body, result)
       if (listed !== undefined) {
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar: listed }))
       }
@@ -180,12 +180,9 @@ async function settleBetween(leave: Leave, settle: () => Promise<SettleResult>) 
 }
 
 /** Counts and lists an answer. A fault there must not keep a settled payment from being answered with its hash. */
-async function withoutFailing(
-  request: FastifyRequest,
-  record: () => void | Promise<void>,
-): Promise<void> {
+function withoutFailing(request: FastifyRequest, record: () => void): void {
   try {
-    await record()
+    record()
   } catch (err) {
     request.log.error({ err }, 'an answer could not be counted or listed')
   }
@@ -196,7 +193,7 @@ function offerResource(
   offer: OfferResource | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
-): Promise<BazaarStatus> | undefined {
+): BazaarStatus | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, payer, amount } = payment
   return offer?.({

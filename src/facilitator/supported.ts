@@ -26,7 +26,7 @@ interface SupportedKind {
 
 /** Says which tokens are taken, with the domain that a requirement must quote. */
 export function describeAssets(
-  { tokens }: Terms,
+  { tokens }: Pick<Terms, 'tokens'>,
   checksum: (address: Address) => Address,
 ): TakenAsset[] {
   return [...tokens.values()].map(({ address, symbol, name, version, currency, minAmount }) => ({

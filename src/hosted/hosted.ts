@@ -11,13 +11,14 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { DeploymentWatch } from '../chain/deployments.js'
 import type { ListingStore } from '../directory/store/listings.js'
 import { mountEndpoints, type ReadFees } from './endpoints.js'
-import { listHosted, type ProbeHosted, unlistHosted } from './listing.js'
+import { listHosted, type ProbeHosted } from './listing.js'
 import {
   createChannelStorage,
   dropReservations,
   type HostedRecords,
   openRefundRecords,
 } from './records.js'
+import type { HostedSettings } from './refund-wallets.js'
 
 /** The hosted endpoints, built and not yet started. */
 export interface Hosted {
@@ -29,20 +30,13 @@ export interface Hosted {
   stop(): Promise<void>
 }
 
-/** The endpoints to sell; `undefined` in the settings when nothing is hosted. */
-interface HostedSettings {
-  readonly payTo: Address
-  /** The pause between two claims of channels. */
-  readonly claimSeconds: number
-}
-
 interface HostedPorts {
   /** The public address of this service. */
   baseUrl: string
-  settings: HostedSettings | undefined
+  settings: HostedSettings
   /** The key of the wallet that refunds, and that receives from channels. */
-  privateKey: Hex | undefined
-  /** Makes a client of the facilitator in this process, whose calls wait until `started` resolves. */
+  privateKey: Hex
+  /** Makes a client of the facilitator, whose calls wait until `started` resolves. */
   client(started: Promise<void>): FacilitatorClient
   records: HostedRecords
   listings: ListingStore
@@ -73,17 +67,10 @@ type FindPayment = (
 /** The plugin asks every five seconds whether `upto` is settled now, milliseconds. */
 const UPTO_NOTICED_MS = 6_000
 
-/** Builds the operator's own merchant: the plugin that every merchant installs, over the facilitator of this process. */
+/** Builds the operator's own merchant: the plugin that every merchant installs, which asks the facilitator by `client`. */
 export async function createHosted(world: HostedPorts): Promise<Hosted> {
   const { settings, privateKey, listings } = world
   const now = () => Math.floor(Date.now() / 1000)
-  if (settings === undefined || privateKey === undefined) {
-    return {
-      plugin: undefined,
-      start: () => unlistHosted(listings, now),
-      stop: async () => {},
-    }
-  }
   const { payTo } = settings
   const { baseUrl, network, token, probe } = world
   const log = world.log.child({ module: 'hosted' })
@@ -144,17 +131,7 @@ export async function createHosted(world: HostedPorts): Promise<Hosted> {
   }
 }
 
-/** Returns the wallet that refunds calls of hosted endpoints, with the address whose payments it refunds. */
-export function hostedRefundWallets(
-  hosted: HostedSettings | undefined,
-  key: Hex | undefined,
-): Map<Address, Address> {
-  if (hosted === undefined || key === undefined) return new Map()
-  const lower = (address: Address) => address.toLowerCase() as Address
-  return new Map([[lower(privateKeyToAccount(key).address), lower(hosted.payTo)]])
-}
-
-/** Opens refunds and channels of the hosted endpoints over the facilitator of this process. */
+/** Opens refunds and channels of the hosted endpoints. */
 async function openPayments(
   world: HostedPorts,
   hosted: HostedSettings,

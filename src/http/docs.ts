@@ -2,13 +2,12 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { sendPacked, toPackedBody } from './cached-reply.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
-  type DescribedRoute,
   type OpenApiDocument,
   type WrittenOperation,
   type WrittenResponse,
   writeDocument,
 } from './openapi.js'
-import { cached, describedAs, type Operation } from './operation.js'
+import { cached, type DescribedRoute, describedAs, type Operation } from './operation.js'
 
 const openApiOperation: Operation = {
   id: 'getOpenApi',
@@ -28,10 +27,14 @@ const docsOperation: Operation = {
 
 /**
  * Adds `GET /openapi.json` and, for people, `GET /docs`: the description of every route with an operation. Call it
- * before the routes it describes. `servers` are the public addresses.
+ * before the routes it describes. `servers` are the public addresses, and `others` the routes that another server of this
+ * service has.
  */
-export function installOpenApi(app: FastifyInstance, { servers }: { servers: readonly string[] }) {
-  const routes: DescribedRoute[] = []
+export function installOpenApi(
+  app: FastifyInstance,
+  { servers, others = [] }: { servers: readonly string[]; others?: readonly DescribedRoute[] },
+) {
+  const routes = [...others]
   app.addHook('onRoute', (route) => void routes.push(...describe(route)))
 
   const write = once(() => writeDocument(routes, servers))

@@ -34,16 +34,29 @@ const publicPaths =
   /^\/(supported|health|\.well-known\/x402|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|try|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
+const exposedHeaders = ['EXTENSION-RESPONSES', 'Retry-After', 'ETag', 'X-Request-Id']
+
+/** The headers by which pages of any origin may read an answer. */
+export const openHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': exposedHeaders.join(', '),
+} as const
+
+/** Returns whether pages of any origin may read the answers at a path. */
+export function isOpen(path: string): boolean {
+  return publicPaths.test(path)
+}
 
 /** Opens the public reads to any origin. Await it before the rate limit, so that browsers can read a 429 too. */
 export async function installCors(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
+    if (route.config?.isForwarded) return
     if (route.url !== '*' && !publicPaths.test(route.url) && !route.config?.cors) {
       route.config = { ...route.config, cors: false }
     }
   })
-  const isClosed = ({ url, routeOptions }: FastifyRequest) =>
-    !publicPaths.test(url.split('?', 1)[0] ?? '') && !routeOptions.config.cors
+  const isClosed = ({ url, routeOptions: { config } }: FastifyRequest) =>
+    !isOpen(url.split('?', 1)[0] ?? '') && !config.cors && !config.isForwarded
   // The plugin answers preflights of every path, so those of closed paths must not reach it.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS' && isClosed(request)) reply.callNotFound()
@@ -53,7 +66,7 @@ export async function installCors(app: FastifyInstance): Promise<void> {
     origin: '*',
     methods: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'],
     allowedHeaders: ['content-type', 'if-none-match', 'idempotency-key', 'x-request-id'],
-    exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag', 'X-Request-Id'],
+    exposedHeaders,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     strictPreflight: false,
   })

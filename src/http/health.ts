@@ -37,7 +37,7 @@ interface ReadinessOptions {
 /** Shows the operator what the proxies in front write. */
 export const FORWARDED_FORM = 'Arcus-Forwarded-For'
 
-const healthOperation: Operation = {
+export const healthOperation: Operation = {
   id: 'getHealth',
   tag: 'Service',
   summary: 'Whether the process is alive',
@@ -53,7 +53,7 @@ const healthOperation: Operation = {
   examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
 }
 
-const readyOperation: Operation = {
+export const readyOperation: Operation = {
   id: 'getReady',
   tag: 'Service',
   summary: 'Whether payments can be settled, with each reason if not',
@@ -105,7 +105,7 @@ export function readinessRoutes(
 }
 
 /** Runs all checks, at most once a second however often it is called. Never rejects. */
-type ReadReadiness = () => Promise<ReadinessAnswer>
+export type ReadReadiness = () => Promise<ReadinessAnswer>
 
 export function createReadiness(options: ReadinessOptions): ReadReadiness {
   const { checks, log, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options

@@ -13,29 +13,42 @@ export type AnswerPage = (
   page?: { head?: PageHead; status?: number },
 ) => FastifyReply
 
+/** The same, by a server that may be another one. */
+export type OpenPage = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | Promise<FastifyReply>
+
 /**
  * Answers 404, or 405 with `Allow` if the path is known with another method. The answer is always plain, because no
  * family owns the request. A browser gets the 404 as `answerPage`, unless the address is below a route of the API.
- * Call it before the first route: it watches them being added.
+ * Call it before the first route: it watches them being added. `isOwn` returns whether a path is below one of them; with
+ * `rest` all others are answered elsewhere.
  */
-export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): void {
+export function installNotFound(
+  app: FastifyInstance,
+  answerPage?: AnswerPage,
+  rest?: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+): { isOwn(path: string): boolean } {
   const knownPaths = new Map<string, KnownPath>()
   /** First segments of all routes but pages. */
   const ownSegments = new Set<string>()
   app.addHook('onRoute', ({ url, method, config }) => {
-    if (url === '*') return
+    if (url === '*' || config?.isForwarded) return
     if (!config?.isPage) ownSegments.add(firstSegment(url))
     const known = knownPaths.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
     for (const name of [method].flat()) known.methods.add(name)
     knownPaths.set(url, known)
   })
 
+  const isOwn = (path: string) => ownSegments.has(firstSegment(path))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
+    if (rest !== undefined && !isOwn(path)) return rest(request, reply)
     const allowed = [...knownPaths.values()]
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(({ methods }) => [...methods])
-    const isPage = allowed.length === 0 && !ownSegments.has(firstSegment(path))
+    const isPage = allowed.length === 0 && !isOwn(path)
     if (isPage && asksForPage(request) && answerPage !== undefined) {
       return answerPage(request, reply, { status: 404 })
     }
@@ -49,6 +62,7 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
       .header('allow', allow)
       .send({ error: 'method_not_allowed', message: `This path answers ${allow} only.` })
   })
+  return { isOwn }
 }
 
 /** Returns whether a browser opens an address as a page. */

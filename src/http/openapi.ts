@@ -3,13 +3,12 @@ import {
   describeCodes,
   errorSchema,
   httpCodes,
-  type RouteFamily,
 } from '@arcus/protocol/answers/errors'
 import { type RouteForms, routes as routeForms } from '@arcus/protocol/answers/routes'
 import { sessionCookies } from '@arcus/protocol/answers/session-cookies'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { z } from 'zod'
-import { type Example, type Operation, type RouteLimit, type Tag, tags } from './operation.js'
+import { type DescribedRoute, type Example, type Operation, type Tag, tags } from './operation.js'
 import { version } from './version.js'
 
 /*
@@ -62,16 +61,6 @@ interface WrittenExample {
   value: unknown
   /** The request that is refused with this answer, where it is not of the form that the document describes. */
   'x-request'?: { [Part in 'params' | 'query' | 'body']: Example[Part] }
-}
-
-/** A route of Fastify together with its operation. */
-export interface DescribedRoute {
-  method: string
-  /** With `:name` for parameters. */
-  url: string
-  family: RouteFamily
-  limit: RouteLimit
-  operation: Operation
 }
 
 const about = `Arcus verifies signed stablecoin payments for paid HTTP APIs (x402 version 2) and puts them on chain, and lists the APIs that are paid through it.
@@ -149,7 +138,7 @@ function writeOperation(route: FormedRoute, schemas: JsonSchemas): WrittenOperat
     parameters: [
       ...writeParameters('path', forms.params, operation, schemas),
       ...writeParameters('query', forms.query, operation, schemas),
-      ...writeParameters('header', operation.headers, operation, schemas),
+      ...writeParameters('header', forms.headers, operation, schemas),
     ],
     requestBody: body && {
       required: isRequired(body),

@@ -1,6 +1,5 @@
 import type { DescribedCode, RouteFamily } from '@arcus/protocol/answers/errors'
 import type { FastifyCorsOptions } from '@fastify/cors'
-import type { z } from 'zod'
 
 /** The groups in which the documentation shows operations, in this order. */
 export const tags = {
@@ -23,7 +22,6 @@ export interface Operation {
   summary: string
   /** Markdown. */
   description?: string
-  headers?: z.ZodObject
   /** True if the route needs the cookie of a session. */
   needsSession?: boolean
   /** The answers to a request that succeeds, by status. All but a 304 have the form of the table. */
@@ -73,9 +71,31 @@ declare module 'fastify' {
     cors?: false | FastifyCorsOptions
     /** Describes the route in the documentation. */
     operation?: Operation
+    /** The request is sent on to the server of the other half. */
+    isForwarded?: boolean
     /** A page of the console. Unknown addresses below it are the page as well, with a 404. */
     isPage?: boolean
   }
+}
+
+/** A route of Fastify together with its operation. */
+export interface DescribedRoute {
+  method: string
+  /** With `:name` for parameters. */
+  url: string
+  family: RouteFamily
+  limit: RouteLimit
+  operation: Operation
+}
+
+/** Describes a route, which is given as `GET /path/:name`. */
+export function described(
+  route: string,
+  operation: Operation,
+  { family = 'plain', limit = 'counted' }: { family?: RouteFamily; limit?: RouteLimit } = {},
+): DescribedRoute {
+  const [method = '', url = ''] = route.split(' ')
+  return { method, url, family, limit, operation }
 }
 
 /** Returns route options that contain nothing but the documentation. */

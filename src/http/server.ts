@@ -111,6 +111,8 @@ function toTrustProxy(
 /** Logs one line a request, at debug, with the route instead of the URL that the caller wrote. */
 function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
+    // The server that answers a forwarded request logs it, with its route.
+    if (request.routeOptions.config.isForwarded) return done()
     request.log.debug(
       {
         method: request.method,
@@ -165,7 +167,7 @@ function brokenRequestAnswer(code: string): [string, string, string] {
 }
 
 /** The header that names a request, in both directions. */
-const REQUEST_ID = 'x-request-id'
+export const REQUEST_ID = 'x-request-id'
 
 /** An id of a caller: at most 128 visible ASCII characters, so that it can stand in a log and in a header. */
 const wellFormed = /^[\x21-\x7e]{1,128}$/
@@ -253,7 +255,7 @@ class RequestLogger implements FastifyBaseLogger {
   }
 }
 
-const FORWARDED_FOR = 'x-forwarded-for'
+export const FORWARDED_FOR = 'x-forwarded-for'
 
 /** Reads an address as proxies write it: with a port, in brackets, with a zone, or mapped into IPv6. `undefined` if it is none. */
 function readAddress(text: string): string | undefined {

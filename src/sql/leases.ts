@@ -1,5 +1,8 @@
 import type { Address } from 'viem'
 
+/** The two halves of the service. */
+export type Half = 'facilitator' | 'directory'
+
 /** The leases that this process holds after a beat. */
 export interface HeldLeases {
   /** By name, the epoch under which it is held; a name that is gone belongs to another process. */
@@ -33,8 +36,8 @@ export interface LeaseStore {
   leave(): Promise<void>
 }
 
-/** The lease on the work that one process does for all: probes that are due, and sweeps. */
-export const UPKEEP = 'upkeep'
+/** The leases on the work that one process of a half does for all, such as sweeps and probes that are due. */
+export const UPKEEP = { facilitator: 'upkeep/facilitator', directory: 'upkeep/directory' } as const
 
 /** Returns the name of the lease on sending transactions of a wallet. */
 export function laneLease(network: string, relayer: Address): string {

@@ -4,13 +4,19 @@ import { Worker } from 'node:worker_threads'
 
 export interface ThreadOptions {
   maxHeapMb: number
+  /** The part of the heap for what is new. A small one keeps less memory and collects more often; V8's own unless given. */
+  maxYoungMb?: number
   /** The script's `workerData`. */
   data?: unknown
 }
 
 /** Starts a thread of this process from a script, given as the URL of its source or of what was built from it. */
-export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Worker {
-  const options = { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb }, workerData: data }
+export function startThread(script: URL, { maxHeapMb, maxYoungMb, data }: ThreadOptions): Worker {
+  const resourceLimits = {
+    maxOldGenerationSizeMb: maxHeapMb,
+    ...(maxYoungMb !== undefined && { maxYoungGenerationSizeMb: maxYoungMb }),
+  }
+  const options = { resourceLimits, workerData: data }
   if (!script.href.endsWith('.ts')) return new Worker(script, options)
   // A thread that runs from its sources needs the loader that reads them, which Node does not pass on. The path is that
   // of `tsx/esm/api`; its name alone would be resolved from the working directory here.
@@ -20,8 +26,12 @@ export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Wo
   return new Worker(code, { ...options, eval: true })
 }
 
-/** The pause before a thread that ended is started again, and the longest time a thread may take to stop. */
-const RESTART_MS = 1_000
+/** The pause before a thread that ended is started again: twice as long each time, if it ends soon after its start. */
+const FIRST_RESTART_MS = 1_000
+const LAST_RESTART_MS = 30_000
+/** A thread that ran for this long had started well. */
+const STARTED_WELL_MS = 60_000
+/** The longest time a thread may take to stop. */
 const STOP_MS = 2_000
 
 /** A thread that is started again whenever it ends. */
@@ -31,14 +41,18 @@ export interface SupervisedThread<Question> {
   post(question: Question | 'stop'): boolean
   /** Keeps the process alive while an answer is awaited. */
   keepAlive(isAwaited: boolean): void
-  /** Sends `stop`, waits for the end, and forces it after two seconds. */
-  stop(): Promise<void>
+  /** Ends the thread at once; another one follows. */
+  end(): void
+  /** Sends `stop`, waits for the end, and forces it after two seconds, or after the time given. */
+  stop(patienceMs?: number): Promise<void>
 }
 
 export interface SuperviseOptions<Message> extends ThreadOptions {
   onMessage: (message: Message) => void
   /** Receives the error that ends a thread. */
   onFault: (error: unknown) => void
+  /** Called whenever a thread starts. */
+  onStart?: () => void
   /** Called when a thread has ended, before the next one starts. */
   onEnd: () => void
 }
@@ -46,21 +60,27 @@ export interface SuperviseOptions<Message> extends ThreadOptions {
 /** Keeps one thread of a script running. It keeps the process alive only while somebody asks for that. */
 export function superviseThread<Question, Message>(
   script: URL,
-  { onMessage, onFault, onEnd, ...options }: SuperviseOptions<Message>,
+  { onMessage, onFault, onStart, onEnd, ...options }: SuperviseOptions<Message>,
 ): SupervisedThread<Question> {
   let thread: Worker | undefined
   let restart: NodeJS.Timeout | undefined
+  let pauseMs = FIRST_RESTART_MS
   let isStopped = false
 
   function start(): void {
     const started = startThread(script, options)
+    const startedAt = performance.now()
     thread = started
+    onStart?.()
     started.on('message', onMessage)
     started.on('error', onFault)
     started.once('exit', () => {
       thread = undefined
       onEnd()
-      if (!isStopped) restart = setTimeout(start, RESTART_MS).unref()
+      if (isStopped) return
+      if (performance.now() - startedAt >= STARTED_WELL_MS) pauseMs = FIRST_RESTART_MS
+      restart = setTimeout(start, pauseMs).unref()
+      pauseMs = Math.min(pauseMs * 2, LAST_RESTART_MS)
     })
     // This comes last, because adding a listener would undo it.
     started.unref()
@@ -75,14 +95,15 @@ export function superviseThread<Question, Message>(
     start,
     post,
     keepAlive: (isAwaited) => (isAwaited ? thread?.ref() : thread?.unref()),
-    async stop() {
+    end: () => void thread?.terminate(),
+    async stop(patienceMs = STOP_MS) {
       isStopped = true
       clearTimeout(restart)
       const ending = thread
       if (ending === undefined) return
       const ended = new Promise<void>((resolve) => ending.once('exit', () => resolve()))
       post('stop')
-      const timer = setTimeout(() => void ending.terminate(), STOP_MS)
+      const timer = setTimeout(() => void ending.terminate(), patienceMs)
       await ended
       clearTimeout(timer)
     },

@@ -2,7 +2,7 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
@@ -117,7 +117,24 @@ describe.concurrent('while no node hears of what the service sends, one transfer
   })
 })
 
-describe('a transaction by others counts only if it landed after a settle was claimed', () => {
+describe('a transaction by others counts only if it landed while a settle was open', () => {
+  it('a payment whose claim failed, and that is spent elsewhere afterwards, is used and not attested', async () => {
+    const buyer = anAccount()
+    await mintUsdc(world.chainUrl, buyer.address, 10_000n)
+    const from = { from: buyer.address, signer: buyer, value: 10_000n }
+    const [first, second] = [await aSignedPayment(from), await aSignedPayment(from)]
+    // The buyer makes the claims. There is money for one of them.
+    const made = await Promise.all([settle(first), settle(second)])
+    const failed = made[0]?.body.success ? second : first
+    expect(successes(made)).toHaveLength(1)
+    await mintUsdc(world.chainUrl, buyer.address, 10_000n)
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    const transaction = await sendToToken(world.chainUrl, failed)
+    expect((await verify(failed)).body).toMatchObject({ isValid: false, invalidReason: used })
+    const { body } = await settle(failed)
+    expect(body).toMatchObject({ success: false, errorReason: used, transaction })
+  })
+
   it('a payment verified here and spent elsewhere is used, with its hash', async () => {
     const payment = await aSignedPayment()
     expect((await verify(payment)).body.isValid).toBe(true)

@@ -460,8 +460,7 @@ describe("the operator's own endpoint", () => {
         return items[0]
       }, 30_000)
       expect(delivered).toMatchObject({ hosted: true, merchant: { id: 'arcus' } })
-      const page = await (await fetch(`${own.url}/metrics`)).text()
-      expect(page).toMatch(/^arcus_check_own_up 1$/m)
+      const page = await metricsWith(own, /^arcus_check_own_up 1$/m)
       expect(page).toMatch(/^arcus_check_wallets_funded 1$/m)
       expect(page).toMatch(/^arcus_checks\{reason="delivered"\} 1$/m)
       // It is bought from again the same day.
@@ -478,6 +477,15 @@ describe("the operator's own endpoint", () => {
     }
   })
 })
+
+/** Reads the figures until these are among them: the directory reports its own every few seconds. */
+async function metricsWith({ url }: Pick<World, 'url'>, figure: RegExp): Promise<string> {
+  return vi.waitFor(async () => {
+    const page = await (await fetch(`${url}/metrics`)).text()
+    expect(page).toMatch(figure)
+    return page
+  }, 20_000)
+}
 
 describe('a service that cannot settle', () => {
   it('says nothing of the seller who therefore does not deliver, and tells its operator', async () => {
@@ -531,8 +539,7 @@ describe('a service that cannot settle', () => {
       })
       const { events } = (await poor.get('/api/merchants/shop/events')).body
       expect(events).toEqual([])
-      const page = await (await fetch(`${poor.url}/metrics`)).text()
-      expect(page).toMatch(/^arcus_check_own_up 0$/m)
+      await metricsWith(poor, /^arcus_check_own_up 0$/m)
     } finally {
       await shop?.stop()
       await poor.stop()

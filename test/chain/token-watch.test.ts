@@ -48,7 +48,14 @@ it('reports at once, in readiness as well, that a sound token is not the pinned 
   const served = { ...place, readTokens: [watch.read] } as unknown as ReadyNetwork
   const disk = { isLow: () => false, freeBytes: () => undefined }
   const leases = { isShared: false, isRenewed: () => true, ageMs: () => undefined }
-  const [, chain] = createReadinessChecks({} as SettlementJournal, leases, disk, [served])
+  const [, chain] = createReadinessChecks({
+    journal: {} as SettlementJournal,
+    leases,
+    isServer: false,
+    disk,
+    networks: [served],
+    isDirectoryUp: undefined,
+  })
   const said = 'the token is now "USDC" version "2", pinned was "Another" version "2"'
   expect(await chain?.check()).toEqual({ ok: false, detail: expect.stringContaining(said) })
   expect(watch.mismatch()?.message).toContain(said)

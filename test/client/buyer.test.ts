@@ -222,27 +222,44 @@ describe('a payment whose outcome is unknown', () => {
     expect((await refusalOf(buyer.pay(`${shop.url}/third`))).details.limit).toBe('perDay')
   })
 
-  it('is given back only when the facilitator says that it failed and its time is over', async () => {
-    let state = 'submitted'
+  it('is given back only when the facilitator has seen it unused after its end', async () => {
+    let said: Record<string, unknown> = { state: 'submitted' }
     const saying: typeof fetch = async (input, init) => {
       if (!String(input).includes('/payments/')) return fetch(input, init)
-      const transaction = null
-      return Response.json({ state, transaction, amount: '10000' })
+      return Response.json({ transaction: null, amount: '10000', unusedAtBlock: null, ...said })
     }
     const ledger = createMemoryLedger()
-    const limits = { perCall: '$0.05', perDay: '$1' }
+    const limits = { perCall: '$0.05', perDay: '$1', total: '$2' }
     const poor = anAccount()
     const buyer = createBuyer({ url: world.url, signer: poor, limits, ledger, fetch: saying })
     const bought = await buyer.pay(shop.url)
     expect(bought).toMatchObject({ cost: 10_000n, isDecided: false })
     expect(bought.response.status).toBe(402)
-    state = 'failed'
+    said = { state: 'failed', unusedAtBlock: 7 }
     vi.setSystemTime(Date.now() + 30_000)
     // The seller could still settle it, so it counts.
     expect((await buyer.spent()).left.perDay).toBe(990_000n)
+    said = { state: 'failed' }
     vi.setSystemTime(Date.now() + 180_000)
-    expect((await buyer.spent()).left.perDay).toBe(1_000_000n)
+    // It failed there, and the seller may have put it on chain afterwards.
+    expect((await buyer.spent()).left.perDay).toBe(990_000n)
+    said = { state: 'failed', unusedAtBlock: 7 }
+    vi.setSystemTime(Date.now() + 10_000)
+    // The chain was not asked by the buyer, so the limit for good does not believe it.
+    expect((await buyer.spent()).left).toEqual({ perDay: 1_000_000n, total: 1_990_000n })
     vi.useRealTimers()
+  })
+
+  it('stays spent once it was used by others after it had failed', async () => {
+    const saying: typeof fetch = async (input, init) => {
+      if (!String(input).includes('/payments/')) return fetch(input, init)
+      return Response.json({ state: 'used', transaction: null, amount: '1', unusedAtBlock: null })
+    }
+    const ledger = createMemoryLedger()
+    const limits = { perCall: '$0.05', perDay: '$1' }
+    const poor = anAccount()
+    const buyer = createBuyer({ url: world.url, signer: poor, limits, ledger, fetch: saying })
+    expect(await buyer.pay(shop.url)).toMatchObject({ cost: 10_000n, isDecided: true })
   })
 
   it.each(['1', 'nothing', 0])(
@@ -283,6 +300,39 @@ describe('a payment whose outcome is unknown', () => {
     expect(bought).toMatchObject({ amount: 10_000n, cost: 3_000n, isDecided: true })
     expect(bought.left.perDay).toBe(997_000n)
     await seller.close()
+  })
+
+  it.each([
+    ['says that nothing was paid', { amount: '-1000000000' }],
+    ['says that a part was paid', { amount: '1' }],
+  ])('costs what was signed where the service %s', async (_, lie) => {
+    const transaction = `0x${'1'.repeat(64)}`
+    const saying: typeof fetch = async (input, init) => {
+      if (!String(input).includes('/payments/')) return fetch(input, init)
+      return Response.json({ state: 'confirmed', transaction, ...lie })
+    }
+    const limits = { perCall: '$0.05', perDay: '$1' }
+    const ledger = createMemoryLedger()
+    const buyer = createBuyer({ url: world.url, signer: account, limits, ledger, fetch: saying })
+    shop.hangsUp = 1
+    const error = await refusalOf(buyer.pay(shop.url))
+    expect(error.message).toMatch(/Charged, although the call failed: 0\.01 USDC, transaction 0x1/)
+    expect(error.details).toMatchObject({ cost: '10000', transaction })
+    expect((await buyer.spent()).left.perDay).toBe(990_000n)
+  })
+
+  it('is asked of no service that anybody on the way could answer for', () => {
+    const make = (url: string) => () =>
+      createBuyer({
+        url,
+        signer: account,
+        ledger: createMemoryLedger(),
+        limits: { perCall: '$0.05', perDay: '$1' },
+      })
+    expect(make('http://arcus.example')).toThrow(/not encrypted.+use https/)
+    for (const url of ['https://arcus.example', 'http://localhost:1', 'http://[::1]:1']) {
+      expect(make(url)).not.toThrow()
+    }
   })
 
   it('does not cost the answer where the disk is full after the payment', async () => {

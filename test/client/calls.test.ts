@@ -97,7 +97,7 @@ describe('the types of a call', () => {
     expectTypeOf<Payment['transaction']>().toEqualTypeOf<Hex | null>()
     expectTypeOf<Payment['blockNumber']>().toEqualTypeOf<number | null>()
     expectTypeOf<Payment['state']>().toEqualTypeOf<
-      'queued' | 'submitted' | 'confirmed' | 'failed'
+      'queued' | 'submitted' | 'confirmed' | 'failed' | 'used'
     >()
   })
 

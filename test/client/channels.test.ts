@@ -364,8 +364,15 @@ it('an agent sees what a call on a channel cost, and what is left in it', async 
   const seller = await anOfficialSeller(['batch-settlement'])
   const { buyer } = await aBuyer()
   const resource = `${seller.url}/paid`
-  const metadata = { title: 'Quotes', merchant: { id: 'penny' }, input: { method: 'GET' } }
-  const accepts = [{ network, asset, payTo: seller.receiver }]
+  const metadata = {
+    title: 'Quotes',
+    merchant: { id: 'penny' },
+    input: { method: 'GET' },
+    price: '10000',
+    asset,
+    pricing: 'fixed',
+  }
+  const accepts = [{ network, asset, payTo: seller.receiver, amount: '10000' }]
   const item = { resource, type: 'http', accepts, metadata } as unknown as Item
   const find = { findAt: async () => item } as unknown as McpOptions['arcus']
   const server = createMcpServer({ arcus: find, buyer, show: (amount) => `${amount}` })

@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { createArcusClient } from '@arcus/client'
 import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
 import { x402 } from '@arcus/merchant'
@@ -66,6 +67,35 @@ async function aSeller(payTo: PrivateKeyAccount, say: () => string) {
   const url = await shop.listen({ port: 0, host: '127.0.0.1' })
   closing.push(() => shop.close())
   return url
+}
+
+/** A seller who settles what they get and then answers as the test says. Resolves to the URL. */
+async function aSettlingSeller(answer: (response: ServerResponse) => void): Promise<string> {
+  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+  const accepted = {
+    scheme: 'exact',
+    network: 'eip155:5042',
+    amount: '10000',
+    asset: devnetContracts.usdc,
+    payTo: devnetMerchant.address,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const seller = createServer(async (request, response) => {
+    const sent = request.headers['payment-signature']
+    if (typeof sent !== 'string') {
+      const required = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
+      return void response.writeHead(402, { 'payment-required': base64(required) }).end()
+    }
+    const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString())
+    const body = { x402Version: 2, paymentPayload, paymentRequirements: accepted }
+    const settled = await world.post('/settle', body)
+    response.setHeader('payment-response', base64(settled.body))
+    answer(response)
+  })
+  await new Promise<void>((resolve) => seller.listen(0, '127.0.0.1', resolve))
+  closing.push(async () => seller.close())
+  return `http://127.0.0.1:${(seller.address() as AddressInfo).port}`
 }
 
 function list(owner: PrivateKeyAccount, id: string, name: string, urls: readonly string[]) {
@@ -235,33 +265,83 @@ describe('arcus-client', () => {
   })
 
   it('says what it paid where the answer breaks off', async () => {
-    const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
-    const accepted = {
-      ...{ scheme: 'exact', network: 'eip155:5042', amount: '10000', asset: devnetContracts.usdc },
-      ...{ payTo: devnetMerchant.address, maxTimeoutSeconds: 60 },
-      extra: { name: 'USDC', version: '2' },
-    }
-    const seller = createServer(async (request, response) => {
-      const sent = request.headers['payment-signature']
-      if (typeof sent !== 'string') {
-        const required = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
-        return void response.writeHead(402, { 'payment-required': base64(required) }).end()
-      }
-      const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString())
-      const body = { x402Version: 2, paymentPayload, paymentRequirements: accepted }
-      const settled = await world.post('/settle', body)
-      response.writeHead(200, { 'payment-response': base64(settled.body), 'content-length': '99' })
+    const url = await aSettlingSeller((response) => {
+      response.writeHead(200, { 'content-length': '99' })
       response.write('half', () => response.destroy())
     })
-    await new Promise<void>((resolve) => seller.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(seller.address() as AddressInfo).port}`
     const env = { ...withKey, ARCUS_LEDGER: join(folder, 'broken.jsonl') }
     const { code, stderr } = await run(['pay', url, '--max', '0.01'], env)
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/connection ended[\s\S]+0\.01 USDC\ntransaction 0x[0-9a-f]{64}\n/),
+      expect.stringMatching(
+        /^200, 0\.01 USDC\ntransaction 0x[0-9a-f]{64}\n[\s\S]+connection ended/,
+      ),
     ])
-    seller.close()
+  })
+
+  it('says what it paid where the answer is small on the wire and endless in memory', async () => {
+    const bomb = gzipSync(Buffer.alloc(600_000_000, 'x'))
+    const url = await aSettlingSeller((response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
+      response.end(bomb)
+    })
+    const env = { ...withKey, ARCUS_LEDGER: join(folder, 'bomb.jsonl') }
+    const { code, stdout } = await run(['pay', url, '--max', '0.01', '--json'], env)
+    const { body, ...said } = JSON.parse(stdout)
+    expect(said).toMatchObject({ status: 200, cost: '10000', isDecided: true, cut: 'long' })
+    expect(said.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    expect([code, body.length]).toEqual([1, 8 * 1_024 * 1_024])
+  })
+
+  it('passes a long answer on whole where it is not shown', async () => {
+    const url = await aSettlingSeller((response) => response.end(Buffer.alloc(700_000, 'x')))
+    const env = { ...withKey, ARCUS_LEDGER: join(folder, 'long.jsonl') }
+    const { code, stdout } = await run(['pay', url, '--max', '0.01'], env)
+    expect([code, stdout.length]).toEqual([0, 700_000])
+  })
+
+  it('says that a call that failed was charged all the same, and shows no controls', async () => {
+    const words = '\u001b]0;owned\u0007\u009b31m\u202eevil\u{e0041}'
+    const url = await aSettlingSeller((response) => response.writeHead(500).end(words))
+    const env = { ...withKey, ARCUS_LEDGER: join(folder, 'failed.jsonl') }
+    const shown = await run(['pay', url, '--max', '0.01'], env)
+    expect([shown.code, shown.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^500, 0\.01 USDC\ncharged, although the call failed\ntransaction 0x[0-9a-f]{64}\n/,
+      ),
+    ])
+    const { code, stdout } = await run(['pay', url, '--max', '0.01', '--json'], env)
+    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u)
+    expect(JSON.parse(stdout)).toMatchObject({
+      note: 'charged, although the call failed',
+      cost: '10000',
+      body: words,
+    })
+    expect(code).toBe(1)
+  })
+
+  it('pays no more than the catalog lists, unless it is given a price', async () => {
+    const owner = anAccount()
+    const dear = await aSeller(owner, () => 'rain')
+    const audience = `http://localhost:${new URL(world.url).port}`
+    const arcus = createArcusClient({ url: world.url })
+    const endpoint = { url: `${dear}/tips`, method: 'GET', title: 'Rain', price: '1000' } as const
+    await arcus
+      .listings(owner, { audience })
+      .save('rain', { name: 'Rain', payTo: owner.address, endpoints: [endpoint] })
+    const env = { ...withKey, ARCUS_LEDGER: join(folder, 'dear.jsonl') }
+    const pay = ['pay', `${dear}/tips`, '--max', '0.05']
+    const refused = await run(pay, env)
+    expect(refused.stderr).toContain('asks for 0.02 USDC, and the catalog lists 0.001 USDC.')
+    expect((await run([...pay, '--price', '0.02'], env)).stderr).toMatch(/^200, 0\.02 USDC\n/)
+    const agent = await anAgent(join(folder, 'dear-agent.jsonl'))
+    const call = await agent.use('call', { url: `${dear}/tips` })
+    expect(call.said).toMatchObject({
+      error: 'too_dear',
+      details: { amount: '20000', listed: '1000' },
+      left: { perDay: '1 USDC' },
+    })
   })
 
   it.each<[string[], Record<string, string>, RegExp]>([
@@ -276,6 +356,11 @@ describe('arcus-client', () => {
     [['pay', 'http://127.0.0.1:9', '--max', '1'], { PAYER_PRIVATE_KEY: 'x' }, /is not 32 bytes/],
     [['mcp', '--max', '0.05', '--per-day', '1'], withKey, /Set --per-seller/],
     [['buy'], {}, /There is no command buy/],
+    [
+      ['pay', 'http://127.0.0.1:9', '--max', '1'],
+      { ...withKey, ARCUS_URL: 'http://arcus.example' },
+      /is not encrypted/,
+    ],
   ])('says what is missing: %j', async (args, env, said) => {
     const ran = await run(args, env)
     expect(ran.code).toBe(2)
@@ -361,7 +446,7 @@ it('tells an agent what it has paid, though the answer breaks off', async () => 
       }),
     ),
     ...{ cost: 20_000n, isDecided: true, left: { perDay: 1n }, amount: 20_000n },
-    settlement: { success: true, transaction: '0xab', network: 'eip155:5042' },
+    transaction: '0xab',
   }
   const options = { arcus: { findAt: async () => ({}) }, buyer: { pay: async () => bought } }
   const server = createMcpServer({ ...options, show: String } as unknown as McpOptions)

@@ -196,3 +196,26 @@ describe('an OpenAPI document', () => {
     expect(() => listingFromOpenApi(wrong, options)).toThrow(words)
   })
 })
+
+it('leaves out an operation whose references fan out, without unfolding them all', () => {
+  const part = (depth: number): object =>
+    depth === 7 ? { type: 'string' } : { $ref: `#/components/schemas/L${depth + 1}` }
+  const schemas = Object.fromEntries(
+    Array.from({ length: 8 }, (_, depth) => {
+      const names = Array.from({ length: 14 }, (_, i) => [`p${i}`, part(depth)])
+      return [`L${depth}`, { type: 'object', properties: Object.fromEntries(names) }]
+    }),
+  )
+  const schema = { $ref: '#/components/schemas/L0' }
+  const post = { requestBody: { content: { 'application/json': { schema } } } }
+  const paths = { '/wide': { post }, '/plain': { get: { summary: 'Plain' } } }
+  const servers = [{ url: 'https://a.example' }]
+  const document = { openapi: '3.1.0', info: {}, servers, components: { schemas }, paths }
+  const started = performance.now()
+  const { listing, skipped } = listingFromOpenApi(document, options)
+  expect(performance.now() - started).toBeLessThan(500)
+  expect(listing.endpoints.map(({ url }) => url)).toEqual(['https://a.example/plain'])
+  expect(skipped).toEqual([
+    { what: 'POST /wide', why: 'Its references unfold to more than 5000 values.' },
+  ])
+})

@@ -347,8 +347,9 @@ describe.each([true, false])('pay for a tool (answers in JSON: %s)', (enableJson
 
   it('is found in the catalog by its payment, described, and paid as an item', async () => {
     const find = async () => (await arcus.find({ query: 'tides', type: 'mcp' })).resources
-    await expect.poll(async () => (await find()).length, { timeout: 15_000 }).toBeGreaterThan(0)
-    const item = (await find()).find(({ resource }) => resource === shop.url)
+    const isIt = ({ resource }: { resource: string }) => resource === shop.url
+    await expect.poll(async () => (await find()).some(isIt), { timeout: 15_000 }).toBe(true)
+    const item = (await find()).find(isIt)
     if (item === undefined) throw new Error('the tool is not listed')
     const described = await arcus.describe(item)
     const paid = await arcus.pay(described.item, { signer, maxAmount, arguments: { port: 'Faro' } })

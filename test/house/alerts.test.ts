@@ -50,14 +50,19 @@ const metricsIn = (expr: string) =>
 async function shownMetrics(): Promise<Set<string>> {
   const metrics = createMetrics(() => Date.now())
   metrics.watchDirectory({
-    index: () => ({ endpoints: 0, readSeconds: 0 }),
-    probes: () => ({ queued: 0, underWay: 0 }),
+    isUp: () => true,
+    restarts: () => 3,
     dropped: () => 0,
-    checks: async () => ({
-      byReason: [],
-      own: [{ reason: 'delivered', at: 1 }],
-      ownPauseSeconds: 1,
-      funded: 1,
+    figures: () => ({
+      index: { endpoints: 0, readSeconds: 0 },
+      probes: { queued: 0, underWay: 0 },
+      dropped: 0,
+      checks: {
+        byReason: [],
+        own: [{ reason: 'delivered', at: 1 }],
+        ownPauseSeconds: 1,
+        funded: 1,
+      },
     }),
   })
   metrics.watchDatabase({

@@ -58,7 +58,7 @@ describe.each(documents)('%s', (document) => {
   })
 })
 
-it('names every room of the two halves in ARCHITECTURE.md, in two pages', () => {
+it('names every room of the two halves in ARCHITECTURE.md, in three pages', () => {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   for (const half of ['facilitator', 'directory']) {
     const [, row = ''] = new RegExp(`^\\| \`src/${half}\` \\|(.*)\\|$`, 'm').exec(text) ?? []
@@ -67,7 +67,7 @@ it('names every room of the two halves in ARCHITECTURE.md, in two pages', () => 
     const present = folders.filter((it) => it.isDirectory()).map(({ name }) => name)
     expect(named.toSorted()).toEqual(present.toSorted())
   }
-  expect(text.split(/\s+/).length).toBeLessThan(1_300)
+  expect(text.split(/\s+/).length).toBeLessThan(1_700)
 })
 
 it('numbers the decisions one after the other, each with what was rejected, and keeps them few', () => {

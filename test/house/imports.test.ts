@@ -144,7 +144,7 @@ it('the client runs in browsers, but for its entries for Node', () => {
 describe('what only one room does', () => {
   it.each([
     ['better-sqlite3', ['sql', 'app', 'cli']],
-    ['undici', ['chain', 'directory', 'app']],
+    ['undici', ['chain', 'directory', 'http', 'app']],
     ['pino', ['http', 'main.ts', 'app']],
     ['@modelcontextprotocol/sdk', ['directory', 'packages/client']],
   ])('is %s in %j', (name, rooms) => {

@@ -172,7 +172,6 @@ describe('other addresses', () => {
     ['a program', '/nothing', 'GET', {}],
     ['a write', '/nothing', 'POST', browser],
     ['a browser below an API path', '/api/nothing', 'GET', browser],
-    ['a browser below a look-up', '/payments/nothing', 'GET', browser],
     ['a browser that asks for an asset of another build', '/assets/main-ffff.js', 'GET', browser],
     ['a browser with a path of dots', '/assets/..%2findex.html', 'GET', browser],
   ] as const)('stay a JSON 404 for %s', async (_who, url, method, headers) => {

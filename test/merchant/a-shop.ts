@@ -103,7 +103,7 @@ export function readSettlement(response: LightMyRequestResponse): SettleResponse
 }
 
 /** Returns the payload that a buyer would send for a 402. It is not signed. */
-export function aPayload(required: PaymentRequired): PaymentPayload {
+export function aPayload(required: PaymentRequired, nonce = '0x'): PaymentPayload {
   const [accepted] = required.accepts
   if (accepted === undefined) throw new Error('nothing is asked for')
   const { amount, payTo: to } = accepted
@@ -113,7 +113,7 @@ export function aPayload(required: PaymentRequired): PaymentPayload {
     value: amount,
     validAfter: '0',
     validBefore: '9',
-    nonce: '0x',
+    nonce,
   }
   return {
     x402Version: 2,

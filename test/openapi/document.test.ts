@@ -3,9 +3,11 @@ import { routes } from '@arcus/protocol/answers/routes'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeCodes } from '../../src/directory/listings/refusals.js'
 import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi.js'
+import { startDirectory } from '../support/a-directory.js'
 import { startService, type TestService } from './a-service.js'
 import { createAnswerCheck, type DescribedOperation, operationsOf } from './described.js'
 
@@ -31,11 +33,14 @@ function isPage(route: string): boolean {
   return /^GET \/(\*|assets\/\*|[^/]*\.[a-z0-9]+)?$/.test(route) && route !== 'GET /openapi.json'
 }
 
+/** The routes that the thread of the directory adds to those of `createDirectory`. */
+const besideDirectory = ['GET /api/console', 'GET /api/status', 'GET /docs', 'GET /openapi.json']
+
 /** Fastify's own list, as lines of method and path. */
-function registeredRoutes(): string[] {
+function registeredRoutes(app: FastifyInstance): string[] {
   const paths: string[] = []
   const lines: string[] = []
-  for (const line of service.app.printRoutes({ commonPrefix: false }).split('\n')) {
+  for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
     const [, indent = '', node = '', methods] =
       /^((?:│ {3}| {4})*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? []
     const depth = indent.length / 4
@@ -66,8 +71,16 @@ describe('the description', () => {
     expect(lines).toEqual([])
   })
 
-  it('has every route of the service, and no other', () => {
-    const registered = registeredRoutes().filter(
+  it('has every route of the service, and no other', async () => {
+    const directory = await startDirectory()
+    const all = [
+      // What it forwards is registered with the directory.
+      ...registeredRoutes(service.app).filter((route) => !/ \/?(\*|mcp)$/.test(route)),
+      ...registeredRoutes(directory.app),
+      ...besideDirectory,
+    ]
+    await directory.close()
+    const registered = all.filter(
       (route) =>
         !/^(HEAD|OPTIONS) /.test(route) && !isPage(route) && !otherProtocols.includes(route),
     )

@@ -202,12 +202,14 @@ describe('the status of a URL', () => {
     expect(JSON.parse(header.toString())).toEqual({
       bazaar: { status: 'rejected', rejectedReason: reason },
     })
-    expect(await statusOf(`${url}?city=Porto`)).toEqual({
-      resource: `${url}?city=Porto`,
-      message: `It was paid for and not listed: ${reason}`,
-      entries: [],
-      refusals: [{ payTo: toolTerms.payTo, reason, at: expect.any(Number) }],
-    })
+    await expect
+      .poll(() => statusOf(`${url}?city=Porto`))
+      .toEqual({
+        resource: `${url}?city=Porto`,
+        message: `It was paid for and not listed: ${reason}`,
+        entries: [],
+        refusals: [{ payTo: toolTerms.payTo, reason, at: expect.any(Number) }],
+      })
   })
 })
 

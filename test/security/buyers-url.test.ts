@@ -129,15 +129,10 @@ async function payForEverything(): Promise<void> {
   await settle(ofListed)
   await settle(about(await exact(found.address), secretUrl('/found'), echoed))
   await settle(about(await exact(unreached.address), `http://127.0.0.1:1/x${secretQuery}`, echoed))
-  // Its description breaks its own schema, which discovery says to anybody who asks about the URL.
-  const schema = {
-    type: 'object',
-    properties: {
-      input: { properties: { queryParams: { properties: { patient: { type: 'number' } } } } },
-    },
-  }
-  const wrong = { bazaar: { ...echoed.bazaar, schema } }
-  await settle(about(await exact(unreached.address), `http://127.0.0.1:1/y${secretQuery}`, wrong))
+  // The buyer accepted other terms than were paid, which discovery says to anybody who asks about the URL.
+  const other = about(await exact(unreached.address), `http://127.0.0.1:1/y${secretQuery}`, echoed)
+  Object.assign(other.paymentPayload.accepted as object, { amount: '1' })
+  await settle(other)
   const permit2 = await aPermit2Payment({ scheme: 'exact', to })
   await settle(about(permit2, place))
   const upto = await aPermit2Payment({ to })
@@ -300,7 +295,7 @@ describe('the login, query and fragment of what a buyer paid for', () => {
   })
 
   it('are in no answer about the extension, and in nothing that search and MCP find', async () => {
-    expect(extensionAnswers.join()).toContain('info does not match its schema')
+    expect(extensionAnswers.join()).toContain('must agree on what was paid')
     expect(extensionAnswers.join()).not.toMatch(CANARY)
     expect((await world.get('/discovery/search?query=canary4711')).body.resources).toEqual([])
     const client = new Client({ name: 'test', version: '1' })

@@ -84,7 +84,6 @@ export async function startDirectory(wish: DirectoryWish = {}) {
       ...{ tokens, keccak256, recovery, checksum: getAddress, rpc: chain.rpc },
       stores: {
         ...stores,
-        activity: payments.watched(stores.activity),
         listings: { ...stores.listings, ...wish.listings?.(stores.listings) },
       },
       threadSource: stores.threadSource,

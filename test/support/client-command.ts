@@ -45,7 +45,7 @@ export function runScript(
   args: readonly string[],
   env: Record<string, string>,
 ): Promise<Ran> {
-  const options = { env: { PATH: process.env.PATH, ...env } }
+  const options = { env: { PATH: process.env.PATH, ...env }, maxBuffer: 32 * 1_024 * 1_024 }
   return new Promise((resolve) => {
     execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {
       resolve({ code: Number((error as ExecFileException | null)?.code ?? 0), stdout, stderr })

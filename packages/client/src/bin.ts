@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import { type ReadBody, readUpTo } from './body.js'
 import { showAmount } from './budget.js'
-import type { BuyerCall, Quote } from './buyer.js'
+import { type Bought, type BuyerCall, isChargedInVain, type Quote } from './buyer.js'
 import { ArcusError } from './calls.js'
 import type { ChannelStatus } from './channels.js'
 import { createArcusClient } from './client.js'
@@ -12,6 +13,7 @@ import {
   clean,
   type Given,
   limitsOf,
+  moneyOf,
   readAccount,
   readArguments,
   serviceUrl,
@@ -41,6 +43,7 @@ Limits, in dollars (in euros with --asset EURC)
 
 The call of pay
   --method M  --query NAME=VALUE (as often as needed)  --body JSON  --tool NAME (arguments in --body)
+  --price M         the most that this call may cost; by default the price in the catalog, where it is listed
   --dry-run         shows price, seller, proof and record of delivery, and pays nothing
 
 For all
@@ -50,6 +53,11 @@ For all
   --key-file FILE   of the payer, else PAYER_PRIVATE_KEY_FILE, else the key in PAYER_PRIVATE_KEY
   --network N  --asset A  --json
 `
+
+/** Bytes of an answer that are shown, and that JSON holds. */
+const MAX_BODY_BYTES = 8 * 1_024 * 1_024
+/** Bytes of an answer that are passed on: what is small on the wire may never end once it is decompressed. */
+const MAX_PIPED_BYTES = 1_024 ** 3
 
 const commands: Record<string, (given: Given) => Promise<number>> = {
   pay,
@@ -67,30 +75,60 @@ async function pay(given: Given): Promise<number> {
   const buyer = buyerOf(given, limitsOf(given, isDry ? [] : ['max']), !isDry)
   const call = callOf(given)
   if (isDry) return showQuote(given, await buyer.quote(target, call))
-  const bought = await buyer.pay(target, call)
-  const { response, cost, isDecided, settlement, payment, refusal, left, channel } = bought
-  // The answer may break off, and the buyer must still learn what they paid.
-  const body = await response.arrayBuffer().catch(() => undefined)
-  const bytes = Buffer.from(body ?? new ArrayBuffer(0))
+  return showBought(given, await buyer.pay(target, call))
+}
+
+/** Shows what was bought: cost and transaction first, because the answer may break off or never end. */
+async function showBought(given: Given, bought: Bought): Promise<number> {
+  const { response, cost, isDecided, transaction, payment, refusal, left, channel } = bought
   const { status } = response
-  const ok = response.ok && body !== undefined
-  const transaction = settlement?.transaction || undefined
-  if (given.json) {
-    const paid = { cost, isDecided, transaction, payment, refusal, left, channel }
-    print(toJson({ status, body: body && bytes.toString(), ...paid }))
-    return ok ? 0 : 1
-  }
-  if (body === undefined) note('The connection ended before the answer did.')
-  process.stdout.write(process.stdout.isTTY ? `${cleanLines(bytes.toString())}\n` : bytes)
+  const inVain = isChargedInVain(bought)
   note(`${status}, ${money(given, cost)}${isDecided ? '' : ', undecided'}`)
-  if (transaction !== undefined) note(`transaction ${transaction}`)
+  if (inVain) note('charged, although the call failed')
+  if (transaction !== undefined) note(`transaction ${clean(transaction)}`)
   if (refusal !== undefined) note(`refused: ${clean(refusal)}`)
   if (channel !== undefined) note(channelLine(given, channel))
   note(`left today ${money(given, left.perDay)}`)
-  return ok ? 0 : 1
+  if (given.json) {
+    const { bytes, cut } = await readUpTo(response, MAX_BODY_BYTES)
+    const charged = inVain ? { note: 'charged, although the call failed' } : {}
+    const paid = { cost, isDecided, transaction, payment, refusal, left, channel, ...charged }
+    print(toJson({ status, ...paid, body: Buffer.from(bytes).toString(), cut }))
+    return response.ok && cut === undefined ? 0 : 1
+  }
+  const cut = process.stdout.isTTY ? await showText(response) : await pipe(response)
+  if (cut === 'broken') note('The connection ended before the answer did.')
+  if (cut === 'long') note('The answer goes on: this is its beginning.')
+  return response.ok && cut === undefined ? 0 : 1
 }
 
-function callOf({ method, query, body, tool }: Given): BuyerCall {
+async function showText(response: Response): Promise<ReadBody['cut']> {
+  const { bytes, cut } = await readUpTo(response, MAX_BODY_BYTES)
+  process.stdout.write(`${cleanLines(Buffer.from(bytes).toString())}\n`)
+  return cut
+}
+
+/** Passes the answer on byte by byte to a file or a program, which may take more than is held in memory. */
+async function pipe({ body }: Response): Promise<ReadBody['cut']> {
+  if (body === null) return undefined
+  let passed = 0
+  try {
+    for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+      const room = MAX_PIPED_BYTES - passed
+      passed += chunk.byteLength
+      await new Promise<unknown>((resolve) =>
+        process.stdout.write(chunk.subarray(0, room), resolve),
+      )
+      if (passed > MAX_PIPED_BYTES) return 'long'
+    }
+  } catch {
+    return 'broken'
+  }
+  return undefined
+}
+
+function callOf(given: Given): BuyerCall {
+  const { method, query, body, tool, price } = given
   const pairs = query.map((pair) => {
     const [name = '', value] = pair.split(/=(.*)/s)
     if (value === undefined) throw new UsageError(`--query wants NAME=VALUE, not "${pair}".`)
@@ -99,6 +137,7 @@ function callOf({ method, query, body, tool }: Given): BuyerCall {
   const parsed = body === undefined ? undefined : parseJson('--body', body)
   return {
     ...(method !== undefined && { method }),
+    ...(price !== undefined && { maxAmount: moneyOf(given, 'price', price) }),
     ...(pairs.length > 0 && { queryParams: Object.fromEntries(pairs) }),
     ...(tool !== undefined && { toolName: tool, arguments: isObject(parsed) ? parsed : {} }),
     ...(tool === undefined && parsed !== undefined && { body: parsed }),

@@ -116,16 +116,18 @@ export function leftOf(
 ): Left {
   const own = entries.filter((it) => isOf(it, budget))
   const { perDay, perSeller, total } = budget
-  const left = (limit: bigint, counted: readonly LedgerEntry[]) => {
-    const spent = counted.reduce((sum, entry) => sum + entry.spent, 0n)
-    return spent < limit ? limit - spent : 0n
-  }
+  const rest = (limit: bigint, spent: bigint) => (spent < limit ? limit - spent : 0n)
+  const left = (limit: bigint, counted: readonly LedgerEntry[]) =>
+    rest(limit, sumOf(counted, 'spent'))
   return {
     perDay: left(
       perDay,
       own.filter((entry) => entry.at > now - DAY_MS),
     ),
-    ...(total !== undefined && { total: left(total, own) }),
+    // A facilitator that lies must not lift the limit for good, so what it alone gave back still counts here.
+    ...(total !== undefined && {
+      total: rest(total, sumOf(own, 'spent') + sumOf(own, 'unproven')),
+    }),
     ...(perSeller !== undefined &&
       seller !== undefined && {
         perSeller: left(
@@ -134,6 +136,10 @@ export function leftOf(
         ),
       }),
   }
+}
+
+function sumOf(entries: readonly LedgerEntry[], member: 'spent' | 'unproven'): bigint {
+  return entries.reduce((sum, entry) => sum + entry[member], 0n)
 }
 
 /** The most that one call may cost, and the limit that says so. */

@@ -1,3 +1,4 @@
+import { isObject } from '@arcus/protocol/x402/json'
 import {
   type Amount,
   type Budget,
@@ -13,9 +14,11 @@ import {
   readAmount,
   readBudget,
   refusalError,
+  showAmount,
 } from './budget.js'
-import { ArcusError, createCall } from './calls.js'
+import { ArcusError, createCall, trustedUrl } from './calls.js'
 import { createCatalog } from './catalog.js'
+import { createPaymentChain } from './chain.js'
 import {
   type ChannelStatus,
   createChannels,
@@ -35,7 +38,7 @@ import {
   readAsset,
 } from './pay.js'
 import { type Item, type SellerCall, urlOf } from './sellers.js'
-import { CHANNEL, type Requirement } from './terms.js'
+import { aboveListing, CHANNEL, listedCap, type Requirement } from './terms.js'
 
 export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rpcUrl'> {
   signer: PaymentSigner
@@ -59,7 +62,10 @@ export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rp
 
 /** A call within the limits of the buyer. */
 export interface BuyerCall extends SellerCall {
-  /** The most that this call may cost, where it is less than `perCall`. */
+  /**
+   * The most that this call may cost, where it is less than `perCall`. Without it a call that the catalog lists costs at
+   * most what its listing says; with it, this is the limit in place of the listing.
+   */
   maxAmount?: Amount
 }
 
@@ -70,8 +76,15 @@ export interface Bought extends Paid {
   isDecided: boolean
   /** The money that the limits still allow after this call. */
   left: Left
+  /** The transaction that took the money, as the facilitator names it, or else the seller. */
+  transaction?: string
   /** The channel that the call was paid by, where there is one. */
   channel?: ChannelStatus
+}
+
+/** Returns whether money left for an answer that is a failure. */
+export function isChargedInVain({ response, cost, isDecided }: Bought): boolean {
+  return isDecided && cost > 0n && !response.ok
 }
 
 /** The price of a call that was not made yet, and its seller. */
@@ -128,8 +141,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const { signer, ledger, rpcUrl, url, fetch = globalThis.fetch } = options
   const money = readAsset(options)
   const budget = readBudget(options.limits, money)
-  const call = url === undefined ? undefined : createCall(url, fetch)
+  const call = url === undefined ? undefined : createCall(trustedUrl(url), fetch)
   const catalog = call && createCatalog(call)
+  const chain = rpcUrl === undefined ? undefined : createPaymentChain(rpcUrl)
   const lookedUp = new Map<string, number>()
   const deposit = readDeposit(options, budget)
   const add = async (step: Step) =>
@@ -150,8 +164,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
   })
 
   /**
-   * Asks the facilitator about payments whose outcome is unknown, the chain about deposits of channels, and books the
-   * answers. With `isFull` the chain is asked about all open channels.
+   * Looks up payments whose outcome is unknown, and deposits of channels, and books the answers. With `isFull` the chain is
+   * asked about all open channels too, and about what only the facilitator has given back.
    */
   async function review(
     entries: readonly LedgerEntry[],
@@ -161,8 +175,10 @@ export function createBuyer(options: BuyerOptions): Buyer {
     const isUndecided = ({ state, validBefore = 0, channel }: LedgerEntry) =>
       (state === 'signed' || state === 'unknown') &&
       (channel !== undefined || now < (validBefore + WEEK_SECONDS) * 1_000)
+    const isHalfDecided = (entry: LedgerEntry) =>
+      isOpen(entry) || (chain !== undefined && entry.unproven > 0n)
     const isDue = (entry: LedgerEntry) =>
-      (isUndecided(entry) || (isFull && isOpen(entry))) &&
+      (isUndecided(entry) || (isFull && isHalfDecided(entry))) &&
       (entry.id === urgent || now - (lookedUp.get(entry.id) ?? 0) > LOOKUP_PAUSE_MS)
     const due = entries.filter(isDue).slice(-MAX_LOOKUPS)
     await Promise.all(
@@ -170,25 +186,63 @@ export function createBuyer(options: BuyerOptions): Buyer {
         lookedUp.set(entry.id, now)
         // A node that does not answer decides nothing.
         if (entry.channel !== undefined) await channels.look(entry).catch(() => {})
+        else if (entry.unproven > 0n) await agree(entry).catch(() => {})
         else await lookUp(entry)
       }),
     )
   }
 
-  async function lookUp({ id, amount, payment, validBefore = 0 }: LedgerEntry): Promise<void> {
-    if (call === undefined || payment === undefined) return
+  /**
+   * Asks the chain, or else the facilitator. Money comes back for an authorization that the chain calls unused after its
+   * end, and for nothing else: until then the seller may still put it on chain, whatever failed before.
+   */
+  async function lookUp(entry: LedgerEntry): Promise<void> {
+    const { id, amount, payment, validBefore = 0 } = entry
+    if (payment === undefined) return
+    const use = await chain?.readUse(payment, validBefore).catch(() => undefined)
+    if (use === 'unused') return void (await add({ type: 'released', id, reason: 'unused' }))
     const { asset, method, ...path } = payment
-    const found = await call('GET /payments/{network}/{payer}/{nonce}', {
+    const found = await call?.('GET /payments/{network}/{payer}/{nonce}', {
       path,
       query: { asset, method },
     }).catch(() => undefined)
     const { state, transaction } = found ?? {}
     if (state === 'confirmed' && transaction) {
-      await add({ type: 'settled', id, amount: found?.amount ?? amount, transaction })
+      const charged = found?.amount ?? amount
+      const entries = await add({ type: 'settled', id, amount: charged, transaction })
+      const settled = entries.find((it) => it.id === id)
+      if (settled !== undefined && settled.unproven > 0n) await agree(settled).catch(() => {})
+      return
     }
-    // Until its time is over, a payment that failed may be settled once more.
-    const isOver = Date.now() > (validBefore + CLOCK_SECONDS) * 1_000
-    if (state === 'failed' && isOver) await add({ type: 'released', id, reason: 'failed' })
+    const isUnderWay = state === 'queued' || state === 'submitted'
+    if (state === 'used' || (use === 'used' && !isUnderWay)) {
+      // Others brought it on chain, and nobody here says for how much.
+      await add({ type: 'settled', id, amount, transaction: transaction ?? '' })
+    } else if (state === 'failed' && chain === undefined) {
+      const isOver = Date.now() > (validBefore + CLOCK_SECONDS) * 1_000
+      const isUnused = typeof found?.unusedAtBlock === 'number'
+      if (isOver && isUnused) await add({ type: 'released', id, reason: 'failed' })
+    }
+  }
+
+  /** Asks the chain whether it agrees with what the facilitator alone has given back. Rejects where no node answers. */
+  async function agree(entry: LedgerEntry): Promise<void> {
+    const { id, state, payment, validBefore = 0, payTo, spent: amount, at, transaction } = entry
+    if (chain === undefined || payment === undefined) return
+    if (state === 'released') {
+      const isUnused = (await chain.readUse(payment, validBefore)) === 'unused'
+      if (isUnused) await add({ type: 'agreed', id })
+      return
+    }
+    if (transaction === undefined || !/^0x[0-9a-f]{64}$/i.test(transaction)) return
+    const since = Math.floor(at / 1_000) - CLOCK_SECONDS
+    const hash = transaction as `0x${string}`
+    const count = await chain.countTransfers(hash, payment, { payTo, amount, since })
+    // One transfer backs one payment.
+    const backed = (await read()).filter(
+      (it) => it.id !== id && it.transaction === transaction && it.spent === amount,
+    )
+    if (count > backed.filter((it) => it.unproven === 0n).length) await add({ type: 'agreed', id })
   }
 
   /** Reserves the amount, or throws the reason why it is not paid. */
@@ -234,7 +288,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   async function wantedOf(
     target: string | Item,
     given: BuyerCall,
-    { amount, payTo }: Requirement,
+    { amount, payTo, scheme }: Requirement,
   ): Promise<Wanted> {
     const { method, toolName } = given
     const item =
@@ -245,8 +299,18 @@ export function createBuyer(options: BuyerOptions): Buyer {
     const named = isNamed === true ? item : undefined
     const merchant = named?.metadata.merchant.id
     const call = await digestOf(target, given)
-    const reservation = { ...money, amount, payTo, host: urlOf(target).host, merchant, call }
+    const { host } = urlOf(target)
+    const isCeiling = scheme === 'upto' || undefined
+    const reservation = { ...money, amount, payTo, host, merchant, call, isCeiling }
     return { reservation, item: named }
+  }
+
+  /** Returns the refusal of a price above that of the listing, unless the call states a limit of its own. */
+  function dearerThanListed({ item }: Wanted, { maxAmount }: BuyerCall, terms: Requirement) {
+    if (item === undefined || maxAmount !== undefined) return undefined
+    const bound = listedCap(item, terms)
+    if (BigInt(terms.amount) <= bound.cap) return undefined
+    return aboveListing(terms, bound, (amount) => showAmount(amount, budget))
   }
 
   async function pay(target: string | Item, given: BuyerCall = {}): Promise<Bought> {
@@ -260,7 +324,10 @@ export function createBuyer(options: BuyerOptions): Buyer {
     let hasSigned = false
     const steps: PaySteps = {
       async choose(terms) {
-        wanted = await wantedOf(target, given, terms)
+        const asked = await wantedOf(target, given, terms)
+        const dearer = dearerThanListed(asked, given, terms)
+        if (dearer !== undefined) throw dearer
+        wanted = asked
         await reserve(id, wanted)
       },
       async sign(payment, validBefore) {
@@ -276,6 +343,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
     if (deposit !== undefined) {
       steps.draw = async (terms, route) => {
         const its = await wantedOf(target, given, terms)
+        const dearer = dearerThanListed(its, given, terms)
+        if (dearer !== undefined) return dearer
         const result = await channels.draw(its, terms, route)
         if (result instanceof ArcusError) return result
         wanted = its
@@ -298,13 +367,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
       // A ledger that cannot be written any more counts it as spent, and the reason of the seller matters more.
       if (drawn !== undefined) await channels.book(drawn).catch(() => {})
       else if (wanted !== undefined) await close(id, hasSigned).catch(() => {})
-      if (!(error instanceof ArcusError && error.code === 'too_dear')) throw error
-      const { amount } = error.details as { amount: string }
-      throw refusalError(
-        { limit: cap.limit, left: cap.amount, until: null },
-        BigInt(amount),
-        budget,
-      )
+      if (hasSigned && drawn === undefined) throw await withCharge(id, error).catch(() => error)
+      throw aboveCap(error, cap, budget) ?? error
     })
     // The buyer gets the answer that was paid for, even if the ledger cannot be written.
     if (hasSigned && drawn === undefined) await close(id, true, paid).catch(() => {})
@@ -312,14 +376,28 @@ export function createBuyer(options: BuyerOptions): Buyer {
     const own = entries.find((entry) => entry.id === (drawn?.id ?? id))
     const isDecided = own === undefined || own.state === 'settled' || own.state === 'released'
     const [channel] = own === undefined ? [] : statusOf(own)
+    const transaction = own?.transaction || paid.settlement?.transaction
     return {
       ...paid,
       cost: own?.spent ?? 0n,
       isDecided,
       ...drawing,
+      ...(transaction && { transaction }),
       left: leftOf(entries, budget, Date.now(), wanted?.reservation),
       ...(channel !== undefined && { channel }),
     }
+  }
+
+  /** Adds to the error of a call what the call has cost all the same, where that is known. */
+  async function withCharge(id: string, error: unknown): Promise<unknown> {
+    const own = (await read()).find((entry) => entry.id === id)
+    if (!(error instanceof ArcusError) || own?.state !== 'settled') return error
+    const { code, message, status, details } = error
+    const { spent: cost, transaction = '' } = own
+    const where = transaction === '' ? '' : `, transaction ${transaction}`
+    const said = `${message} Charged, although the call failed: ${showAmount(cost, budget)}${where}.`
+    const facts = { ...(isObject(details) && details), cost: `${cost}`, transaction }
+    return new ArcusError(code, said, status, facts)
   }
 
   /** Books the outcome. The word of a seller never makes less of what counts as spent: the facilitator is asked. */
@@ -344,14 +422,16 @@ export function createBuyer(options: BuyerOptions): Buyer {
         const { reservation, item } = wanted
         const isCovered = terms.scheme === CHANNEL && (await channels.covers(wanted, terms))
         const before = isCovered ? [] : await read()
-        const refusal = judge(before, budget, { ...reservation, item, cap }, Date.now())
+        const broken = judge(before, budget, { ...reservation, item, cap }, Date.now())
         const amount = BigInt(terms.amount)
+        const refusal =
+          dearerThanListed(wanted, given, terms) ?? (broken && refusalError(broken, amount, budget))
         const delivery = deliveryOf(item)
         quoted = {
           terms,
           ...(item !== undefined && { item }),
           ...(delivery !== undefined && { delivery }),
-          ...(refusal !== undefined && { refusal: refusalError(refusal, amount, budget) }),
+          ...(refusal !== undefined && { refusal }),
         }
         // Nothing is signed, so the call ends here.
         throw new ArcusError('quoted', 'The terms are known.')
@@ -392,10 +472,18 @@ function readDeposit({ channels, rpcUrl }: BuyerOptions, budget: Budget): bigint
   throw new ArcusError('no_limit', 'channels want rpcUrl, a node that says what came back.')
 }
 
-/** Returns a digest of all that makes a call, in 32 hexadecimal digits. */
+/** Returns the refusal of a price above the limit of a call; `undefined` for any other error. */
+function aboveCap(error: unknown, { limit, amount: left }: Cap, budget: Budget) {
+  if (!(error instanceof ArcusError) || error.code !== 'too_dear') return undefined
+  const { amount, listed } = error.details as { amount: string; listed?: string }
+  if (listed !== undefined) return undefined
+  return refusalError({ limit, left, until: null }, BigInt(amount), budget)
+}
+
+/** Returns a digest of all that is asked of the seller, in 32 hexadecimal digits. A limit asks for nothing else. */
 async function digestOf(
   target: string | Item,
-  { signal: _, ...call }: SellerCall,
+  { signal: _, maxAmount: __, ...call }: BuyerCall,
 ): Promise<string> {
   const resource = typeof target === 'string' ? target : target.resource
   const toolName = typeof target === 'string' ? undefined : target.metadata.input.toolName

@@ -1,5 +1,7 @@
 import type { Routes } from '@arcus/protocol/answers/routes'
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { z } from 'zod'
+import { readUpTo } from './body.js'
 
 /** A request that the service refused, or that never got an answer. */
 export class ArcusError extends Error {
@@ -20,6 +22,18 @@ export class ArcusError extends Error {
     this.details = details
     this.retryAfter = retryAfter
   }
+}
+
+/**
+ * Returns the address of a service that decides about money. Throws `ArcusError` (`insecure_url`) for plain `http` to
+ * another machine: everybody on the way could answer for it.
+ */
+export function trustedUrl(url: string): string {
+  const { protocol, hostname } = parseUrl(url) ?? {}
+  const isLoopback = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname ?? '')
+  if (protocol !== 'http:' || isLoopback) return url
+  const message = `${url} is not encrypted, so anybody on the way could answer for it: use https.`
+  throw new ArcusError('insecure_url', message)
 }
 
 /** A public route, as `GET /api/merchants/{id}`. */
@@ -114,14 +128,26 @@ export async function request(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
-    text = await response.text()
+    const { bytes, cut } = await readUpTo(response, MAX_ANSWER_BYTES)
+    if (cut === 'broken') throw new Error('The connection ended before the answer did.')
+    if (cut === 'long') throw tooLong()
+    text = new TextDecoder().decode(bytes)
   } catch (cause) {
+    if (cause instanceof ArcusError) throw cause
     if (signal?.aborted) throw cause
     const error = new ArcusError('unreachable', 'Arcus does not answer. Are you online?')
     error.cause = cause
     throw error
   }
   return readAnswer(response, text)
+}
+
+/** Twice the list of all merchants of a large catalog. */
+const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024
+
+function tooLong(): ArcusError {
+  const message = `Arcus answered with more than ${MAX_ANSWER_BYTES} bytes.`
+  return new ArcusError('unexpected_answer', message)
 }
 
 function readAnswer(response: Response, text: string): unknown {

@@ -4,6 +4,7 @@ import { stripUnwelcome } from '@arcus/protocol/listing/text'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { BuyerLimits } from './budget.js'
 import { type Buyer, createBuyer } from './buyer.js'
+import { trustedUrl } from './calls.js'
 import { createFileLedger, defaultLedgerPath } from './ledger-file.js'
 import type { PaymentSigner, PayOptions } from './pay.js'
 
@@ -56,9 +57,13 @@ export function readArguments(args: readonly string[]) {
   }
 }
 
-/** The address of the service. */
+/** The address of the service. It must be encrypted beyond this machine, because it says what payments became of. */
 export function serviceUrl({ url }: Given): string {
-  return url ?? process.env.ARCUS_URL ?? 'http://localhost:4021'
+  try {
+    return trustedUrl(url ?? process.env.ARCUS_URL ?? 'http://localhost:4021')
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
 }
 
 /** Reads the key of the payer from the environment or a file. It is never an argument, which others could see. */
@@ -133,7 +138,7 @@ function sellersOf(sellers: string | undefined): BuyerLimits['sellers'] {
 }
 
 /** Money as a person writes it, `0.05`, in the currency of the asset; atomic units of a token that has none. */
-function moneyOf({ asset = 'USDC' }: Given, name: string, value: string): string {
+export function moneyOf({ asset = 'USDC' }: Given, name: string, value: string): string {
   if (/^0x/i.test(asset)) return value
   const amount = value.replace(/^[$€]/, '')
   if (/^\d{1,12}(\.\d{1,6})?$/.test(amount)) return `${asset === 'EURC' ? '€' : '$'}${amount}`
@@ -145,7 +150,15 @@ export function clean(words: string): string {
   return stripUnwelcome(words.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')).trim()
 }
 
-/** JSON with amounts as digits. */
+/** Characters that a terminal obeys or that nobody sees. The line breaks between members are our own. */
+const unseen = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+
+/** JSON with amounts as digits. What a terminal would obey in the texts of strangers is escaped, so nothing is lost. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? `${it}` : it), 2)
+  const json = JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? `${it}` : it), 2)
+  return json.replace(unseen, (character) =>
+    [...Array(character.length).keys()]
+      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
 }

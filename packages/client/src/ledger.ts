@@ -6,6 +6,8 @@ export interface Reservation extends LedgerSeller {
   amount: string
   /** A digest of the whole call, by which the same call is known again. */
   call: string
+  /** True of `upto`, which may charge less than was signed. Every other scheme moves what was signed or nothing. */
+  isCeiling?: boolean | undefined
   /** The channel that the amount fills, where it fills one. */
   channel?: ChannelTerms | undefined
 }
@@ -52,10 +54,15 @@ export type LedgerEvent = { v: 1; id: string; at: number } & (
   /** The call has ended, and nobody said whether the payment settled. */
   | { type: 'unknown' }
   | { type: 'settled'; amount: string; transaction: string }
-  /** Nothing is paid: nothing was signed (`unsigned`), or the facilitator says so and it is too late now (`failed`). */
-  | { type: 'released'; reason: 'unsigned' | 'failed' }
-  /** Calls that are too old to matter by themselves, as one sum for each seller. */
-  | ({ type: 'carried'; amount: string } & LedgerSeller)
+  /**
+   * Nothing is paid: nothing was signed (`unsigned`), the chain calls the authorization unused after its end (`unused`), or
+   * the facilitator says that the chain does (`failed`).
+   */
+  | { type: 'released'; reason: 'unsigned' | 'unused' | 'failed' }
+  /** The chain agrees with what the facilitator has given back. */
+  | { type: 'agreed' }
+  /** Calls that are too old to matter by themselves, as one sum for each seller, with what of `unproven` is in it. */
+  | ({ type: 'carried'; amount: string; unproven?: string } & LedgerSeller)
   | ChannelEvent
 )
 
@@ -101,6 +108,8 @@ export interface LedgerEntry extends Omit<Reservation, 'channel'> {
   channel?: Channel
   /** Atomic units that count as spent. */
   spent: bigint
+  /** Atomic units that a facilitator alone has given back: they count in `total` until the chain agrees. */
+  unproven: bigint
 }
 
 /** A channel as its events leave it. Amounts are atomic units. */
@@ -143,17 +152,18 @@ type Beginning = Extract<LedgerEvent, { type: 'reserved' | 'carried' }>
 function begin(event: Beginning): LedgerEntry {
   const spent = BigInt(event.amount)
   if (event.type === 'carried') {
-    const { v: _, type, ...carried } = event
-    return { ...carried, call: '', state: type, spent }
+    const { v: _, type, unproven = '0', ...carried } = event
+    return { ...carried, call: '', state: type, spent, unproven: BigInt(unproven) }
   }
   const { v: _, type, channel, ...reservation } = event
-  if (channel === undefined) return { ...reservation, state: type, spent }
+  const unproven = 0n
+  if (channel === undefined) return { ...reservation, state: type, spent, unproven }
   const { id, at } = event
   const signed = BigInt(channel.price)
   const holder = { call: id, at, total: channel.price, before: '0' }
   const none = { charged: 0n, calls: 0, claimed: 0n }
   const opened: Channel = { ...channel, ...none, signed, balance: spent, holder }
-  return { ...reservation, state: type, spent, channel: opened }
+  return { ...reservation, state: type, spent, unproven, channel: opened }
 }
 
 function follow(entry: LedgerEntry, event: Exclude<LedgerEvent, Beginning>): void {
@@ -164,14 +174,26 @@ function follow(entry: LedgerEntry, event: Exclude<LedgerEvent, Beginning>): voi
   } else if (event.type === 'unknown' && isOut) {
     entry.state = 'unknown'
   } else if (event.type === 'settled' && isOut) {
-    const { amount, transaction } = event
-    const spent = BigInt(amount) < entry.spent ? BigInt(amount) : entry.spent
-    Object.assign(entry, { state: 'settled', transaction, spent })
+    const spent = chargedOf(entry, event.amount)
+    const unproven = entry.spent - spent
+    Object.assign(entry, { state: 'settled', transaction: event.transaction, spent, unproven })
   } else if (event.type === 'released') {
-    // What was signed may have left, so only the facilitator takes it back.
-    const isMeant = event.reason === 'failed' ? isOut : entry.state === 'reserved'
-    if (isMeant) Object.assign(entry, { state: 'released', spent: 0n })
+    // What was signed may have left, so only the chain takes it back, or the facilitator for it.
+    const isMeant = event.reason === 'unsigned' ? entry.state === 'reserved' : isOut
+    const unproven = event.reason === 'failed' ? entry.spent : 0n
+    if (isMeant) Object.assign(entry, { state: 'released', spent: 0n, unproven })
+  } else if (event.type === 'agreed') {
+    entry.unproven = 0n
   }
+}
+
+/**
+ * Returns what a settled payment cost, by the word of somebody else: never less than nothing and never more than was
+ * signed. Only a ceiling can have cost less.
+ */
+function chargedOf({ spent, isCeiling }: LedgerEntry, said: string): bigint {
+  if (isCeiling !== true || !/^\d{1,78}$/.test(said)) return spent
+  return BigInt(said) < spent ? BigInt(said) : spent
 }
 
 function followChannel(entry: LedgerEntry, channel: Channel, event: LedgerEvent): void {
@@ -225,15 +247,25 @@ export function foldEvents(events: readonly LedgerEvent[], now: number): LedgerE
   for (const entry of entriesOf(events)) {
     if (isNeeded(entry, now)) {
       kept.set(entry.id, entry)
-    } else if (entry.spent > 0n && entry.state !== 'reserved') {
+    } else if (entry.spent + entry.unproven > 0n && entry.state !== 'reserved') {
       const { id, at, network, asset, host, payTo, merchant } = entry
       const seller = { network, asset, host, payTo, ...(merchant !== undefined && { merchant }) }
       const key = JSON.stringify(seller)
       const sum = sums.get(key)
       const amount = `${BigInt(sum?.amount ?? 0) + entry.spent}`
+      const given = BigInt(sum?.unproven ?? 0) + entry.unproven
+      const unproven = given > 0n ? { unproven: `${given}` } : {}
       // The newest time lets a sum of a clock that went wrong count for longer, never for less.
       const latest = Math.max(at, sum?.at ?? at)
-      sums.set(key, { v: 1, id: sum?.id ?? id, type: 'carried', at: latest, ...seller, amount })
+      sums.set(key, {
+        v: 1,
+        id: sum?.id ?? id,
+        type: 'carried',
+        at: latest,
+        ...seller,
+        amount,
+        ...unproven,
+      })
     }
   }
   const isKept = ({ id, type }: LedgerEvent) =>

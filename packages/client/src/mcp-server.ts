@@ -3,8 +3,9 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import { readUpTo } from './body.js'
 import { deliveryOf, type Left } from './budget.js'
-import type { Buyer, BuyerCall } from './buyer.js'
+import { type Buyer, type BuyerCall, isChargedInVain } from './buyer.js'
 import { ArcusError } from './calls.js'
 import type { Address } from './catalog.js'
 import type { ChannelStatus } from './channels.js'
@@ -41,7 +42,11 @@ const callInput = {
   queryParams: values.optional(),
   body: z.unknown().optional(),
   arguments: values.optional().describe('of a tool'),
-  maxAmount: z.string().max(80).optional().describe('most that this call may cost, atomic units'),
+  maxAmount: z
+    .string()
+    .max(80)
+    .optional()
+    .describe('most that this call may cost, in atomic units; the listed price unless given'),
 }
 
 /** Serves an agent on stdin and stdout, until its input ends. */
@@ -117,13 +122,14 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
         const queryParams = { ...inUrl, ...given.queryParams }
         const call = Object.entries({ ...given, queryParams }).filter(([, it]) => it !== undefined)
         const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
-        const { response, cost, isDecided, settlement, refusal, left, channel } = bought
+        const { response, cost, isDecided, transaction = null, refusal, left, channel } = bought
         return {
           cost: show(cost),
           ...(!isDecided && { undecided: 'Counts as spent until the facilitator says otherwise.' }),
           left: leftOf(left),
           ...(channel !== undefined && { channel: held(channel) }),
-          transaction: settlement?.transaction || null,
+          transaction,
+          ...(isChargedInVain(bought) && { charged: 'Charged, although the call failed.' }),
           ...(refusal !== undefined && { refusal }),
           status: response.status,
           ...(await readAnswer(response)),
@@ -180,30 +186,14 @@ function shortened(item: Item) {
 }
 
 /** Reads the beginning of an answer, as text where it is text. It is paid for, so it never rejects. */
-async function readAnswer({ headers, body }: Response) {
-  const contentType = headers.get('content-type') ?? ''
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  const reader = body?.getReader()
-  let cut = `after ${MAX_ANSWER_BYTES} bytes`
-  let isWhole = reader === undefined
-  try {
-    while (reader !== undefined && bytes <= MAX_ANSWER_BYTES) {
-      const { done, value } = await reader.read()
-      isWhole = done
-      if (done) break
-      parts.push(value)
-      bytes += value.byteLength
-    }
-    await reader?.cancel()
-  } catch {
-    cut = 'because the connection ended'
-  }
+async function readAnswer(response: Response) {
+  const contentType = response.headers.get('content-type') ?? ''
+  const { bytes, cut } = await readUpTo(response, MAX_ANSWER_BYTES)
   const isText = contentType === '' || /text|json|xml|javascript|form/.test(contentType)
-  const read = Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES)
+  const why = { long: `after ${MAX_ANSWER_BYTES} bytes`, broken: 'because the connection ended' }
   return {
     contentType,
-    answer: isText ? read.toString() : `${read.length} bytes that are no text`,
-    ...(!isWhole && { cut }),
+    answer: isText ? Buffer.from(bytes).toString() : `${bytes.length} bytes that are no text`,
+    ...(cut !== undefined && { cut: why[cut] }),
   }
 }

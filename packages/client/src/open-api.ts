@@ -41,23 +41,17 @@ export function listingFromOpenApi(document: unknown, options: OpenApiOptions): 
   }
   const { payTo, price, server: base = '' } = options
   const info = isRecord(document.info) ? document.info : {}
+  const unfold = createUnfold(document)
   const endpoints: ListingEndpoint[] = []
   const skipped: OpenApiListing['skipped'] = []
-  for (const [path, raw] of Object.entries(document.paths)) {
-    // Only references in requests are followed: those of answers can be endless.
-    if (!isRecord(raw)) continue
-    const item: Json = { ...raw, parameters: inlineRefs(raw.parameters, document) }
+  for (const [path, item] of Object.entries(document.paths)) {
+    if (!isRecord(item)) continue
     for (const method of METHODS) {
-      const stated = item[method]
-      if (!isRecord(stated)) continue
-      const operation: Json = {
-        ...stated,
-        parameters: inlineRefs(stated.parameters, document),
-        requestBody: inlineRefs(stated.requestBody, document),
-      }
+      const operation = item[method]
+      if (!isRecord(operation)) continue
       const what = `${method.toUpperCase()} ${path}`
       const server = serverOf(operation, item, document, base)
-      const read = readOperation({ method, path, operation, item, server })
+      const read = readUnfolded({ method, path, operation, item, server }, unfold)
       const asked = typeof price === 'string' ? price : price(what)
       if (typeof read === 'string') skipped.push({ what, why: read })
       else if (asked === undefined) skipped.push({ what, why: 'It has no price.' })
@@ -77,6 +71,26 @@ interface Source {
   operation: Json
   item: Json
   server: string | undefined
+}
+
+/** Follows the references of requests, because those of answers can be endless, and reads the operation. */
+function readUnfolded(source: Source, unfold: Unfold) {
+  const { item, operation } = source
+  try {
+    const [ofAll, own, requestBody] = unfold(
+      item.parameters,
+      operation.parameters,
+      operation.requestBody,
+    )
+    return readOperation({
+      ...source,
+      item: { ...item, parameters: ofAll },
+      operation: { ...operation, parameters: own, requestBody },
+    })
+  } catch (error) {
+    if (!(error instanceof UnfoldedTooFar)) throw error
+    return `Its references unfold to more than ${MAX_VALUES} values.`
+  }
 }
 
 /** Returns the endpoint without its price, or the reason why it cannot be listed. */
@@ -225,20 +239,39 @@ type Json = Record<string, unknown>
 
 /** The bound for references within references. */
 const MAX_DEPTH = 6
+/** Values that the references of one operation may unfold to: a listing holds far less. */
+const MAX_VALUES = 5_000
+/** Values that all operations of a document may unfold to. */
+const MAX_ALL_VALUES = 500_000
 
-/** Copies a value and replaces every `$ref` by its target in the document. A reference to itself or to nothing becomes `{}`. */
-function inlineRefs(node: unknown, document: Json, within: readonly string[] = []): unknown {
-  if (Array.isArray(node)) return node.map((each) => inlineRefs(each, document, within))
-  if (!isRecord(node)) return node
-  const { $ref } = node
-  if (typeof $ref === 'string') {
-    if (within.includes($ref) || within.length === MAX_DEPTH) return {}
-    return inlineRefs(find($ref, document) ?? {}, document, [...within, $ref])
+/** The references of an operation unfold to more than a listing can hold. */
+class UnfoldedTooFar extends Error {}
+
+type Unfold = (...nodes: readonly unknown[]) => unknown[]
+
+/**
+ * Makes the function that copies the parts of an operation and replaces every `$ref` by its target in the document. A
+ * reference to itself or to nothing becomes `{}`. The values are counted, because a few references that fan out unfold to
+ * millions. Throws `UnfoldedTooFar`.
+ */
+function createUnfold(document: Json): Unfold {
+  let all = 0
+  return (...nodes) => {
+    let own = 0
+    function unfold(node: unknown, within: readonly string[]): unknown {
+      if (++own > MAX_VALUES || ++all > MAX_ALL_VALUES) throw new UnfoldedTooFar()
+      if (Array.isArray(node)) return node.map((each) => unfold(each, within))
+      if (!isRecord(node)) return node
+      const { $ref } = node
+      if (typeof $ref === 'string') {
+        if (within.includes($ref) || within.length === MAX_DEPTH) return {}
+        return unfold(find($ref, document) ?? {}, [...within, $ref])
+      }
+      const entries = Object.entries(node).map(([name, it]) => [name, unfold(it, within)] as const)
+      return Object.fromEntries(entries)
+    }
+    return nodes.map((node) => unfold(node, []))
   }
-  const entries = Object.entries(node).map(
-    ([name, value]) => [name, inlineRefs(value, document, within)] as const,
-  )
-  return Object.fromEntries(entries)
 }
 
 /** Finds the target of a reference such as `#/components/schemas/Quote` (RFC 6901). */
@@ -246,11 +279,20 @@ function find(ref: string, document: Json): unknown {
   if (!ref.startsWith('#/')) return undefined
   let at: unknown = document
   for (const token of ref.slice(2).split('/')) {
-    const name = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = decoded(token).replaceAll('~1', '/').replaceAll('~0', '~')
     if (!isRecord(at) || !Object.hasOwn(at, name)) return undefined
     at = at[name]
   }
   return at
+}
+
+/** Reads a token of a reference. One that is badly escaped stays as it is. */
+function decoded(token: string): string {
+  try {
+    return decodeURIComponent(token)
+  } catch {
+    return token
+  }
 }
 
 function isRecord(value: unknown): value is Json {

@@ -15,11 +15,13 @@ import {
   type SellerRoute,
 } from './sellers.js'
 import {
+  aboveListing,
   CHANNEL,
   choose,
   isAddress,
   isAmount,
   type Limits,
+  listedCap,
   type PaymentRequired,
   type Requirement,
 } from './terms.js'
@@ -42,9 +44,10 @@ export interface PayOptions extends SellerCall {
   signer: PaymentSigner
   /**
    * The most that this call may cost, in atomic units of `asset`: `"10000"` is one cent of USDC. Another token is never
-   * signed for, so a limit in dollars lets nobody take euros.
+   * signed for, so a limit in dollars lets nobody take euros. By default an item costs at most what its listing says; an
+   * address has no default.
    */
-  maxAmount: bigint | string
+  maxAmount?: bigint | string | undefined
   /** Network to pay on, Arc by default. */
   network?: `${string}:${string}`
   /** Token to pay with: an address, or the symbol of one of Circle's on Arc. USDC by default. */
@@ -110,7 +113,7 @@ export interface PaySteps {
 
 export function createPay(fetch: typeof globalThis.fetch, steps: PaySteps = {}): Pay {
   return async (target, options) => {
-    const limits = readLimits(options)
+    const limits = readLimits(target, options)
     const isTool =
       options.toolName !== undefined || (typeof target !== 'string' && target.type === 'mcp')
     const seller = (isTool ? createToolSeller : createHttpSeller)(fetch, target, options)
@@ -133,6 +136,10 @@ async function payOnce(
   await first.response.body?.cancel()
   const listed = typeof target === 'string' ? undefined : target.accepts
   const { chosen, channel } = await chooseWay(first.required, { ...options, listed }, seller, steps)
+  if (options.isAsListed && typeof target !== 'string') {
+    const bound = listedCap(target, chosen)
+    if (BigInt(chosen.amount) > bound.cap) throw aboveListing(chosen, bound, String)
+  }
   const required = { ...(first.required as PaymentRequired), accepts: [chosen] }
   const { payload, payment, validBefore } = await sign(required, options, channel)
   if (payment !== undefined) await steps.sign?.(payment, validBefore)
@@ -176,15 +183,21 @@ async function chooseWay(
   return { chosen }
 }
 
-type PayLimits = Limits & { network: `${string}:${string}`; asset: Hex }
+/** `isAsListed`: the listing of the item is the limit. */
+type PayLimits = Limits & { network: `${string}:${string}`; asset: Hex; isAsListed: boolean }
 
-function readLimits({ maxAmount, ...money }: PayOptions): PayLimits {
+const NO_LIMIT = 2n ** 256n - 1n
+
+function readLimits(target: string | Item, { maxAmount, ...money }: PayOptions): PayLimits {
+  if (maxAmount === undefined && typeof target !== 'string') {
+    return { maxAmount: NO_LIMIT, isAsListed: true, ...readAsset(money) }
+  }
   const amount = typeof maxAmount === 'bigint' || isAmount(maxAmount) ? BigInt(maxAmount) : 0n
   if (amount <= 0n) {
     const message = 'Give maxAmount, the most that the call may cost, in atomic units of the asset.'
     throw new ArcusError('no_limit', message)
   }
-  return { maxAmount: amount, ...readAsset(money) }
+  return { maxAmount: amount, isAsListed: false, ...readAsset(money) }
 }
 
 /** Returns the network and the address of the token to pay with. Throws `no_limit` for a symbol that is not known there. */

@@ -89,6 +89,49 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
   throw new ArcusError('too_dear', message, 402, { accepts, amount: cheapest.amount })
 }
 
+/**
+ * A metered price may depend on the request where its scheme is no ceiling by itself, so such a call may cost so many times
+ * the price of its listing.
+ */
+export const METERED_MULTIPLE = 2n
+
+/** The parts of an item of the catalog that say what a call costs. */
+export interface Listed {
+  accepts: readonly { network: string; asset: string; payTo: string; amount: string }[]
+  metadata: { price: string; asset: string; pricing: string }
+}
+
+/**
+ * Returns the most that a call of an item costs as its listing says, by these terms: the price, which is the ceiling of
+ * `upto`, and `METERED_MULTIPLE` times that for other metered terms. In a token in which the listing names no price it is
+ * what the last probe was asked for.
+ */
+export function listedCap(
+  { accepts, metadata }: Listed,
+  { scheme, network, asset }: Pick<Requirement, 'scheme' | 'network' | 'asset'>,
+): { listed: bigint; cap: bigint } {
+  const { price, pricing } = metadata
+  const quoted = accepts
+    .filter((it) => it.network === network && isSame(asset, it.asset) && isAmount(it.amount))
+    .map((it) => BigInt(it.amount))
+  const highest = quoted.reduce((a, b) => (a > b ? a : b), 0n)
+  const listed = isSame(asset, metadata.asset) && isAmount(price) ? BigInt(price) : highest
+  const isOpen = pricing === 'metered' && scheme !== 'upto'
+  return { listed, cap: isOpen ? listed * METERED_MULTIPLE : listed }
+}
+
+/** Makes the error of a seller who asks for more than their listing says. `show` writes an amount for people. */
+export function aboveListing(
+  { amount, payTo }: Requirement,
+  { listed, cap }: { listed: bigint; cap: bigint },
+  show: (atomic: bigint) => string,
+): ArcusError {
+  const bound = cap === listed ? '' : `, of which ${METERED_MULTIPLE} times as much would be paid`
+  const message = `The seller asks for ${show(BigInt(amount))}, and the catalog lists ${show(listed)}${bound}. Give a higher limit for this call to pay it all the same.`
+  const details = { amount, listed: `${listed}`, cap: `${cap}`, payTo }
+  return new ArcusError('too_dear', message, 402, details)
+}
+
 /** Returns whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
 function isPayable(offer: Requirement, { plain, channels }: Limits): boolean {
   const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer

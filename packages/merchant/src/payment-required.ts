@@ -3,6 +3,7 @@ import { isNetwork, networks } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { settlementHeader } from './payment-headers.js'
 import { findStablecoin } from './price.js'
 import type { Refusal } from './resource-server.js'
 import { paymentRequired, type Terms } from './terms.js'
@@ -47,9 +48,15 @@ export function answerRefusal(
   reply: FastifyReply,
   { refusal, ...asked }: Asked & { refusal: Refusal },
 ) {
-  const { status, error, message } = refusal
+  const { status, error, message, settlement } = refusal
+  if (settlement !== undefined) reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))
   if (status !== 502) return askForPayment(request, reply, { ...asked, error, message, status })
   return sendJson(reply.code(status).header('cache-control', 'no-store'), { error, message })
+}
+
+/** Answers a payment that is valid and not worked for now. */
+export function answerConflict(reply: FastifyReply, body: { error: string; message: string }) {
+  return sendJson(reply.code(409).header('cache-control', 'no-store'), body)
 }
 
 /** Answers a request for which the facilitator offers no way to pay. */

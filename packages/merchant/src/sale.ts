@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
+import type { Turn } from './in-flight.js'
 import { createMeter, settleMetered } from './metered.js'
 import {
   copyHeaders,
@@ -18,6 +19,10 @@ import type { Offer } from './terms.js'
 export interface Sale {
   readonly offer: Offer
   verify(): Promise<Verified>
+  /** The handler begins to work for the payment, in this turn. */
+  begin(turn: Turn): void
+  /** Settles before the handler begins. */
+  settleFirst(): Promise<Settled>
   charge(amount: string): void
   /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
   settle(): Promise<SettleResponse>
@@ -44,11 +49,20 @@ export function openSale(
   /** The answer that is being prepared. */
   let current: symbol | undefined
   let isAnswered = false
+  let turn: Turn | undefined
+  /** True once the handler has ended: with an answer, or with a failure. */
+  let isConcluded = false
+  const trailers = collectTrailers(reply)
 
   if (reply.raw.destroyed) gone.abort()
   reply.raw.once('close', () => {
     gone.abort()
     abandon()
+    // An answer that was written past Fastify is whole too.
+    const isOver = isConcluded || reply.raw.writableFinished || settling !== undefined
+    // The handler of a buyer who has left still works for the payment, and no other call may meanwhile.
+    if (isOver) turn?.end()
+    else turn?.abandon()
   })
 
   /** Releases the channel of the payment, unless it is being settled. */
@@ -71,20 +85,24 @@ export function openSale(
     const status = takeStatus(reply, payload)
     if (status >= FIRST_FAILURE) return concludeFailure(payload)
     // Fastify runs its hooks again for a second send. It must not overtake the first.
+    if (gone.signal.aborted) turn?.end()
     if (current !== undefined || gone.signal.aborted) return never()
     const own = Symbol('answer')
     current = own
     const isOver = () => current !== own || gone.signal.aborted
     const body = await prepare(payload).catch((error) => {
+      if (gone.signal.aborted) turn?.end()
       if (isOver()) return never()
       current = undefined
       restoreHeaders(reply, headersBefore)
       throw error
     })
+    if (gone.signal.aborted) turn?.end()
     if (isOver()) {
       discard(body)
       return never()
     }
+    isConcluded = true
     const answer = await settleAndAnswer(status, body)
     isAnswered = true
     return answer
@@ -92,6 +110,8 @@ export function openSale(
 
   /** Lets a failure replace an answer whose payment is not being settled yet. */
   async function concludeFailure(payload: unknown): Promise<unknown> {
+    isConcluded = true
+    if (gone.signal.aborted) turn?.end()
     if (settling === undefined) {
       current = undefined
       abandon()
@@ -130,6 +150,7 @@ export function openSale(
     }
     if (!settled.ok) {
       discard(body)
+      for (const name of trailers) reply.removeTrailer(name)
       return refuse(reply, headersBefore, settled.refusal)
     }
     // A handler that failed after its answer has changed the headers meanwhile.
@@ -147,6 +168,11 @@ export function openSale(
       if (!verified.ok) logRefusal(request, verified.refusal, verified.cause)
       return verified
     },
+    begin(own) {
+      turn = own
+      if (gone.signal.aborted) own.abandon()
+    },
+    settleFirst: settleOnce,
     charge: meter.charge,
     async settle() {
       if (gone.signal.aborted) throw new Error('x402: the buyer is gone; nothing was settled')
@@ -160,6 +186,17 @@ export function openSale(
     },
     conclude,
   }
+}
+
+/** Notes the trailers that a handler adds, because Fastify names them to nobody. */
+function collectTrailers(reply: FastifyReply): Set<string> {
+  const names = new Set<string>()
+  const add = reply.trailer.bind(reply)
+  reply.trailer = (name, write) => {
+    names.add(name)
+    return add(name, write)
+  }
+  return names
 }
 
 /** Removes the paid answer with its headers: a location or an entity tag may be worth the price. */
@@ -214,6 +251,14 @@ function never(): Promise<never> {
 type Method = (...args: unknown[]) => unknown
 
 const blockedMethods = ['writeHead', 'write', 'end', 'flushHeaders'] as const
+/** Methods that send something before the answer, which may be worth the price: it is never sent. */
+const silentMethods = [
+  'writeEarlyHints',
+  'writeInformation',
+  'writeContinue',
+  'writeProcessing',
+  'createPushResponse',
+] as const
 
 /**
  * Blocks a response for everything but failures, and returns a function that unblocks it. A handler that writes past
@@ -248,7 +293,25 @@ function blockResponse(response: ServerResponse, onAttempt: () => void): () => v
       return name === 'write' ? true : response
     }
   }
+  for (const name of silentMethods) {
+    const original = methods[name]
+    if (original === undefined) continue
+    methods[name] = (...args) => {
+      if (state === 'open') return original.apply(response, args)
+      const done = args.at(-1)
+      return typeof done === 'function' ? done() : undefined
+    }
+  }
+  // Trailers go out with the answer, whichever it is, so they wait until it is the paid one.
+  const held: unknown[][] = []
+  const addTrailers = methods.addTrailers as Method
+  methods.addTrailers = (...args) => {
+    if (state === 'open') addTrailers.apply(response, args)
+    else held.push(args)
+  }
   return () => {
-    if (state === 'blocked') state = 'open'
+    if (state !== 'blocked') return
+    state = 'open'
+    for (const args of held) addTrailers.apply(response, args)
   }
 }

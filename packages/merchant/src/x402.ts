@@ -1,9 +1,15 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { toFacilitatorClient } from './facilitator.js'
+import { type InFlight, inFlightOf } from './in-flight.js'
 import type { X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'
-import { answerRefusal, answerUnpayable, askForPayment } from './payment-required.js'
+import {
+  answerConflict,
+  answerRefusal,
+  answerUnpayable,
+  askForPayment,
+} from './payment-required.js'
 import { createResourceServer } from './resource-server.js'
 import { openSale, type Sale } from './sale.js'
 import { createPricedRoutes } from './terms.js'
@@ -41,6 +47,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
   const routes = createPricedRoutes(app, options, wallets)
   const sales = new WeakMap<FastifyRequest, Sale>()
+  const inFlight = inFlightOf(app.server)
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const terms = await routes.find(request)
@@ -70,6 +77,12 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     const { network, asset, amount, payTo, scheme } = sale.offer.requirements
     const { charge, settle } = sale
     const { payer } = verified
+    const refused = await beginTurn(sale, payer, inFlight)
+    if (refused !== undefined) {
+      const { terms } = sale.offer
+      if ('refusal' in refused) return answerRefusal(request, reply, { terms, baseUrl, ...refused })
+      return answerConflict(reply, refused)
+    }
     request.payment = { payer, amount, asset, network, payTo, scheme, charge, settle }
     return undefined
   }
@@ -102,6 +115,29 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     else done(null, payload)
   })
   app.addHook('onReady', async () => routes.checkOptions())
+}
+
+/** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */
+async function beginTurn(sale: Sale, payer: string, inFlight: InFlight) {
+  const turn = inFlight.take(sale.offer, payer)
+  if (turn === undefined) return underWay
+  sale.begin(turn)
+  if (!turn.isPaidFirst) return undefined
+  // What a metered call costs is known only afterwards.
+  if (sale.offer.terms.isMetered) return leftTooOften
+  const settled = await sale.settleFirst()
+  return settled.ok ? undefined : settled
+}
+
+const underWay = {
+  error: 'payment_under_way',
+  message:
+    'Another call works for this very payment. Wait for its answer, or sign another payment.',
+}
+const leftTooOften = {
+  error: 'calls_abandoned',
+  message:
+    'You left calls while they were worked for, and what this one costs is known only when it ends. Call again later.',
 }
 
 function parseOrigin(name: string, text: string): string {

@@ -83,6 +83,8 @@ export interface Config {
   readonly metrics: boolean
   /** The collector of traces; `undefined` when none are sent. It may hold a key: never logged, never answered. */
   readonly tracing: { readonly endpoint: string } | undefined
+  /** The half of the service that this process runs; both unless set. */
+  readonly only: 'facilitator' | 'directory' | undefined
   /** Whether the chain is a local one that only poses as the network. */
   readonly devnet: boolean
   /** Remarks for the operator that do not keep the service from starting. */
@@ -146,6 +148,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
     tracing: tracingConfig(set),
+    only: set.SERVE_ONLY,
     devnet: set.DEVNET,
     warnings: Object.freeze(warnings),
   })
@@ -202,6 +205,16 @@ function groupProblems(env: Env): string[] {
     problems.push(
       'PROBE_ALLOW_PRIVATE_HOSTS must not be true with NODE_ENV=production, where anybody could have ' +
         'private addresses called: unset it.',
+    )
+  }
+  if (env.SERVE_ONLY !== undefined && !/^postgres(ql)?:/.test(env.DATABASE_URL ?? '')) {
+    problems.push(
+      'SERVE_ONLY needs a PostgreSQL in DATABASE_URL: the halves share a database, and a SQLite file belongs to one process.',
+    )
+  }
+  if (env.SERVE_ONLY === 'directory' && env.BASE_URL === undefined) {
+    problems.push(
+      'SERVE_ONLY=directory needs BASE_URL: the directory asks the facilitator at this address.',
     )
   }
   if (env.NODE_ENV === 'production' && ['true', '1'].includes(env.DEVNET ?? '')) {

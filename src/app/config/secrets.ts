@@ -217,7 +217,7 @@ function writtenKeys(env: Env): WrittenKey[] {
   }
   if (list !== undefined) return keysOfList(list)
   if (file !== undefined) return keysOfFile(file)
-  if (listOf(env.RELAYER_SIGNER_ADDRESSES).length > 0) return []
+  if (listOf(env.RELAYER_SIGNER_ADDRESSES).length > 0 || env.SERVE_ONLY === 'directory') return []
   throw new ConfigError([
     'RELAYER_PRIVATE_KEYS or RELAYER_PRIVATE_KEYS_FILE must be set: the private key of a wallet that holds a ' +
       'little USDC on Arc for gas, or a file with one key a line. RELAYER_SIGNER_URL names ' +

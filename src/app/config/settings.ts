@@ -68,6 +68,7 @@ export const settings = z.object({
   METRICS: boolean().default(true),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
   DEVNET: boolean().default(false),
+  SERVE_ONLY: oneOf(['facilitator', 'directory']).optional(),
 })
 
 export type Settings = z.infer<typeof settings>

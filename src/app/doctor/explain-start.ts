@@ -4,6 +4,7 @@ import { FacilitatorSettingsError } from '../../facilitator/settings.js'
 import { MigrationError, StoreUnavailableError } from '../../sql/errors.js'
 import { DatabaseInUseError } from '../../sql/sqlite/service-lock.js'
 import { ConfigError } from '../config/env.js'
+import { DirectoryStartError } from '../directory/link.js'
 
 /** Explains why the service did not start: one sentence for a fault that an operator can repair, the whole error for a bug. */
 export function explainStart(error: unknown): string {
@@ -21,6 +22,7 @@ export function explainStart(error: unknown): string {
   if (error instanceof DatabaseInUseError) {
     return `Arcus cannot start: ${error.message}. Stop that process, or set DATABASE_URL to another file; several services share a PostgreSQL.`
   }
+  if (error instanceof DirectoryStartError) return `Arcus cannot start: ${error.message}.`
   if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
   if (!(error instanceof Error)) return String(error)
   const fix = fixOf(error)

@@ -25,24 +25,41 @@ export interface ReadyNetwork {
   readRunway: ReadRunway
 }
 
+interface ReadinessParts {
+  journal: SettlementJournal
+  /** `undefined` where this process sends nothing. */
+  leases: Pick<LeaseKeeper, 'isShared' | 'isRenewed' | 'ageMs'> | undefined
+  /** Whether the database is a server. */
+  isServer: boolean
+  disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>
+  networks: readonly ReadyNetwork[]
+  /** Returns whether the directory answers; `undefined` where this process has none. */
+  isDirectoryUp: (() => boolean) | undefined
+}
+
 /** Creates the checks of everything without which no payment can be settled. The doctor runs the same checks. */
-export function createReadinessChecks(
-  journal: SettlementJournal,
-  leases: Pick<LeaseKeeper, 'isShared' | 'isRenewed' | 'ageMs'>,
-  disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>,
-  networks: readonly ReadyNetwork[],
-): ReadinessCheck[] {
+export function createReadinessChecks({
+  journal,
+  leases,
+  isServer,
+  disk,
+  networks,
+  isDirectoryUp,
+}: ReadinessParts): ReadinessCheck[] {
   return [
     {
-      ...toCheck('journal', async () => checkJournal(await journal.isWritable(), leases.isShared)),
+      ...toCheck('journal', async () => checkJournal(await journal.isWritable(), isServer)),
       late: 'a write to the database does not end in time',
     },
-    ...(leases.isShared ? [toCheck('leases', async () => checkLeases(leases))] : []),
+    ...(leases?.isShared ? [toCheck('leases', async () => checkLeases(leases))] : []),
     ...(disk.freeBytes() === undefined ? [] : [toCheck('disk', async () => checkDisk(disk))]),
     ...networks.flatMap((served) => [
       toCheck(`chain ${served.network}`, () => checkTokens(served, served.readTokens)),
       toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
     ]),
+    ...(isDirectoryUp === undefined
+      ? []
+      : [toCheck('directory', async () => checkDirectory(isDirectoryUp()))]),
   ]
 }
 
@@ -76,6 +93,13 @@ function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>)
   if (!isLow()) return ok('disk', free)
   const detail = `${free}: nearly full, so that activity and listings are not kept; payments are`
   return warn('disk', detail, 'Make room.')
+}
+
+/** Returns a warning while the directory is away: payments do not need it. */
+function checkDirectory(isUp: boolean): Finding {
+  if (isUp) return ok('directory', 'answers')
+  const detail = 'it is starting; payments settle meanwhile'
+  return warn('directory', detail, 'See the log if it does not come back.')
 }
 
 async function checkRelayers(served: ReadyNetwork): Promise<Finding> {

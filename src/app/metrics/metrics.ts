@@ -28,26 +28,37 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   render(): Promise<MetricsPage>
 }
 
-/** The state of discovery and directory that a scrape reads. */
-export interface WatchedDirectory {
-  /** The number of endpoints of the catalog in memory, and how long reading it took. */
-  index(): { endpoints: number; readSeconds: number }
-  /** Endpoints that wait for their probe and are read from the database, and endpoints that are being probed. */
-  probes(): { queued: number; underWay: number }
-  /** Answers since the start whose activity could not be kept. */
-  dropped(): number
-  /** What the paid checks found; `undefined` where nothing is bought. */
-  checks:
-    | (() => Promise<{
-        byReason: readonly { reason: string; count: number; last: number }[]
-        /** The last check of each endpoint of our own, with its time in Unix seconds. */
-        own: readonly { reason: string; at: number }[]
-        /** The time between two checks of one of them. */
-        ownPauseSeconds: number
-        /** Wallets that could pay for any check; `undefined` if the chain does not answer. */
-        funded: number | undefined
-      }>)
+/** What the paid checks found. */
+interface CheckFigures {
+  byReason: readonly { reason: string; count: number; last: number }[]
+  /** The last check of each endpoint of our own, with its time in Unix seconds. */
+  own: readonly { reason: string; at: number }[]
+  /** The time between two checks of one of them. */
+  ownPauseSeconds: number
+  /** Wallets that could pay for any check; `undefined` if the chain does not answer. */
+  funded: number | undefined
+}
+
+/** The state of the directory that a scrape reads, as its thread last reported it. */
+interface WatchedDirectory {
+  /** `undefined` before its first report. */
+  figures():
+    | {
+        /** The number of endpoints of the catalog in memory, and how long reading it took. */
+        index: { endpoints: number; readSeconds: number }
+        /** Endpoints that wait for their probe and are read from the database, and endpoints that are being probed. */
+        probes: { queued: number; underWay: number }
+        /** Answers since its start whose activity could not be kept. */
+        dropped: number
+        /** `undefined` where nothing is bought. */
+        checks: CheckFigures | undefined
+      }
     | undefined
+  isUp(): boolean
+  /** How often its thread was started again. */
+  restarts(): number
+  /** Answers that were not handed over to it. */
+  dropped(): number
 }
 
 interface WatchedDatabase {
@@ -70,9 +81,6 @@ type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
 const PATIENCE_MS = 1_500
 /** PostgreSQL adds up the sizes of its files for each answer. */
 const SIZE_CACHE_MS = 60_000
-
-/** The wallets are read from the chain. */
-const CHECKS_CACHE_MS = 10_000
 
 /** The route has no rate limit, so many scrapes at once cost one. */
 const CACHE_MS = 1_000
@@ -145,34 +153,48 @@ export function createMetrics(now: () => number): Metrics {
       const bytes = 'Size of the database, its log included on SQLite.'
       addGauge('arcus_database_bytes', bytes, size, labels)
     },
-    watchDirectory({ index, probes, dropped, checks }) {
-      if (checks !== undefined) {
-        refreshes.push(showChecks(registry, shareReads(CHECKS_CACHE_MS, now, checks)))
-      }
+    watchDirectory({ figures, isUp, restarts, dropped }) {
+      let show: ((found: CheckFigures) => void) | undefined
+      refreshes.push(async () => {
+        const found = figures()?.checks
+        if (found === undefined) return
+        show ??= createCheckGauges(registry)
+        show(found)
+      })
+      addGauge(
+        'arcus_directory_up',
+        '1 while the thread of the directory answers, else 0. Payments do not need it.',
+        () => Number(isUp()),
+      )
+      addGauge(
+        'arcus_directory_restarts',
+        'How often the thread of the directory was started again.',
+        restarts,
+      )
       addGauge(
         'arcus_discovery_endpoints',
         'Endpoints that discovery can show; 0 until the catalog is read.',
-        () => index().endpoints,
+        () => figures()?.index.endpoints,
       )
       addGauge(
         'arcus_discovery_build_seconds',
         'How long the last reading of the catalog took.',
-        () => index().readSeconds,
+        () => figures()?.index.readSeconds,
       )
       addGauge(
         'arcus_probe_queue_length',
         'Endpoints that wait for their probe.',
-        () => probes().queued,
+        () => figures()?.probes.queued,
       )
       addGauge(
         'arcus_probes_under_way',
         'Endpoints that are being probed.',
-        () => probes().underWay,
+        () => figures()?.probes.underWay,
       )
       addGauge(
         'arcus_activity_dropped',
         'Answers since the start whose activity could not be kept.',
-        dropped,
+        () => dropped() + (figures()?.dropped ?? 0),
       )
     },
     watchLeases({ ageMs, clockAhead }) {
@@ -200,10 +222,7 @@ export function createMetrics(now: () => number): Metrics {
 }
 
 /** Makes the figures of the paid checks, and returns what brings them up to date. */
-function showChecks(
-  registry: Registry,
-  read: NonNullable<WatchedDirectory['checks']>,
-): () => Promise<void> {
+function createCheckGauges(registry: Registry): (found: CheckFigures) => void {
   const registers = [registry]
   const total = new Gauge({
     name: 'arcus_checks',
@@ -237,9 +256,7 @@ function showChecks(
     registers,
   })
   for (const gauge of [own, ownTime, funded]) gauge.remove()
-  return async () => {
-    const found = await soon(read(), undefined)
-    if (found === undefined) return
+  return (found) => {
     for (const { reason, count } of found.byReason) total.set({ reason }, count)
     success.set(found.byReason.find(({ reason }) => reason === 'delivered')?.last ?? 0)
     if (found.funded !== undefined) funded.set(found.funded)

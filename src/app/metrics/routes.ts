@@ -11,7 +11,7 @@ export interface MetricsPage {
 /** Receives a verify or settle that was answered without a check of the payment, with the code of the answer. */
 export type OnFault = (family: 'verify' | 'settle', code: string, body: unknown) => void
 
-const metricsOperation: Operation = {
+export const metricsOperation: Operation = {
   id: 'getMetrics',
   tag: 'Service',
   summary: 'Figures for Prometheus',

@@ -1,4 +1,5 @@
 import type {
+  FacilitatorStatus,
   LaneStatus,
   NetworkStatus,
   ReadinessAnswer,
@@ -24,38 +25,55 @@ export interface StatusNetwork extends WatchedNetwork {
   latestBlock(): Block | undefined
 }
 
-interface StatusOptions {
+interface FacilitatorStatusOptions {
   networks: readonly StatusNetwork[]
   readReadiness(): Promise<ReadinessAnswer>
-  activity: Pick<ActivityStore, 'sums' | 'latencies'>
   checksum: (address: Address) => Address
   /** Unix milliseconds. */
   now: () => number
 }
 
-export type ReadStatus = () => Promise<ServiceStatus>
+export type ReadFacilitatorStatus = () => Promise<FacilitatorStatus>
 
 const HOUR_SECONDS = 3_600
 /** Anybody may ask, so many requests at once cost one reading. */
 const CACHE_MS = 1_000
 
-/**
- * Reads the state of the service, for people and without secrets: lanes, queue, newest block, and the settles of the
- * last hour and day. Facts that are unknown at the moment are `null`.
- */
-export function createStatus(options: StatusOptions): ReadStatus {
-  const { networks, readReadiness, activity, checksum, now } = options
+/** Reads the state of the facilitator, without secrets: lanes, queue and newest block. Unknown facts are `null`. */
+export function createFacilitatorStatus(options: FacilitatorStatusOptions): ReadFacilitatorStatus {
+  const { networks, readReadiness, checksum, now } = options
   const startedAt = new Date(now()).toISOString()
 
-  async function read(): Promise<ServiceStatus> {
-    const [{ status, checks }, hour, day, ...seen] = await Promise.all([
+  async function read(): Promise<FacilitatorStatus> {
+    const [{ status, checks }, ...seen] = await Promise.all([
       readReadiness(),
-      readSettling(activity, hoursBack(now(), 1)),
-      readSettling(activity, hoursBack(now(), 23)),
       ...networks.map((network) => readNetwork(network, checksum, now())),
     ])
     const at = new Date(now()).toISOString()
-    return { status, version, now: at, startedAt, checks, networks: seen, settling: { hour, day } }
+    return { status, version, now: at, startedAt, checks, networks: seen }
+  }
+
+  return shareReads(CACHE_MS, now, read)
+}
+
+/** Reads the state of the service, for people: that of the facilitator, and the settles of the last hour and day. */
+export function createStatus({
+  readFacilitator,
+  activity,
+  now,
+}: {
+  readFacilitator: ReadFacilitatorStatus
+  activity: Pick<ActivityStore, 'sums' | 'latencies'>
+  /** Unix milliseconds. */
+  now: () => number
+}): () => Promise<ServiceStatus> {
+  async function read(): Promise<ServiceStatus> {
+    const [facilitator, hour, day] = await Promise.all([
+      readFacilitator(),
+      readSettling(activity, hoursBack(now(), 1)),
+      readSettling(activity, hoursBack(now(), 23)),
+    ])
+    return { ...facilitator, settling: { hour, day } }
   }
 
   return shareReads(CACHE_MS, now, read)
@@ -68,7 +86,7 @@ function hoursBack(now: number, hours: number): number {
 
 async function readNetwork(
   watched: StatusNetwork,
-  checksum: StatusOptions['checksum'],
+  checksum: FacilitatorStatusOptions['checksum'],
   now: number,
 ): Promise<NetworkStatus> {
   const { network, chainId, name, relayer, readBalances, readRunway } = watched
@@ -108,7 +126,7 @@ function stateOf(
 }
 
 async function readSettling(
-  activity: StatusOptions['activity'],
+  activity: Pick<ActivityStore, 'sums' | 'latencies'>,
   since: number,
 ): Promise<SettlingStatus> {
   const scope = { merchantId: undefined, span: 'h', since } as const
@@ -148,8 +166,26 @@ const statusOperation: Operation = {
 }
 
 /** Adds `GET /api/status`: the state of the service, for people. 200 even when it is not ready. */
-export function statusRoutes(app: FastifyInstance, readStatus: ReadStatus): void {
+export function statusRoutes(app: FastifyInstance, readStatus: () => Promise<ServiceStatus>): void {
   app.get('/api/status', describedAs(statusOperation), async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(await readStatus()),
+  )
+}
+
+export const detailsOperation: Operation = {
+  id: 'getReadyDetails',
+  tag: 'Service',
+  summary: 'Lanes, queue and newest block of the facilitator',
+  description: '200 even when it is not ready: `status` says so.',
+  answers: {
+    200: 'Facts that are unknown at the moment are `null`.',
+  },
+  examples: { now: { summary: 'Now', status: 200 } },
+}
+
+/** Adds `GET /ready/details`: the state of this facilitator alone. */
+export function detailsRoute(app: FastifyInstance, readStatus: ReadFacilitatorStatus): void {
+  app.get('/ready/details', describedAs(detailsOperation), async (_request, reply) =>
     reply.header('cache-control', 'no-store').send(await readStatus()),
   )
 }

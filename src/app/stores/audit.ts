@@ -14,6 +14,9 @@ interface AuditEntry {
   details: string
 }
 
+/** The action by which each start notes its relayer wallets. */
+export const RELAYERS_NOTED = 'rotate'
+
 const insertion =
   'INSERT INTO audit (at, actor, action, subject, details) VALUES ($1, $2, $3, $4, $5)'
 const newest = 'SELECT subject FROM audit WHERE action = $1 ORDER BY id DESC LIMIT 1'
@@ -34,6 +37,11 @@ export function createAuditStore(sql: Sql) {
         // Replicas that start together would each find that nothing is there.
         { lock: 'audit' },
       ),
+    /** Every subject that an action ever had. */
+    async subjectsOf(action: string): Promise<string[]> {
+      const text = 'SELECT DISTINCT subject FROM audit WHERE action = $1'
+      return (await sql.all<{ subject: string }>(text, [action])).map(({ subject }) => subject)
+    },
     /** The newest entries, oldest of them first. */
     async list(limit: number): Promise<AuditEntry[]> {
       const entries = await sql.all<AuditEntry>(

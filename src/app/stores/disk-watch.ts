@@ -1,4 +1,6 @@
 import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { DatabasePlace } from './open-stores.js'
 
 /** Watches the free space for the database. */
 export interface DiskWatch {
@@ -15,8 +17,16 @@ export interface Space {
 }
 
 const CHECK_MS = 2_000
+/** A tenth of a small disk counts instead. Enough for a day of payments at one a second. */
+export const MIN_FREE_DISK_BYTES = 256 * 2 ** 20
 /** The disk counts as low until so many times the bound is free: otherwise the state would change with each write. */
 const RELIEF = 1.25
+
+/** Returns the folder of a database; `undefined` for one that is in memory or on a server. */
+export function folderOf(database: DatabasePlace): string | undefined {
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
+  return isFile ? dirname(database.path) : undefined
+}
 
 /** Reads the free space now and every two seconds. A read that fails changes nothing. */
 export async function watchDisk(options: {

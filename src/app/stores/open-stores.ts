@@ -1,3 +1,5 @@
+import type { Half } from '../../sql/leases.js'
+import { createFirstTurns, createSecondTurns } from '../../sql/sqlite/write-turns.js'
 import { openSqliteStores } from './sqlite.js'
 import type { Stores } from './stores.js'
 
@@ -6,19 +8,28 @@ export type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
 
+/** The half of the service that opens the database, for what both do at the same place. */
+export interface StoreUser {
+  half: Half
+  /** The memory by which the two threads of a process take turns at writing a file; absent where only one writes. */
+  turnFlags?: SharedArrayBuffer | undefined
+  /** Receives why a connection broke that nobody used; another one takes its place. */
+  onFault?: (error: unknown) => void
+}
+
 // The PostgreSQL modules are imported only if they are used, because the driver takes a dozen megabytes.
 
-/**
- * Opens the database and brings its schema up to date. `onFault` receives why a connection broke that nobody used, or the
- * thread that reads ended; another one takes its place. Rejects with `MigrationError` or `StoreUnavailableError`.
- */
+/** Opens the database and brings its schema up to date. Rejects with `MigrationError` or `StoreUnavailableError`. */
 export async function openStores(
   place: DatabasePlace,
-  onFault: (error: unknown) => void = () => {},
+  { half, turnFlags, onFault = () => {} }: StoreUser = { half: 'facilitator' },
 ): Promise<Stores> {
-  if (place.kind === 'sqlite') return openSqliteStores(place.path, onFault)
+  if (place.kind === 'sqlite') {
+    const createTurns = half === 'facilitator' ? createFirstTurns : createSecondTurns
+    return openSqliteStores(place.path, turnFlags && createTurns(turnFlags))
+  }
   const { openPostgresStores } = await import('./postgres.js')
   // Each by its name: the settings conceal the URL from a copy of the whole object.
   const { url, poolSize } = place
-  return openPostgresStores({ url, poolSize, onIdleError: onFault })
+  return openPostgresStores({ url, poolSize, half, onIdleError: onFault })
 }

@@ -6,31 +6,27 @@ import { createSoleLeases } from '../../sql/leases.js'
 import { startCheckpoints } from '../../sql/sqlite/checkpoints.js'
 import { type Database, openDatabase } from '../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../sql/sqlite/group-commit.js'
-import { createThreadedReader } from '../../sql/sqlite/reader.js'
 import { createSql } from '../../sql/sqlite/sql.js'
+import type { WriteTurns } from '../../sql/sqlite/write-turns.js'
 import { createProcessStores, type Stores } from './stores.js'
 
 /** The write-ahead log is missing until the first write. */
 const quietly = { throwIfNoEntry: false } as const
 
 /**
- * Opens stores over a file, or in memory (`:memory:`). `onFault` receives why the thread that reads ended. Throws
- * `MigrationError`.
+ * Opens stores over a file, or in memory (`:memory:`). `turns` is given where another thread of this process writes too.
+ * Throws `MigrationError`.
  */
 export function openSqliteStores(
   path: string,
-  onFault?: (error: unknown) => void,
+  turns?: WriteTurns,
 ): Stores & { database: Database; commit: GroupCommit } {
   const database = openDatabase(path)
-  const commit = createGroupCommit(database)
+  const commit = createGroupCommit(database, { turns })
   const sql = createSql(database, commit)
-  // A database in memory belongs to one connection.
-  const reads = database.memory
-    ? undefined
-    : createThreadedReader(database.name, onFault && { onFault })
   return {
     ...createFacilitatorStores(database, commit, sql),
-    ...createDirectoryStores(sql, createMemorySessions(), reads),
+    ...createDirectoryStores(sql, createMemorySessions()),
     ...createProcessStores(sql),
     database,
     commit,
@@ -42,9 +38,8 @@ export function openSqliteStores(
       const log = database.memory ? undefined : statSync(`${database.name}-wal`, quietly)
       return pages * Number(database.pragma('page_size', { simple: true })) + (log?.size ?? 0)
     },
-    startUpkeep: (onFault) => startCheckpoints({ database, commit, reads, onFault }),
+    startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),
     async close() {
-      await reads?.stop()
       await commit.close()
       database.close()
     },

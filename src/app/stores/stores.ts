@@ -7,12 +7,14 @@ import type { RequestCountStore } from '../../sql/postgres/request-counts.js'
 import type { Sql } from '../../sql/sql.js'
 import { createAuditStore } from './audit.js'
 import { createIsListed } from './listed.js'
+import { createOutbox } from './outbox.js'
 
 /** Creates the stores that belong to the process and its commands. */
 export function createProcessStores(sql: Sql) {
   return {
     rebuiltJobs: createRebuiltJobs(sql),
     audit: createAuditStore(sql),
+    outbox: createOutbox(sql),
     hostedRecords: createHostedRecords(sql),
     isListed: createIsListed(sql),
   }

@@ -46,6 +46,7 @@ const copiedTables = [
   'ratings',
   'rating_sums',
   'hosted_records',
+  'outbox',
 ]
 
 /** The number of rows and a SHA-256 over all of them in order: equal on two engines when every value is. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
@@ -66,19 +67,19 @@ export function createAttributor(
 
   return {
     /**
-     * Finds by the paid URL, its tool and the recipient, or by the recipient alone. A URL that was kept is not whole: it
-     * has lost its query.
+     * Finds by the paid URL, its tool and the recipient, or by the recipient alone. `query` is what `digestQuery` made of
+     * the query of that URL; it is absent where the URL was kept without it.
      */
     async find(
       payTo: Address,
       url: URL | undefined,
       toolName?: string,
-      isWhole = true,
+      query?: readonly string[],
     ): Promise<Attribution | undefined> {
       const merchants = await merchantsOf(payTo)
       if (url !== undefined) {
         for (const merchant of merchants) {
-          const endpointId = (await pathsOf(merchant)).find(url, toolName, isWhole)
+          const endpointId = (await pathsOf(merchant)).find(url, toolName, query)
           if (endpointId !== undefined) {
             return { merchantId: merchant.id, owner: merchant.owner, endpointId }
           }
@@ -121,13 +122,26 @@ export function canonicalResource(url: URL | undefined): string | null {
     : `${resource.slice(0, MAX_RESOURCE_CHARS - 1)}…`
 }
 
+/** Parameters of a query that are compared; longer queries are rare, and each costs a hash. */
+const MAX_PARAMETERS = 50
+
+/**
+ * Returns a digest of each parameter of a URL. A payment is found to be one for a listed URL by them, and what the buyer
+ * wrote there is not kept.
+ */
+export function digestQuery({ searchParams }: URL): string[] {
+  return [...searchParams]
+    .slice(0, MAX_PARAMETERS)
+    .map(([name, value]) => hash('sha256', JSON.stringify([name, value]), 'base64url'))
+}
+
 type PathIndex = ReturnType<typeof createPathIndex>
 
 interface Candidate {
   id: number
   toolName: string | undefined
-  /** The query of the listed URL; a call may carry more. */
-  query: [string, string][]
+  /** The digests of the query of the listed URL; a call may carry more. */
+  query: readonly string[]
 }
 
 /**
@@ -144,7 +158,7 @@ export function createPathIndex(
   for (const { id, url: listed, toolName } of endpoints) {
     const url = new URL(listed)
     const place = url.origin + url.pathname
-    exact.set(place, [...(exact.get(place) ?? []), { id, toolName, query: [...url.searchParams] }])
+    exact.set(place, [...(exact.get(place) ?? []), { id, toolName, query: digestQuery(url) }])
     if (url.pathname.includes('/:')) {
       templates.push({ id, origin: url.origin, segments: url.pathname.split('/') })
     }
@@ -154,11 +168,12 @@ export function createPathIndex(
   }
 
   return {
-    find(url: URL, toolName?: string, isWhole = true): number | undefined {
+    find(url: URL, toolName?: string, called?: readonly string[]): number | undefined {
       const candidates = exact.get(url.origin + url.pathname)
       // Without the query of the call nobody knows which of the listed ones it had.
-      if (!isWhole && candidates?.some(({ query }) => query.length > 0)) return undefined
-      const same = candidates?.filter(({ query }) => isPartOf(query, url.searchParams)) ?? []
+      if (called === undefined && candidates?.some(({ query }) => query.length > 0))
+        return undefined
+      const same = candidates?.filter(({ query }) => isPartOf(query, called ?? [])) ?? []
       if (toolName !== undefined) {
         // A payment for a tool that is not listed counts for no other tool.
         const named = same.find((it) => it.toolName === toolName)
@@ -176,8 +191,8 @@ export function createPathIndex(
   }
 }
 
-function isPartOf(query: readonly [string, string][], called: URLSearchParams): boolean {
-  return query.every(([name, value]) => called.getAll(name).includes(value))
+function isPartOf(query: readonly string[], called: readonly string[]): boolean {
+  return query.every((digest) => called.includes(digest))
 }
 
 function isOfForm(segments: readonly string[], template: readonly string[]): boolean {

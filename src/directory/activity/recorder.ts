@@ -3,7 +3,6 @@ import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import { singleFlight } from '../../async/single-flight.js'
 import { createHourlyCounts } from '../../http/rate-limit.js'
 import { createPolling } from '../../sql/polling.js'
 import type { SharedPorts } from '../ports.js'
@@ -18,7 +17,7 @@ import {
 interface ActivityRecorderOptions
   extends Pick<
     SharedPorts,
-    'isRelayer' | 'refundWallets' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'lookMs' | 'now'
+    'isRelayer' | 'refundWallets' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'now'
   > {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
@@ -30,12 +29,8 @@ interface ActivityRecorderOptions
   log: { warn(details: object, message: string): void }
 }
 
-/** Answers wait this long for others, because one commit for many is cheaper and people do not notice. */
-const FLUSH_MS = 1_000
 /** Rows per call of the store, which splits them further if they take too long for one loop turn. */
 const SLICE = 500
-/** Past this the oldest are dropped and counted; the payments themselves are in the journal. */
-const MAX_WAITING = 20_000
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
 const SWEEP_MS = 60_000
@@ -43,18 +38,20 @@ const SWEEP_MS = 60_000
 const SWEEP_ROWS = 200
 const DAY_MS = 86_400_000
 
-/** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
+/** An answer of the facilitator as it is handed over: the query of the paid URL is digests (`digestQuery`). */
+export interface HandedAnswer extends PaymentAnswer {
+  query: readonly string[]
+}
+
+/** Creates the recorder: it keeps the answers of verify and settle in groups, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions) {
-  const { store, attributor, lookMs = FLUSH_MS, now, log } = options
+  const { store, attributor, now, log } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
   const findSale = createSaleFinder(options)
   /** The merchants of the latest sales by the row of the journal, which has lost the query of the URL. */
   const sold = new LRUCache<string, Sold>({ max: MAX_REMEMBERED })
-  let waiting: PaymentAnswer[] = []
   let dropped = 0
-  let loggedDropped = 0
-  let timer: NodeJS.Timeout | undefined
   const sweeper = createPolling({
     poll: sweep,
     everyMs: SWEEP_MS,
@@ -101,7 +98,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function toRefund(answer: PaymentAnswer, sale: Sale): Promise<NewActivity> {
     const { resource, toolName } = sale
     const { found } = sold.get(sale.settlementId) ?? {
-      found: await attributor.find(sale.payTo, resource, toolName, false),
+      found: await attributor.find(sale.payTo, resource, toolName),
     }
     const row = toRow(answer, null, found, 'row')
     const { amount, isOtherMoney } = row
@@ -111,27 +108,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     return { ...row, state: 'refunded', isSelf: isOwn(sale, found), refund }
   }
 
-  async function flush(): Promise<void> {
-    await attributor.refresh()
-    if (options.isDiskLow()) {
-      dropped += waiting.length
-      waiting = []
-    }
-    const due = waiting
-    waiting = []
-    for (let start = 0; start < due.length; start += SLICE) {
-      const slice = due.slice(start, start + SLICE)
-      await keep(slice).catch((err) => {
-        dropped += slice.length
-        log.warn({ err, answers: slice.length }, 'activity could not be kept')
-      })
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    if (dropped > loggedDropped) log.warn({ dropped }, 'activity was dropped')
-    loggedDropped = dropped
-  }
-
-  async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
+  async function keep(answers: readonly HandedAnswer[]): Promise<void> {
     const rows: NewActivity[] = []
     for (const answer of answers) {
       const sale = await findSale(answer)
@@ -141,7 +118,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       }
       const { payTo, resourceUrl, toolName } = answer.payment
       const url = readResource(resourceUrl)
-      const found = await attributor.find(payTo, url, toolName)
+      const found = await attributor.find(payTo, url, toolName, answer.query)
       const { state, settlementId } = answer
       if (state === 'settled' && settlementId !== null) sold.set(settlementId, { found })
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
@@ -156,16 +133,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     }
   }
 
-  const flushOnce = singleFlight(() =>
-    flush().catch((err) => log.warn({ err }, 'activity could not be attributed; trying again')),
-  )
-
-  async function startFlush(): Promise<void> {
-    timer = undefined
-    await flushOnce()
-    if (waiting.length > 0) timer ??= setTimeout(startFlush, lookMs)
-  }
-
   /** Deletes old rows in small commits, so that nothing waits for it. */
   async function sweep(signal: AbortSignal): Promise<void> {
     if (!options.isKeeper()) return
@@ -178,30 +145,21 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   return {
     /** Begins to delete old rows. */
     start: sweeper.start,
-    /** Takes in an answer; as cheap as a push, and never throws. */
-    record(answer: PaymentAnswer): void {
+    /** Keeps answers, in the order in which they were given. Rejects if the store fails: then some may be kept. */
+    async keep(answers: readonly HandedAnswer[]): Promise<void> {
       if (options.isDiskLow()) {
-        dropped++
+        dropped += answers.length
         return
       }
-      waiting.push(answer)
-      if (waiting.length > MAX_WAITING) {
-        waiting.shift()
-        dropped++
+      await attributor.refresh()
+      for (let start = 0; start < answers.length; start += SLICE) {
+        await keep(answers.slice(start, start + SLICE))
+        await new Promise((resolve) => setImmediate(resolve))
       }
-      timer ??= setTimeout(startFlush, lookMs)
     },
-    /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
+    /** Counts the answers that were dropped because the disk is nearly full. */
     dropped: () => dropped,
-    /** Keeps the waiting answers; the last call. */
-    async stop(): Promise<void> {
-      const swept = sweeper.stop()
-      clearTimeout(timer)
-      await flushOnce.underWay()
-      await startFlush()
-      clearTimeout(timer)
-      await swept
-    },
+    stop: sweeper.stop,
   }
 }
 

@@ -58,7 +58,7 @@ export function createEventCollector(options: EventCollectorOptions) {
     if (job === null || job.network !== network || job.state !== wanted) return undefined
     const { asset, payer, payTo, value, nonce, resourceUrl, toolName } = options.readPayment(job)
     const url = readResource(resourceUrl)
-    const found = await attributor.find(payTo, url, toolName, false)
+    const found = await attributor.find(payTo, url, toolName)
     if (found === undefined || found.owner === null) return undefined
     const { merchantId, endpointId } = found
     const { transaction, reason } = job

@@ -14,6 +14,8 @@ import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { DiscoveryBodies } from '../discovery/discovery.js'
 import type { ListingReader, Merchant, PublishedMerchant } from '../store/listings.js'
+import { isPublicPayee } from '../store/ownership.js'
+import { markedName } from '../store/published.js'
 import { openOffer } from './merchant-view.js'
 
 const tag = 'Directory'
@@ -53,6 +55,21 @@ const ownerOperation: Operation = {
   },
 }
 
+const payeeOperation: Operation = {
+  id: 'getPayee',
+  tag,
+  summary: 'The merchant whose listing speaks for an address',
+  answers: { 200: 'The merchant, if there is one.' },
+  examples: {
+    none: {
+      summary: 'An address that no listing speaks for',
+      params: { address: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' },
+      status: 200,
+      answer: { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', merchant: null },
+    },
+  },
+}
+
 interface MerchantListOptions {
   discovery: Pick<DiscoveryBodies, 'merchants'>
   store: Pick<
@@ -80,8 +97,8 @@ const MAX_OWNED = 500
 const USAGE_MS = 60_000
 
 /**
- * Serves `GET /api/merchants`, the list of all merchants, and `GET /api/owners/{address}/merchants`: the merchants that a
- * wallet owns, is offered, and may claim. Nothing is secret.
+ * Serves `GET /api/merchants`, the list of all merchants, `GET /api/owners/{address}/merchants`: the merchants that a
+ * wallet owns, is offered, and may claim, and `GET /api/payees/{address}`: whose address it is. Nothing is secret.
  */
 export async function merchantListRoutes(
   app: FastifyInstance,
@@ -141,20 +158,33 @@ export async function merchantListRoutes(
     '/api/owners/:address/merchants',
     describedAs(ownerOperation),
     async (request, reply) => {
-      const address = request.params.address.toLowerCase()
-      if (!/^0x[0-9a-f]{40}$/.test(address)) {
-        throw httpFault('invalid_request', 'address must be a 20-byte hex address with 0x prefix.')
-      }
+      const address = readAddress(request.params)
       const merchants = []
-      for (const [role, merchant] of await rolesOf(address as Address)) {
+      for (const [role, merchant] of await rolesOf(address)) {
         merchants.push(await toAnswer(role, merchant))
       }
       // An owner who saved must see it.
-      return reply
-        .header('cache-control', 'no-store')
-        .send({ owner: checksum(address as Address), merchants })
+      return reply.header('cache-control', 'no-store').send({ owner: checksum(address), merchants })
     },
   )
+
+  app.get<{ Params: { address: string } }>(
+    '/api/payees/:address',
+    describedAs(payeeOperation),
+    async (request, reply) => {
+      const address = readAddress(request.params)
+      const found = (await store.merchantsPaidTo(address)).find(isPublicPayee)
+      const merchant = found === undefined ? null : { id: found.id, name: markedName(found) }
+      return reply.header('cache-control', 'no-store').send({ payTo: checksum(address), merchant })
+    },
+  )
+}
+
+/** Reads the address of a path, in lower case. Throws a 400 for anything else. */
+function readAddress({ address }: { address: string }): Address {
+  const lower = address.toLowerCase()
+  if (/^0x[0-9a-f]{40}$/.test(lower)) return lower as Address
+  throw httpFault('invalid_request', 'address must be a 20-byte hex address with 0x prefix.')
 }
 
 const tagged = (tag: string) => `W/"${tag}"`

@@ -5,6 +5,7 @@ import type { CallExample } from '@arcus/protocol/x402/calls'
 import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
+import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import type { Block } from '../../chain/blocks.js'
@@ -98,8 +99,8 @@ export function createChecks(options: ChecksOptions) {
   const stopping = new AbortController()
   /** Unix seconds. */
   let pausedUntil = 0
-  /** The payment under way, and whether this service itself last refused it. */
-  let paying: { nonce: Hex; isRefusedByUs: boolean } | undefined
+  /** The ids of the latest checks by the nonce of their payment: what is answered about it is heard a moment later. */
+  const checkOf = new LRUCache<Hex, number>({ max: OPEN_AT_ONCE })
   /** Ids of open checks whose payment this service itself refused last, as far as it knows. */
   const refusedByUs = new Set<number>()
 
@@ -186,10 +187,11 @@ export function createChecks(options: ChecksOptions) {
     let signedAt = 0
     const limits = { dailyLimit: options.dailyLimit, gapSeconds }
     const reserve = async ({ nonce, amount, validBefore }: SignedTerms) => {
-      paying = { nonce, isRefusedByUs: false }
       const payment = { payer: wallet, nonce, amount, validBefore, afterBlock }
       id = await store.reserve(target, payment, seconds(), limits)
       if (id === undefined) throw new Error('the budget of the day is spent')
+      // Our own endpoints are bought from to learn whether we settle.
+      if (!entry.endpoint.isHosted) checkOf.set(nonce, id)
       clock.restart(Math.min(MAX_ANSWER_MS, (validBefore - seconds()) * 1_000))
       signedAt = performance.now()
     }
@@ -199,13 +201,8 @@ export function createChecks(options: ChecksOptions) {
         ...{ maxAmount: amount, fetch, signal: clock.signal, beforeSigning: reserve },
       })
       if (id === undefined) await keepUnpaid(target, bought)
-      else {
-        await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
-        // Our own endpoints are bought from to learn whether we settle.
-        if (paying?.isRefusedByUs && !entry.endpoint.isHosted) refusedByUs.add(id)
-      }
+      else await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))
     } finally {
-      paying = undefined
       clock.stop()
       hangUp()
     }
@@ -298,10 +295,12 @@ export function createChecks(options: ChecksOptions) {
       stopping.abort()
       await polling.stop()
     },
-    /** Takes in an answer of the facilitator, which may be about the payment under way. */
-    noteAnswer({ payment, reason }: PaymentAnswer): void {
-      if (paying === undefined || payment.nonce !== paying.nonce) return
-      paying.isRefusedByUs = ownFaults.has(reason)
+    /** Takes in an answer of the facilitator, which may be about the payment of a check. */
+    noteAnswer({ payment, reason }: Pick<PaymentAnswer, 'payment' | 'reason'>): void {
+      const id = payment.nonce && checkOf.get(payment.nonce)
+      if (id === undefined) return
+      if (ownFaults.has(reason)) refusedByUs.add(id)
+      else refusedByUs.delete(id)
     },
     /** Says why an endpoint is not bought from; `undefined` if it is. */
     obstacleOf(entry: CatalogEntry): string | undefined {

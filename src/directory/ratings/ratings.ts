@@ -3,7 +3,7 @@ import { ratingTypedData } from '@arcus/protocol/listing/rating-message'
 import { asSentence, quote } from '@arcus/protocol/listing/text'
 import { type Address, hashTypedData } from 'viem'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
-import { createPathIndex, readResource } from '../activity/attribution.js'
+import { createPathIndex, digestQuery, readResource } from '../activity/attribution.js'
 import { requireProof } from '../listings/merchant-view.js'
 import { parseRequest, WriteFault } from '../listings/refusals.js'
 import {
@@ -96,7 +96,7 @@ export function createRatings(options: RatingsOptions) {
         merchant,
         /** Finds what was paid for, if that is what is rated and not another endpoint of the merchant. */
         findPaid(paid: URL, tool: string | undefined) {
-          const id = createPathIndex(endpoints).find(paid, tool)
+          const id = createPathIndex(endpoints).find(paid, tool, digestQuery(paid))
           return endpoints.find((endpoint) => endpoint.id === id && isRated(endpoint))
         },
       }))

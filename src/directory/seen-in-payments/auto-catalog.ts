@@ -1,19 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asSentence } from '@arcus/protocol/listing/text'
-import { type BazaarResource, type BazaarStatus, canonicalUrl } from '@arcus/protocol/x402/bazaar'
-import { memberOf } from '@arcus/protocol/x402/json'
+import type { BazaarResource, BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import { inTime } from '../../async/in-time.js'
 import { createHourlyCounts } from '../../http/rate-limit.js'
 import type { Endpoint, ListingStore } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
 import { findPlace, healthOfSeen, isStale, type Place } from './entry-place.js'
 import type { InfoCheck } from './info-check.js'
-import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
+import { agrees, type Offer, type RefusedOffer } from './offer.js'
 
-export interface AutoCatalogOptions extends OfferRules {
+export interface AutoCatalogOptions {
   store: Pick<
     ListingStore,
     'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed'
@@ -33,8 +30,6 @@ export interface AutoCatalogOptions extends OfferRules {
 
 export type AutoCatalog = ReturnType<typeof createAutoCatalog>
 
-const MAX_WAITING = 500
-const MAX_WAITING_PER_PAY_TO = 20
 const MAX_RECENT = 5_000
 const MAX_REFUSALS = 2_000
 const MAX_REFUSALS_FOUND = 5
@@ -43,8 +38,6 @@ const growthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
 /** Times for which the same offer gets the same answer; for a rejection as long as discovery may be cached. */
 const STANDING_MS = 1_000
 const REJECTED_MS = 60_000
-/** The answer to a payment waits no longer than this for the catalog. */
-const ANSWER_MS = 250
 
 const processing: BazaarStatus = { status: 'processing' }
 
@@ -63,40 +56,36 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   })
   const refusals = createRefusals(now)
   const nowSeconds = () => Math.floor(now() / 1000)
-  const queue = createOfferQueue({
-    async run(offer) {
-      keepRejected(offer, await addEntry(offer))
-    },
-    onError: (err, { settlementId }) =>
-      log.warn({ err, settlementId }, 'paid resource could not be listed'),
-  })
-
-  /** Answers in the making, even if nobody waits for them any more. */
-  const answering = new Set<Promise<BazaarStatus>>()
-
   const placeOf = ({ resource: { url, method, toolName }, terms: { network, payTo } }: Offer) =>
     findPlace(store, { url, method, toolName, network, payTo })
 
   function keepRejected(
     { key, fingerprint, settlementId, terms, resource: { url } }: Offer,
-    status: BazaarStatus,
+    status: Extract<BazaarStatus, { status: 'rejected' }>,
   ): void {
-    if (status.status !== 'rejected') return
     recent.set(key, { fingerprint, status }, { ttl: REJECTED_MS })
     const { rejectedReason } = status
     refusals.note(url, terms.payTo, rejectedReason)
     log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
   }
 
+  /** Returns what is wrong with a description. One that needs much work while others do is checked with the next payment. */
+  async function problemOf({ info, schema }: Partial<BazaarResource>): Promise<string | undefined> {
+    if (info === undefined || schema === undefined) return undefined
+    const verdict = await infoCheck.check({ info, schema })
+    return verdict.ok ? undefined : verdict.rejectedReason
+  }
+
+  /** Adds the entry of a resource, unless it has one or may have none. */
   async function addEntry(offer: Offer): Promise<BazaarStatus> {
-    const { resource, claims, terms, uncalled } = offer
-    const verdict = await infoCheck.check(resource)
-    if (!verdict.ok) return rejected(verdict.rejectedReason)
-    const described = describeEndpoint(claims, terms)
-    if (!described.ok) return rejected(described.rejectedReason)
+    const { resource, terms, uncalled } = offer
     const place = await placeOf(offer)
     const standing = statusAt(offer, place)
     if (standing !== undefined) return standing
+    const problem = await problemOf(resource)
+    if (problem !== undefined) return rejected(problem)
+    const described = describeEndpoint(resource, terms)
+    if (!described.ok) return rejected(described.rejectedReason)
     if (options.isDiskLow()) return rejected('no new resources are kept at the moment.')
     const { network, asset, payer, payTo, requirement } = terms
     if (place.state === 'free') {
@@ -149,77 +138,24 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
     if (isStale(endpoint, nowSeconds())) options.probeSoon(endpoint.id)
   }
 
-  async function answer(offer: Offer): Promise<BazaarStatus> {
-    const { key, fingerprint } = offer
-    const known = recent.get(key)
-    if (known?.fingerprint === fingerprint) return known.status
-    const standing = statusAt(offer, await placeOf(offer))
-    if (standing !== undefined) {
-      recent.set(key, { fingerprint, status: standing }, { ttl: STANDING_MS })
-      return standing
-    }
-    // An extension that cannot be checked now is checked in its turn.
-    const verdict = await infoCheck.check(offer.resource).catch(() => undefined)
-    if (verdict?.ok === false) {
-      const refused = rejected(verdict.rejectedReason)
-      keepRejected(offer, refused)
-      return refused
-    }
-    if (queue.add(offer)) return processing
-    return rejected('too many resources wait; the next payment offers it again.')
-  }
-
-  /** Notes why a resource is not taken in, and adds to the answer which members of its description were left out. */
-  function answerOf(
-    { payload, payTo }: SettledPayment,
-    status: BazaarStatus,
-    dropped: readonly string[] = [],
-  ): BazaarStatus {
-    if (status.status === 'rejected') {
-      refusals.note(memberOf(memberOf(payload, 'resource'), 'url'), payTo, status.rejectedReason)
-      return status
-    }
-    if (dropped.length === 0) return status
-    return { ...status, reason: `Left out, because they break their rules: ${dropped.join(', ')}.` }
-  }
-
-  function unreadable(err: unknown, { settlementId }: SettledPayment): BazaarStatus {
-    log.warn({ err, settlementId }, 'extension could not be read')
-    return rejected('the extension could not be read.')
-  }
-
   return {
     /**
-     * Takes in the resource that a settled payment describes; `undefined` when it describes none. Resolves once the
-     * extension is checked, within a quarter of a second; the entry is made later. Never throws and never rejects.
+     * Takes in the resource that a settled payment describes, and resolves with what became of it. Taking one in again
+     * changes nothing. Rejects if the store cannot be read or written.
      */
-    offer(settled: SettledPayment): Promise<BazaarStatus> | undefined {
-      try {
-        const read = readOffer(settled, options)
-        if (read === undefined) return undefined
-        if (!read.ok) return Promise.resolve(answerOf(settled, rejected(read.rejectedReason)))
-        const { dropped } = read.offer.resource
-        const work = answer(read.offer).catch((err) => unreadable(err, settled))
-        answering.add(work)
-        void work.finally(() => answering.delete(work))
-        return inTime(work, ANSWER_MS, () => processing).then((status) =>
-          answerOf(settled, status, dropped),
-        )
-      } catch (err) {
-        return Promise.resolve(unreadable(err, settled))
-      }
+    async take(offer: Offer): Promise<BazaarStatus> {
+      const { key, fingerprint } = offer
+      const known = recent.get(key)
+      if (known?.fingerprint === fingerprint) return known.status
+      const status = await addEntry(offer)
+      if (status.status === 'rejected') keepRejected(offer, status)
+      else recent.set(key, { fingerprint, status }, { ttl: STANDING_MS })
+      return status
     },
+    /** Notes why the resource of a payment is no offer. */
+    noteRefusal: ({ url, payTo, rejectedReason }: RefusedOffer) =>
+      refusals.note(url, payTo, rejectedReason),
     findRefusals: refusals.find,
-    /** Resolves when every offer so far is handled. */
-    async idle(): Promise<void> {
-      await Promise.all(answering)
-      await queue.idle()
-    },
-    /** Drops the waiting offers; resolves when the running one has ended. */
-    async stop(): Promise<void> {
-      await queue.stop()
-      await Promise.all(answering)
-    },
   }
 }
 
@@ -269,65 +205,13 @@ function createGrowthLimit(now: () => number) {
   }
 }
 
-/** Creates a queue of offers, which are handled one at a time, each in a loop turn of its own. */
-function createOfferQueue(options: {
-  run(offer: Offer): Promise<void>
-  onError(error: unknown, offer: Offer): void
-}) {
-  const waiting = new Map<string, Offer>()
-  let running: Promise<void> | undefined
-  let isStopped = false
-
-  async function drain(): Promise<void> {
-    for (;;) {
-      // Requests that came meanwhile go first.
-      await nextTurn()
-      const [next] = waiting
-      if (next === undefined) break
-      const [key, offer] = next
-      waiting.delete(key)
-      await options.run(offer).catch((error) => options.onError(error, offer))
-    }
-    running = undefined
-  }
-
-  /** Returns whether the queue has no room. One payTo gets a part of it, so that it cannot fill the queue. */
-  function isFull(payTo: Address): boolean {
-    if (waiting.size >= MAX_WAITING) return true
-    const ofPayTo = [...waiting.values()].filter(({ terms }) => terms.payTo === payTo)
-    return ofPayTo.length >= MAX_WAITING_PER_PAY_TO
-  }
-
-  return {
-    /** Adds an offer, in place of a waiting one with the same key; `false` when the queue is full. */
-    add(offer: Offer): boolean {
-      const { key, terms } = offer
-      if (isStopped || (!waiting.has(key) && isFull(terms.payTo))) return false
-      waiting.set(key, offer)
-      running ??= drain()
-      return true
-    },
-    /** Resolves when nothing waits and nothing runs. */
-    idle: async () => running,
-    /** Drops the waiting offers; resolves when the running one has ended. */
-    async stop(): Promise<void> {
-      isStopped = true
-      waiting.clear()
-      await running
-    },
-  }
-}
-
 /** Keeps the last refusals by URL and recipient, but not who paid. `now` is in Unix milliseconds. */
 function createRefusals(now: () => number) {
   const kept = new LRUCache<string, { url: string; payTo: Address; reason: string; at: number }>({
     max: MAX_REFUSALS,
   })
   return {
-    /** Takes the URL as a payment states it; of anything else nothing is kept. */
-    note(given: unknown, payTo: Address, reason: string): void {
-      const url = canonicalUrl(given)
-      if (url === undefined) return
+    note(url: string, payTo: Address, reason: string): void {
       kept.set(`${payTo} ${url}`, { url, payTo, reason, at: Math.floor(now() / 1000) })
     },
     /** Finds the last ones of a URL, latest first, at most a few. Times are Unix seconds. */

@@ -31,9 +31,8 @@ export interface Offer {
   key: string
   /** The hash of all its content. */
   fingerprint: string
-  resource: BazaarResource
-  /** What is shown of it before the endpoint itself was seen. */
-  claims: EndpointClaims
+  /** Without its description where that repeats what the buyer wrote into the paid URL. */
+  resource: EndpointClaims
   terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
     symbol: string
     requirement: QuotedRequirement
@@ -41,6 +40,15 @@ export interface Offer {
   /** Why it is never called, if it is not: a verdict and a sentence. */
   uncalled: { verdict: 'blocked_target' | 'not_called'; message: string } | undefined
   settlementId: string
+}
+
+/** A paid resource that is not taken into the catalog, and why. */
+export interface RefusedOffer {
+  /** Without its query. */
+  url: string
+  payTo: Address
+  /** A sentence. */
+  rejectedReason: string
 }
 
 export interface OfferRules {
@@ -75,8 +83,7 @@ export function readOffer(
   const offer = {
     key: `${payTo} ${network} ${targetKey(resource)}`,
     fingerprint: fingerprintOf([resource, requirement]),
-    resource,
-    claims: repeatsQuery(resource, memberOf(memberOf(settled.payload, 'resource'), 'url'))
+    resource: repeatsQuery(resource, memberOf(memberOf(settled.payload, 'resource'), 'url'))
       ? bareOf(resource)
       : resource,
     terms: {
@@ -120,8 +127,8 @@ function repeatsQuery(resource: BazaarResource, paidUrl: unknown): boolean {
 }
 
 /** Leaves out the description, which the endpoint's own 402 gives to our probe. */
-function bareOf({ url, method, toolName, transport, routeTemplate }: BazaarResource) {
-  return { url, method, ...defined({ toolName, transport, routeTemplate }) }
+function bareOf({ url, method, toolName, transport, routeTemplate, dropped }: BazaarResource) {
+  return { url, method, ...defined({ toolName, transport, routeTemplate, dropped }) }
 }
 
 function uncalledBy(message: string | undefined): Offer['uncalled'] {

@@ -100,9 +100,9 @@ const columns = `id, endpoint_id AS "endpointId", merchant_id AS "merchantId", n
   after_block AS "afterBlock", started_at AS "startedAt", reason, ms, bytes, sha256, tx AS "transaction",
   closed_at AS "closedAt", checker, signature`
 
-/** Paid checks and what owners ask of them. Long reads go through `reads`. */
-export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
-  const queue = createCheckQueue(reads)
+/** Paid checks and what owners ask of them. */
+export function createCheckStore(sql: Sql) {
+  const queue = createCheckQueue(sql)
   return {
     candidates: queue.candidates,
 
@@ -179,11 +179,11 @@ export function createCheckStore(sql: Sql, reads: SqlReader = sql) {
 
     /** Counts the closed checks by reason, and finds the last one of each of our own endpoints; for figures of the service. */
     async figures(budget: Omit<CheckBudget, 'now'>) {
-      const rows = await reads.all<{ reason: CheckReason; count: number; last: number }>(
+      const rows = await sql.all<{ reason: CheckReason; count: number; last: number }>(
         `SELECT reason, count(*) AS count, max(closed_at) AS last FROM paid_checks
          WHERE state = 'closed' GROUP BY reason`,
       )
-      const own = await reads.all<{ reason: CheckReason; at: number }>(
+      const own = await sql.all<{ reason: CheckReason; at: number }>(
         `SELECT c.reason, c.closed_at AS at FROM endpoints e JOIN paid_checks c ON c.id = (
            SELECT max(l.id) FROM paid_checks l
            WHERE l.endpoint_id = e.id AND l.state = 'closed' AND l.reason <> 'interrupted')
@@ -309,12 +309,12 @@ const isForSale = `e.status = 'live' AND e.method <> 'MCP' AND e.asset = $1
   AND CAST(e.price AS BIGINT) <= $2`
 
 /** Says which endpoints are bought from, and in which order. */
-function createCheckQueue(reads: SqlReader) {
+function createCheckQueue(sql: SqlReader) {
   /** Returns the pause after which all our own endpoints together cost half of what a day may cost. */
   async function ownPauseSeconds({ asset, mostAtomic, dailyLimit }: Omit<CheckBudget, 'now'>) {
     const text = `SELECT CAST(sum(CAST(e.price AS BIGINT)) AS BIGINT) AS price FROM endpoints e
       WHERE e.is_hosted = 1 AND ${isForSale}`
-    const found = await reads.get<{ price: number | null }>(text, [asset, mostAtomic])
+    const found = await sql.get<{ price: number | null }>(text, [asset, mostAtomic])
     const seconds = Math.ceil((2 * DAY_SECONDS * (found?.price ?? 0)) / Number(dailyLimit))
     return Math.max(OWN_PAUSE_SECONDS, seconds)
   }
@@ -345,7 +345,7 @@ function createCheckQueue(reads: SqlReader) {
       const times = [now - PAUSE_SECONDS, now - RETRY_SECONDS]
       const ownPause = await ownPauseSeconds({ asset, mostAtomic, dailyLimit })
       const values = [asset, mostAtomic, ...times, limit, now - DAY_SECONDS, now - ownPause]
-      return (await reads.all<{ id: number }>(text, values)).map(({ id }) => id)
+      return (await sql.all<{ id: number }>(text, values)).map(({ id }) => id)
     },
   }
 }

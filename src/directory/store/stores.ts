@@ -1,4 +1,4 @@
-import type { Sql, SqlReader } from '../../sql/sql.js'
+import type { Sql } from '../../sql/sql.js'
 import { createSettlementReader } from './activity.js'
 import { createEndpointHistory } from './endpoint-history.js'
 import { createEventStore } from './events.js'
@@ -11,23 +11,20 @@ import { createMerchantRoster } from './sql/listing-reader.js'
 import { createListingStore } from './sql/listings.js'
 import { createUsageStore } from './usage.js'
 
-/**
- * Creates everything that the directory keeps, over one database. Sessions belong to an engine; long reads go through
- * `reads`.
- */
-export function createDirectoryStores(sql: Sql, sessions: SessionStore, reads: SqlReader = sql) {
+/** Creates everything that the directory keeps, over one database. Sessions belong to an engine. */
+export function createDirectoryStores(sql: Sql, sessions: SessionStore) {
   return {
     sessions,
-    listings: createListingStore(sql, reads),
-    roster: createMerchantRoster(reads),
-    history: createEndpointHistory(reads),
-    activity: createActivityStore(sql, reads),
+    listings: createListingStore(sql),
+    roster: createMerchantRoster(sql),
+    history: createEndpointHistory(sql),
+    activity: createActivityStore(sql),
     events: createEventStore(sql),
-    usage: createUsageStore(sql, reads),
-    settlements: createSettlementReader(reads),
+    usage: createUsageStore(sql),
+    settlements: createSettlementReader(sql),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),
-    checks: createCheckStore(sql, reads),
+    checks: createCheckStore(sql),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import { get, run, type Sql, type SqlReader } from '../../sql/sql.js'
+import { get, run, type Sql } from '../../sql/sql.js'
 
 export const usageWindows = ['24h', '7d', '30d'] as const
 
@@ -23,19 +23,19 @@ interface RefreshedUsage {
 /** Rows of activity that one step looks through; the first refresh looks through every row that is kept. */
 const ROWS_AT_ONCE = 5_000
 
-/** Keeps the figures, which one process refreshes for all of them. Long reads go through `reads`. */
-export function createUsageStore(sql: Sql, reads: SqlReader = sql) {
+/** Keeps the figures, which one process refreshes for all of them. */
+export function createUsageStore(sql: Sql) {
   const lazily = { isDurable: false }
   return {
     /** Returns the row of activity to go on from; `undefined` where nothing has changed. */
     async begin(nowSeconds: number): Promise<number | undefined> {
-      const state = await reads.get<{ seen_before: number }>(
+      const state = await sql.get<{ seen_before: number }>(
         'SELECT seen_before FROM usage_refresh WHERE id = 1',
       )
       // Where several processes write, a row may become visible after one with a higher number, so the rows of the last
       // refresh are read again.
       const after = state?.seen_before ?? 0
-      const news = await reads.get(
+      const news = await sql.get(
         `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM activity WHERE id > $1)
            OR EXISTS (SELECT 1 FROM endpoint_usage WHERE due_at <= $2)
            OR EXISTS (SELECT 1 FROM merchant_usage WHERE due_at <= $2)`,
@@ -45,13 +45,13 @@ export function createUsageStore(sql: Sql, reads: SqlReader = sql) {
     },
     /** Places that the next rows of activity name; `undefined` after the last one. */
     async paidAfter(row: number): Promise<{ last: number; paid: PaidPlace[] } | undefined> {
-      const end = await reads.get<{ last: number | null }>(
+      const end = await sql.get<{ last: number | null }>(
         `SELECT max(id) AS last FROM (SELECT id FROM activity WHERE id > $1 ORDER BY id LIMIT ${ROWS_AT_ONCE}) AS page`,
         [row],
       )
       const last = end?.last ?? null
       if (last === null) return undefined
-      const paid = await reads.all<PaidPlace>(
+      const paid = await sql.all<PaidPlace>(
         `SELECT endpoint_id AS "endpointId", merchant_id AS "merchantId",
            min(CASE state WHEN 'settled' THEN at END) / 1000 AS "first",
            max(CASE state WHEN 'settled' THEN at END) / 1000 AS "last"
@@ -64,7 +64,7 @@ export function createUsageStore(sql: Sql, reads: SqlReader = sql) {
     },
     /** Places whose figures change because time passes, longest due first. */
     due: (nowSeconds: number, limit: number) =>
-      reads.all<PaidPlace>(
+      sql.all<PaidPlace>(
         `SELECT * FROM (
            SELECT u.endpoint_id AS "endpointId", e.merchant_id AS "merchantId", NULL AS "first", NULL AS "last", u.due_at
            FROM endpoint_usage u JOIN endpoints e ON e.id = u.endpoint_id WHERE u.due_at <= $1

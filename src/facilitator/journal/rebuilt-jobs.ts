@@ -45,6 +45,7 @@ const toRow = ({ job, outcome, minedAt }: RebuiltJob, now: number) => ({
 const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL,
     details = CASE WHEN digest = $1 THEN details ELSE $2 END, digest = $1, calldata = $3, expires_at = $4,
     "transaction" = $5, block_number = $6, gas_cost = $7, transfer_log = $8, updated_at = $9,
+    unused_block = NULL, used_block = NULL,
     delivered_key = CASE WHEN delivered_at IS NULL THEN $10 ELSE delivered_key END,
     delivered_at = COALESCE(delivered_at, $11)
   WHERE id = $12 AND round = $13 AND state = 'failed' AND NOT EXISTS (

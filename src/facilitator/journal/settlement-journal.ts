@@ -34,6 +34,10 @@ export interface Job {
   /** The sentence of a failure, or the reason why the outcome of an open job is not known. */
   message: string | null
   blockNumber: number | null
+  /** The block after its end in which the chain showed a failed job as unused: it can never land any more. */
+  unusedBlock: number | null
+  /** The block after its end in which the chain showed a failed job as used, in a transaction that does not count here. */
+  usedBlock: number | null
   /** This job's exact share of the gas paid, 18-decimal units. */
   gasCost: bigint | null
   /** Unix milliseconds. */

@@ -49,6 +49,7 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
       `UPDATE jobs SET round = round + 1, state = $10, digest = $1, "to" = $2, calldata = $3, details = $4,
          seen_block = $5, expires_at = $6, updated_at = $7, "transaction" = $11, reason = $12,
          message = $13, block_number = $14, gas_cost = $15, transfer_log = $16, attestation = $17,
+         unused_block = NULL, used_block = NULL,
          delivered_at = CASE WHEN $10 = 'queued' THEN NULL ELSE delivered_at END,
          delivered_key = CASE WHEN $10 = 'queued' THEN NULL ELSE delivered_key END
          ${worker === undefined ? '' : ', worker = $18'}
@@ -175,7 +176,8 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
 /** The columns of a job, named as its members. */
 export const jobColumns = `id, kind, network, key, digest, round, state, "to", calldata, details,
   seen_block AS "seenBlock", expires_at AS "expiresAt", "transaction", reason, message,
-  block_number AS "blockNumber", gas_cost AS "gasCost", created_at AS "createdAt", updated_at AS "updatedAt",
+  block_number AS "blockNumber", unused_block AS "unusedBlock", used_block AS "usedBlock",
+  gas_cost AS "gasCost", created_at AS "createdAt", updated_at AS "updatedAt",
   delivery_until AS "deliveryUntil", delivered_at AS "deliveredAt", delivered_key AS "deliveredKey", attestation`
 
 export type JobRow = Omit<Job, 'gasCost'> & { gasCost: string | null }
@@ -261,6 +263,8 @@ export function newRow(job: NewJob, now: number): Job {
     reason: null,
     message: null,
     blockNumber: null,
+    unusedBlock: null,
+    usedBlock: null,
     gasCost: null,
     createdAt: now,
     updatedAt: now,

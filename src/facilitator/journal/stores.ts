@@ -2,6 +2,7 @@ import type { BlockStore } from './blocks.js'
 import type { BudgetStore } from './budgets.js'
 import type { CustomerStore } from './customers.js'
 import type { DeliveryStore } from './deliveries.js'
+import type { FailedJobs } from './failed-jobs.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
 import type { Shrinker } from './shrinking.js'
 
@@ -14,4 +15,5 @@ export interface FacilitatorStores {
   customers: CustomerStore
   blocks: BlockStore
   shrinker: Shrinker
+  failedJobs: FailedJobs
 }

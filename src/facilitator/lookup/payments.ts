@@ -11,7 +11,7 @@ import { formatNative } from '@arcus/protocol/x402/amounts'
 import { type ReasonKey, reasons } from '@arcus/protocol/x402/reasons'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
-import { type AnswerPage, asksForPage } from '../../http/not-found.js'
+import { asksForPage, type OpenPage } from '../../http/not-found.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { isReasonKey, settlementStatuses } from '../answers.js'
@@ -77,7 +77,7 @@ const UNTOLD_MS = 1_500
 
 export function createPaymentFinder(options: {
   journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
-  terms: ReadonlyMap<string, Terms>
+  terms: ReadonlyMap<string, Pick<Terms, 'tokens'>>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
@@ -172,7 +172,7 @@ function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
 function describe(
   job: Job,
   sentAt: number | undefined,
-  terms: Terms | undefined,
+  terms: Pick<Terms, 'tokens'> | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
 ): PaymentStatus {
@@ -190,7 +190,8 @@ function describe(
     payTo: checksum(details.payTo),
     nonce: details.nonce,
     amount: details.value,
-    state: job.state,
+    state: job.usedBlock === null ? job.state : 'used',
+    unusedAtBlock: job.unusedBlock,
     transaction: job.transaction,
     explorerUrl: explorer && job.transaction ? `${explorer}/tx/${job.transaction}` : null,
     blockNumber: job.blockNumber,
@@ -231,7 +232,7 @@ export function paymentRoutes(
   app: FastifyInstance,
   payments: PaymentFinder,
   findMerchant: FindPaidMerchant = async () => undefined,
-  answerPage?: AnswerPage,
+  answerPage?: OpenPage,
 ): void {
   const openAsPage = (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('vary', 'accept')
@@ -330,7 +331,7 @@ function ambiguous(reply: FastifyReply, { queries }: Ambiguous): FastifyReply {
 function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatus): FastifyReply {
   const { code, status } = httpCodes.payment_not_confirmed
   const message =
-    state === 'failed'
+    state === 'failed' || state === 'used'
       ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`
       : (errorMessage ?? 'The payment is on its way and not confirmed yet; ask again in a moment.')
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })

@@ -128,7 +128,8 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       if (isOwn && land(found.receipt)) return
       // Others paid for this transaction: its gas is not ours.
       const gasCost = entry.burntGas > 0n ? entry.burntGas : null
-      const attestation = kind.attest?.(job, found.receipt)
+      // Only what we brought on chain is attested: nobody knows what others were given for it.
+      const attestation = found.isOwn ? kind.attest?.(job, found.receipt) : undefined
       return keeper.decide(entry, confirmation(found.receipt, found, gasCost, attestation))
     }
     if (found.state === 'failed') {

@@ -83,7 +83,8 @@ export interface Settled {
 
 /** The state of a job on chain, read when none of its transactions can land any more or its time is over. */
 export type Examination =
-  | ({ state: 'confirmed'; receipt: Receipt } & Settled)
+  /** `isOwn`: a payment in a transaction that was signed here for it. */
+  | ({ state: 'confirmed'; receipt: Receipt; isOwn?: boolean } & Settled)
   /** Final: nothing that was ever signed for it can land any more. `transaction` is the one that proves it, if any. */
   | ({ state: 'failed'; transaction?: Hex } & Rejection)
   /** It is over, and no node shows whether this transaction of somebody else settled it: it may be found out later. */

@@ -234,8 +234,11 @@ export async function examineUse(
   switch (use.state) {
     case 'paid': {
       const { receipt, transferLog } = use
-      if (await isSinceClaim(use, job, isOurs)) return { state: 'confirmed', receipt, transferLog }
       const { transactionHash } = receipt
+      if (await isWhileOpen(use, job, isOurs)) {
+        const isOwn = await isOurs(job, transactionHash)
+        return { state: 'confirmed', receipt, transferLog, isOwn }
+      }
       return usedBy(
         transactionHash,
         `It was used in ${transactionHash} before it was settled here.`,
@@ -260,7 +263,7 @@ export async function examineUse(
     }
     case 'untraced': {
       const { blockNumber, transactionHash: transaction } = use.receipt
-      if (await isSinceClaim(use, job, isOurs))
+      if (await isWhileOpen(use, job, isOurs))
         return { state: 'uncertain', ...untraced(transaction) }
       const message = `It was used in block ${blockNumber}, before it was settled here.`
       return failed(reject('nonceAlreadyUsed', message))
@@ -272,16 +275,20 @@ export async function examineUse(
 }
 
 /**
- * Returns whether a use counts for the claim of this job: it is our own, or it was mined afterwards. Afterwards means a later
- * block than the newest seen at the claim, and not an earlier second, because nodes that lag may have hidden blocks.
+ * Returns whether a use counts for this job: it is our own, or it was mined while the job was open, after its claim and
+ * before its failure was decided. After the claim means a later block than the newest seen at it, and not an earlier second,
+ * because nodes that lag may have hidden blocks. Before the failure means an earlier second: anybody can make a claim that
+ * fails, and spend the payment elsewhere afterwards.
  */
-export async function isSinceClaim(
+export async function isWhileOpen(
   { receipt, minedAt }: AuthorizationUse & { state: 'paid' | 'untraced' },
   job: Job,
   isOurs: IsOurs,
 ): Promise<boolean> {
   if (receipt.blockNumber <= job.seenBlock) return false
-  if (minedAt >= Math.floor(readExactDetails(job).claimedAt / 1000)) return true
+  const isSinceClaim = minedAt >= Math.floor(readExactDetails(job).claimedAt / 1000)
+  const isInTime = job.state !== 'failed' || minedAt < Math.floor(job.updatedAt / 1000)
+  if (isSinceClaim && isInTime) return true
   return isOurs(job, receipt.transactionHash)
 }
 

@@ -26,7 +26,7 @@ import { inCodesOf, isFreeOfCharge } from '../schemes/permit2-checks.js'
 import { reject, SETTLE_MARGIN_SECONDS } from '../verify/checks.js'
 import { createPayerTurns } from '../verify/payer-turns.js'
 import type { CheckPayment, CheckResult } from '../verify/payment-check.js'
-import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
+import { attestationExtensions, attestationOf } from './attestor.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
 
 export interface SettleRequest {
@@ -54,8 +54,6 @@ interface SettlerOptions {
   deliveries: Deliveries
   relayers: ReadonlyMap<string, Relayer>
   settleWaitSeconds: number
-  /** Signs for payments that others brought on chain; `undefined` where nothing is attested. */
-  attestor?: Attestor | undefined
   checksum: (address: Address) => Address
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   now: () => number
@@ -386,7 +384,7 @@ function maySettle(result: CheckResult): result is Settleable {
  * was quicker, and then the payment is checked again. A key of another payment is noticed before anything is claimed.
  */
 function createJobObtainer(options: SettlerOptions) {
-  const { journal, deliveryStore, relayers, attestor, now } = options
+  const { journal, deliveryStore, relayers, now } = options
   return async (
     result: Settleable,
     request: IdentifiedRequest,
@@ -403,10 +401,8 @@ function createJobObtainer(options: SettlerOptions) {
     }
     const { receipt, failedJob } = result
     const found = newJob(intent, readExactDetails(failedJob).claimedAt)
-    const { network } = found
-    const { deliveredKey } = failedJob
-    const attestation = attestor?.attest({ network, deliveredKey }, transferOf(found), receipt)
-    const outcome = confirmation(receipt, result, null, attestation)
+    // It is not attested: others brought it on chain.
+    const outcome = confirmation(receipt, result, null)
     const job = await journal.recordFound(found, failedJob, outcome, now())
     return job === undefined ? 'raced' : { job, isOurs: false }
   }

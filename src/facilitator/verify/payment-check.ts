@@ -15,7 +15,7 @@ import {
   createOwnTransactions,
   digestOfSignature,
   type IsOurs,
-  isSinceClaim,
+  isWhileOpen,
   readExactDetails,
   untraced,
 } from '../schemes/exact-job.js'
@@ -57,7 +57,7 @@ export type CheckResult =
   /** The journal has a row for another authorization with the same nonce, in progress or confirmed. */
   | { state: 'held'; job: Job }
   | { state: 'valid'; intent: Intent }
-  /** The payment was claimed here, failed, and was later brought on chain by somebody else. */
+  /** The payment was claimed here, was brought on chain by somebody else, and failed here all the same. */
   | {
       state: 'paidElsewhere'
       intent: Intent
@@ -65,7 +65,7 @@ export type CheckResult =
       receipt: Receipt
       transferLog: number
     }
-  /** The payment was claimed here, failed, and was later used in a transaction that no node shows, or traces, yet. */
+  /** The payment was claimed here, failed, and was used in a transaction that no node shows, or traces, yet. */
   | { state: 'unclear'; transaction: Hex | undefined; message?: string }
 
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
@@ -348,9 +348,9 @@ function isClockReason({ reason }: Rejection): boolean {
 const HINT_BLOCKS = 5_000
 
 /**
- * Checks an authorization that is used on chain and has no active row. It counts as paid if the use landed after a settle
- * of it was claimed here. An earlier use may have bought something elsewhere, and a verify before it proves nothing,
- * because verify is open to anybody. Rejects with `RpcUnavailableError`.
+ * Checks an authorization that is used on chain and has no active row. It counts as paid if the use landed while a settle
+ * of it was open here. Any other use may have bought something elsewhere. A verify before it proves nothing, nor does a
+ * settle that failed before it, because both are open to anybody. Rejects with `RpcUnavailableError`.
  */
 async function checkUsedNonce(
   intent: Intent,
@@ -372,10 +372,10 @@ async function checkUsedNonce(
     if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
       return { state: 'unclear', transaction: use.transaction }
     }
-    if (use.state === 'untraced' && (await isSinceClaim(use, claimed, isOurs))) {
+    if (use.state === 'untraced' && (await isWhileOpen(use, claimed, isOurs))) {
       return { state: 'unclear', ...untraced(use.receipt.transactionHash) }
     }
-    if (use.state === 'paid' && (await isSinceClaim(use, claimed, isOurs))) {
+    if (use.state === 'paid' && (await isWhileOpen(use, claimed, isOurs))) {
       const { receipt, transferLog } = use
       return { state: 'paidElsewhere', intent, failedJob: claimed, receipt, transferLog }
     }

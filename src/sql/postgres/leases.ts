@@ -1,4 +1,4 @@
-import type { HeldLeases, LeaseStore } from '../leases.js'
+import type { Half, HeldLeases, LeaseStore } from '../leases.js'
 import { openPool, queriesOfPool, type SessionLimits } from './database.js'
 
 /** Long enough for a stalled event loop, short enough that a dead replica's payments wait only seconds. */
@@ -27,9 +27,11 @@ const clockMs = '(extract(epoch FROM clock_timestamp()) * 1000)::float8'
 export function createLeaseStore(options: {
   url: string
   owner: string
+  /** The half of the service that holds the leases. They are divided among the processes of a half. */
+  half: Half
   onIdleError: (error: unknown) => void
 }): LeaseStore & { close(): Promise<void> } {
-  const { owner } = options
+  const { owner, half } = options
   const pool = openPool({ ...options, poolSize: 1, limits })
   const sql = queriesOfPool(pool)
 
@@ -39,17 +41,18 @@ export function createLeaseStore(options: {
       const askedAt = Date.now()
       const [beaten] = await sql.rows<Beat>(
         `WITH me AS (
-           INSERT INTO replicas (id, alive_until) VALUES ($1, clock_timestamp() + ${duration})
+           INSERT INTO replicas (id, half, alive_until) VALUES ($1, $2, clock_timestamp() + ${duration})
            ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until),
          held AS (
            UPDATE leases SET lease_until = clock_timestamp() + ${duration} WHERE owner = $1
            RETURNING name, epoch)
          SELECT coalesce(array_agg(name), '{}') AS names, coalesce(array_agg(epoch::int), '{}') AS epochs,
-           1 + (SELECT count(*) FROM replicas WHERE id <> $1 AND alive_until > clock_timestamp()) AS replicas,
+           1 + (SELECT count(*) FROM replicas
+             WHERE id <> $1 AND half = $2 AND alive_until > clock_timestamp()) AS replicas,
            ARRAY(SELECT name FROM leases WHERE owner <> $1 AND lease_until > clock_timestamp()) AS elsewhere,
            ${clockMs} AS now
          FROM held`,
-        [owner],
+        [owner, half],
       )
       const { names, epochs, replicas, elsewhere, now } = beaten as Beat
       return {

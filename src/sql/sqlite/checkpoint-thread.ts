@@ -19,8 +19,6 @@ const BUSY_TIMEOUT_MS = 25
 const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS })
 let isAsked = false
 let restNotBefore = 0
-/** Whether no new read begins, because one was in the way of the last try. */
-let areReadsHeld = false
 
 const timer = setInterval(check, CHECK_MS)
 parentPort?.on('message', (command: CheckpointCommand) => {
@@ -33,15 +31,11 @@ function check(): void {
   const before = checkpoint('NOOP')
   const open = before.log - before.done
   const isLong = before.log >= LONG_PAGES && open > 0
-  if (open < WORTHWHILE_PAGES && !isLong) {
-    letReadsGo()
-    return
-  }
+  if (open < WORTHWHILE_PAGES && !isLong) return
   checkpoint('PASSIVE')
   // A log that is copied as a whole begins anew with the next commit. Under constant writing it never is.
   const { log, done } = checkpoint('NOOP')
   const mustRestart = log >= LONG_PAGES && log > done
-  if (!mustRestart) letReadsGo()
   if (!mustRestart || isAsked || performance.now() < restNotBefore) return
   isAsked = true
   say({ kind: 'hold' })
@@ -52,14 +46,7 @@ function restart(): void {
   const { isBusy } = checkpoint('RESTART')
   if (isBusy) restNotBefore = performance.now() + PATIENCE_MS
   isAsked = false
-  areReadsHeld = isBusy
-  say({ kind: 'release', isRead: isBusy })
-}
-
-function letReadsGo(): void {
-  if (!areReadsHeld || isAsked) return
-  areReadsHeld = false
-  say({ kind: 'release', isRead: false })
+  say({ kind: 'release' })
 }
 
 /** Makes a checkpoint. Returns the length of the log (`log`) and how much of it is in the file (`done`), in pages. */

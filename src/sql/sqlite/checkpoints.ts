@@ -1,26 +1,19 @@
 import { scriptBeside, superviseThread } from '../thread.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
-import type { ThreadedReader } from './reader.js'
 
 export interface CheckpointsOptions {
   database: Database
   commit: Pick<GroupCommit, 'hold'>
-  /** Readers on other threads, which keep the log from beginning anew while one of them reads. */
-  reads?: Pick<ThreadedReader, 'hold'> | undefined
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
   onFault: (error: unknown) => void
   /** The script next to this module by default. For tests. */
   script?: URL
 }
 
-/**
- * A message from the thread. `hold` asks for a moment without commits, `release` ends it. `isRead` is true when a reader
- * was in the way: then no other read begins before the next try.
- */
+/** A message from the thread. `hold` asks for a moment without commits, `release` ends it. */
 export type CheckpointMessage =
-  | { kind: 'ready' | 'hold' }
-  | { kind: 'release'; isRead: boolean }
+  | { kind: 'ready' | 'hold' | 'release' }
   | { kind: 'fault'; error: unknown }
 
 /** A message to the thread; `stop` is the last one. */
@@ -30,8 +23,6 @@ export type CheckpointCommand = 'held' | 'stop'
 const AUTOCHECKPOINT_PAGES = 1_000
 /** Commits are held no longer than this, whatever the thread does. */
 const MAX_HOLD_MS = 500
-/** Reads wait no longer than this for a longer one, and for the next try of a checkpoint after it. */
-const MAX_READ_HOLD_MS = 5_000
 const MAX_HEAP_MB = 32
 
 /**
@@ -45,19 +36,18 @@ const MAX_HEAP_MB = 32
  * default, until another thread is up.
  */
 export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise<void> } {
-  const { database, commit, reads, onFault } = options
+  const { database, commit, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'checkpoint-thread')
   let release = () => {}
-  let releaseReads = () => {}
   if (database.memory) return { stop: async () => {} }
   const thread = superviseThread<CheckpointCommand, CheckpointMessage>(script, {
     maxHeapMb: MAX_HEAP_MB,
+    maxYoungMb: 2,
     data: { file: database.name },
     onMessage: hear,
     onFault,
     onEnd() {
       release()
-      releaseReads()
       checkpointHere(true)
     },
   })
@@ -65,14 +55,10 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
   function hear(message: CheckpointMessage): void {
     if (message.kind === 'fault') onFault(message.error)
     if (message.kind === 'ready') checkpointHere(false)
-    if (message.kind === 'release') {
-      release()
-      releaseReads()
-      if (message.isRead && reads !== undefined) releaseReads = atMost(MAX_READ_HOLD_MS, reads)
-    }
+    if (message.kind === 'release') release()
     if (message.kind !== 'hold') return
     release()
-    release = atMost(MAX_HOLD_MS, commit)
+    release = holdBriefly(commit)
     thread.post('held')
   }
 
@@ -86,10 +72,10 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
   return { stop: thread.stop }
 }
 
-/** Holds until the returned function is called, or for so long. */
-function atMost(ms: number, { hold }: { hold(): () => void }): () => void {
+/** Holds commits until the returned function is called, or for `MAX_HOLD_MS`. */
+function holdBriefly({ hold }: Pick<GroupCommit, 'hold'>): () => void {
   const goOn = hold()
-  const timer = setTimeout(goOn, ms)
+  const timer = setTimeout(goOn, MAX_HOLD_MS)
   return () => {
     clearTimeout(timer)
     goOn()

@@ -3,6 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { persist } from '../../async/persist.js'
 import { StoreUnavailableError } from '../errors.js'
 import type { Database } from './database.js'
+import { soleTurns, type WriteTurns } from './write-turns.js'
 
 export interface GroupCommit {
   /**
@@ -31,6 +32,8 @@ export interface Disk {
 export interface GroupCommitOptions {
   /** The longest wait of writes while another process has the file locked; 5 s by default. Tests set it. */
   busyPatienceMs?: number
+  /** Says when this thread may write; at any time unless given. */
+  turns?: WriteTurns | undefined
   /** The disk of the database by default. For tests. */
   disk?: Disk
 }
@@ -68,7 +71,7 @@ const pauses = { firstMs: 1, lastMs: 25 }
  */
 export function createGroupCommit(
   database: Database,
-  { busyPatienceMs, disk = openDisk(database) }: GroupCommitOptions = {},
+  { busyPatienceMs, turns = soleTurns, disk = openDisk(database) }: GroupCommitOptions = {},
 ): GroupCommit {
   // SQLite itself does not wait for a lock from here on: it would hold the event loop.
   database.pragma('busy_timeout = 0')
@@ -111,10 +114,12 @@ export function createGroupCommit(
     // The rest of this turn of the event loop may bring more writes.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (held !== undefined) await held
+    await turns.take()
     const group = waiting
     waiting = []
     try {
-      for (const committed of await whenFree(() => commit(group), busyPatienceMs)) {
+      const done = await whenFree(() => commit(group), busyPatienceMs).finally(turns.give)
+      for (const committed of done) {
         if (committed.member.isSynced) unsynced.push(committed)
         else committed.answer()
       }

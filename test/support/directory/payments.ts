@@ -1,10 +1,9 @@
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { type Address, getAddress, type Hex } from 'viem'
-import { vi } from 'vitest'
+import { toHanded } from '../../../src/app/directory/hand-over.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Token } from '../../../src/chain/token.js'
 import type { Directory } from '../../../src/directory/directory.js'
-import type { ActivityStore } from '../../../src/directory/store/activity.js'
 import { createPaymentFinder } from '../../../src/facilitator/lookup/payments.js'
 import {
   EXACT,
@@ -56,8 +55,6 @@ export function createPayments(world: {
     explorerUrls: new Map(),
     checksum: getAddress,
   })
-  let answered = 0
-  let kept = 0
 
   function toAnswer(wish: PaymentWish, id: number): PaymentAnswer {
     const { kind = 'settle', state = kind === 'settle' ? 'settled' : 'valid' } = wish
@@ -121,29 +118,12 @@ export function createPayments(world: {
 
   return {
     find: finder.recordOf,
-    /** Watches the activity that the directory keeps. */
-    watched(activity: ActivityStore): ActivityStore {
-      return {
-        ...activity,
-        async append(rows) {
-          await activity.append(rows)
-          kept += rows.length
-        },
-      }
-    },
     /** Makes payments as the facilitator does, and waits until their activity is kept. Resolves with their nonces. */
-    through({ ports, figures }: Directory) {
+    through({ ports }: Directory) {
       return async (...wishes: PaymentWish[]): Promise<Hex[]> => {
         const answers = wishes.map((wish) => toAnswer(wish, ++count))
         await Promise.all(answers.map((it, i) => keepRow(it, wishes[i]?.scheme ?? 'exact')))
-        for (const answer of answers) {
-          ports.onAnswer(answer)
-          if (answer.payment.network === network) answered++
-        }
-        await vi.waitUntil(() => kept + figures.dropped() >= answered, {
-          timeout: 15_000,
-          interval: 5,
-        })
+        await ports.keepAnswers(answers.map(toHanded))
         return answers.map(({ payment }) => payment.nonce ?? '0x')
       }
     },

@@ -5,7 +5,7 @@ import type { Job } from '../../../src/facilitator/journal/settlement-journal.js
 import {
   createExactJob,
   digestOfSignature,
-  isSinceClaim,
+  isWhileOpen,
   readExactDetails,
   rejectionOfRevert,
 } from '../../../src/facilitator/schemes/exact-job.js'
@@ -86,7 +86,7 @@ it.each([
     } as Job
     const receipt = { blockNumber, transactionHash: '0xaa' }
     const use = { state: 'paid', receipt, transferLog: 1, minedAt: 4 } as unknown
-    const found = await isSinceClaim(
+    const found = await isWhileOpen(
       use as AuthorizationUse & { state: 'paid' },
       job,
       async () => isOurs,

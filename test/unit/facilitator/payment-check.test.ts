@@ -202,10 +202,10 @@ describe('a payment that the journal knows', () => {
   })
 })
 
-describe('a payment that was claimed here, failed, and was used on chain since', () => {
+describe('a payment that was claimed here, failed, and is used on chain', () => {
   const failed = { state: 'failed' } as const
 
-  it('is paid when the use came after the claim', async () => {
+  it('is paid when the use came after the claim and before the failure', async () => {
     const about = { row: { ...failed, digest }, use: paidIn(SEEN_BLOCK + 1) } as const
     const { result, searched } = await check(about)
     expect(await result).toMatchObject({ state: 'paidElsewhere', transferLog: 3 })
@@ -217,6 +217,15 @@ describe('a payment that was claimed here, failed, and was used on chain since',
     const row = { ...failed, digest } as const
     const { result } = await check({ row, use: paidIn(SEEN_BLOCK + 1), served: { chainSeconds } })
     expect(await result).toMatchObject({ state: 'paidElsewhere', transferLog: 3 })
+  })
+
+  it('is used when it was brought on chain after it had failed: anybody can make such a claim', async () => {
+    const failedAt = Math.floor(Date.now() / 1_000)
+    for (const minedAt of [failedAt + 1, failedAt + 60]) {
+      const use = paidIn(SEEN_BLOCK + 1, minedAt)
+      const { result } = await check({ row: { ...failed, digest }, use })
+      expect(await result).toMatchObject({ ...rejected('nonceAlreadyUsed'), transaction })
+    }
   })
 
   it('is used when the use came before the claim', async () => {

@@ -48,20 +48,25 @@ describe('a scrape', () => {
   it('shows the state of discovery and directory', async () => {
     const metrics = createMetrics(aClock().now)
     metrics.watchDirectory({
-      index: () => ({ endpoints: 12, readSeconds: 1.5 }),
-      probes: () => ({ queued: 4, underWay: 2 }),
-      dropped: () => 5,
-      checks: async () => ({
-        byReason: [
-          { reason: 'delivered', count: 3, last: 1_700_000_000 },
-          { reason: 'no_answer', count: 1, last: 1_700_000_100 },
-        ],
-        own: [
-          { reason: 'delivered', at: 1_700_000_000 },
-          { reason: 'no_answer', at: 1_700_000_100 },
-        ],
-        ownPauseSeconds: 3_600,
-        funded: 2,
+      isUp: () => true,
+      restarts: () => 3,
+      dropped: () => 0,
+      figures: () => ({
+        index: { endpoints: 12, readSeconds: 1.5 },
+        probes: { queued: 4, underWay: 2 },
+        dropped: 5,
+        checks: {
+          byReason: [
+            { reason: 'delivered', count: 3, last: 1_700_000_000 },
+            { reason: 'no_answer', count: 1, last: 1_700_000_100 },
+          ],
+          own: [
+            { reason: 'delivered', at: 1_700_000_000 },
+            { reason: 'no_answer', at: 1_700_000_100 },
+          ],
+          ownPauseSeconds: 3_600,
+          funded: 2,
+        },
       }),
     })
     const { text } = await metrics.render()

@@ -128,6 +128,61 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       return (await find(job)) as Job
     }
 
+    describe('failed payments', () => {
+      const start = { expiresAt: -1, id: '' }
+      const unread = async (before: number, after = start) =>
+        (await stores.failedJobs.unread(network, before, after, 2)).map(({ id }) => id)
+      async function failedAt(id: string, expiresAt: number, key?: string): Promise<Job> {
+        return fail(await claim({ id, key: `key ${id}`, expiresAt }, key))
+      }
+
+      it('are read after their end, in its order, until the chain said what became of them', async () => {
+        const [a, b] = [await failedAt('a', 200), await failedAt('b', 100)]
+        await failedAt('c', 300)
+        await claim({ id: 'open', key: 'key open', expiresAt: 100 })
+        expect(await unread(300)).toEqual(['b', 'a'])
+        expect(await unread(301, { expiresAt: 100, id: 'b' })).toEqual(['a', 'c'])
+        expect(await stores.failedJobs.unread('eip155:1', 301, start, 2)).toEqual([])
+        await stores.failedJobs.note(a, { usedBlock: 7, transaction: hash(9) })
+        await stores.failedJobs.note(b, { unusedBlock: 8 })
+        await stores.failedJobs.note(b, { usedBlock: 9, transaction: null })
+        expect(await find(a)).toMatchObject({ usedBlock: 7, unusedBlock: null })
+        expect(await find(a)).toMatchObject({ state: 'failed', transaction: hash(9) })
+        expect(await find(b)).toMatchObject({ usedBlock: null, unusedBlock: 8 })
+        expect(await unread(301)).toEqual(['c'])
+      })
+
+      it('that were opened again are read anew', async () => {
+        const failed = await failedAt('a', 100)
+        const { id, kind, key, digest, to, calldata, details, seenBlock } = failed
+        const job = { id, kind, network, key, digest, to, calldata, details, seenBlock }
+        await stores.failedJobs.note(failed, { unusedBlock: 8 })
+        const again = (await stores.journal.reopen(failed, { ...job, expiresAt: 100 }, noon)) as Job
+        expect(again).toMatchObject({ state: 'queued', unusedBlock: null })
+        await stores.failedJobs.note(failed, { unusedBlock: 8 })
+        expect(await find(failed)).toMatchObject({ unusedBlock: null })
+      })
+
+      it('are forgotten with their keys once they are unused, if nothing was sent for them', async () => {
+        const unused = await failedAt('unused', 100, 'a key of the caller')
+        const unasked = await failedAt('unasked', 100)
+        const used = await failedAt('used', 100)
+        const late = await failedAt('late', 300)
+        const sent = await claim({ id: 'sent', key: 'key sent', expiresAt: 100 })
+        await recordAttempt(anAttempt({ jobIds: [sent.id] }))
+        await fail(sent)
+        for (const job of [unused, late, sent])
+          await stores.failedJobs.note(job, { unusedBlock: 8 })
+        await stores.failedJobs.note(used, { usedBlock: 8, transaction: null })
+        expect(await stores.failedJobs.forget(200, 25)).toBe(1)
+        expect(await stores.failedJobs.forget(200, 25)).toBe(0)
+        expect(await find(unused)).toBeUndefined()
+        for (const job of [unasked, used, late, sent]) expect(await find(job)).toBeDefined()
+        expect(await stores.deliveries.findIdempotencyKey('a key of the caller')).toBeUndefined()
+        expect((await claim({ id: 'new', key: 'key unused' })).id).toBe('new')
+      })
+    })
+
     describe('attestations', () => {
       const attestation = '{"signature":"0x01"}'
 
@@ -170,6 +225,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           reason: null,
           message: null,
           blockNumber: null,
+          unusedBlock: null,
+          usedBlock: null,
           gasCost: null,
           createdAt: noon,
           updatedAt: noon,
@@ -507,6 +564,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           ...aJob(),
           ...anOutcome(),
           round: 0,
+          unusedBlock: null,
+          usedBlock: null,
           createdAt: noon - 60_000,
           updatedAt: noon - 60_000,
           deliveryUntil: null,

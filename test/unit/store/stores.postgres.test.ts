@@ -196,7 +196,15 @@ describe('payments written together', () => {
     )
     await database.close()
     // The worker changes where a payment goes to another process; the rest once, when the payment is decided or made small.
-    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log', 'calldata']
+    const rare = [
+      'worker',
+      'is_open',
+      'settled_in',
+      'transfer_log',
+      'calldata',
+      'unread_from',
+      'unused_from',
+    ]
     const fixed = ['id', 'kind', 'network', 'key', 'created_at']
     const columns = named.map(({ column }) => column)
     expect(columns).toContain('network')

@@ -98,3 +98,12 @@ export const catalogQuery = z.object({
       `Only so many merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
     ),
 })
+
+/** The merchant whose listing speaks for an address. */
+export const payeeAnswer = z.object({
+  payTo: address,
+  merchant: z
+    .object({ id: z.string(), name: z.string() })
+    .nullable()
+    .describe('`null` where no listing speaks for the address.'),
+})

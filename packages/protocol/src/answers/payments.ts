@@ -102,7 +102,7 @@ export const verifyAnswer = z
 /** The status of a payment, in the form of other facilitators. */
 const settlementStatus = z
   .enum(['pending', 'completed', 'failed'])
-  .describe('`completed`: on chain. `failed`: not settled and not on chain.')
+  .describe('`completed`: on chain, and settled by it. `failed`: not settled here.')
 const paymentId = z.string().describe('The id of the payment in this service.')
 
 const followed = {
@@ -171,9 +171,15 @@ export const paymentStatus = z
     symbol: z.string().nullable().describe('Of the asset; `null` for one that is no longer taken.'),
     currency,
     state: z
-      .enum(['queued', 'submitted', 'confirmed', 'failed'])
+      .enum(['queued', 'submitted', 'confirmed', 'failed', 'used'])
       .describe(
-        '`queued`: accepted; it may have been sent within the last 1.5 seconds. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
+        '`queued`: accepted; it may have been sent within the last 1.5 seconds. `submitted`: sent. `confirmed`: on chain. `failed`: not settled here; until `unusedAtBlock` is known, others may still bring it on chain. `used`: it failed here, and the chain shows its authorization as used all the same, in `transaction` where that was found.',
+      ),
+    unusedAtBlock: z
+      .int()
+      .nullable()
+      .describe(
+        'A block after `validBefore` in which the chain showed the authorization of a failed payment as unused: it can never move money any more. `null` before anybody looked, and for every other payment.',
       ),
     transaction: hash.nullable(),
     errorReason: z.string().nullable(),
@@ -230,6 +236,15 @@ export const attestationAnswer = z
       .describe('EIP-712: domain `x402 receipt`, version `1`, chain 1.'),
   })
   .meta({ id: 'Attestation' })
+
+/** The headers of a settle. */
+export const settleHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x21-\x7e]{16,128}$/)
+    .optional()
+    .describe('A fresh one for each payment; the same key and payment get the success again.'),
+})
 
 /** A receipt that a person can keep. */
 export const receiptAnswer = z

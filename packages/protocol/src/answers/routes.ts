@@ -22,6 +22,7 @@ export interface RouteForms {
   /** Parameters of the path, each required. */
   params?: z.ZodObject
   query?: z.ZodObject
+  headers?: z.ZodObject
   /** JSON. It may be left out where the schema takes `undefined`. */
   body?: z.ZodType
   /** The schema of JSON, or the media type of a text. Absent where there is no body. */
@@ -37,7 +38,11 @@ const listing = { params: ofMerchant, answer: listings.merchantView }
 export const routes = {
   'GET /supported': { answer: payments.supportedAnswer },
   'POST /verify': { body: paymentRequestSchema, answer: payments.verifyAnswer },
-  'POST /settle': { body: paymentRequestSchema, answer: payments.settleAnswer },
+  'POST /settle': {
+    headers: payments.settleHeaders,
+    body: paymentRequestSchema,
+    answer: payments.settleAnswer,
+  },
   'GET /payments/{network}/{payer}/{nonce}': { ...onePayment, answer: payments.paymentStatus },
   'GET /payments/{network}/{payer}/{nonce}/attestation': {
     ...onePayment,
@@ -68,6 +73,7 @@ export const routes = {
     params: z.object({ address }),
     answer: listings.ownedAnswer,
   },
+  'GET /api/payees/{address}': { params: z.object({ address }), answer: merchants.payeeAnswer },
   'GET /api/signing': { answer: listings.signingAnswer },
   'GET /api/merchants/{id}': listing,
   'PUT /api/merchants/{id}': { ...listing, body: writes.writeOf(listingBody) },
@@ -195,6 +201,7 @@ export const routes = {
   'GET /docs': { answer: 'text/html' },
   'GET /health': { answer: service.healthAnswer },
   'GET /ready': { answer: service.readinessAnswer },
+  'GET /ready/details': { answer: service.facilitatorStatusAnswer },
   'GET /api/console': { answer: service.consoleAnswer },
   'GET /api/status': { answer: service.statusAnswer },
   'GET /metrics': { answer: 'text/plain' },

@@ -60,13 +60,19 @@ const networkStatus = z.object({
   runwayDays: z.number().nullable().describe('Days until gas money runs out; `null` if unknown.'),
 })
 
-export const statusAnswer = z.object({
+/** The state of a facilitator: what readiness checks, and its networks. */
+export const facilitatorStatusAnswer = z.object({
   status: readinessAnswer.shape.status,
   version: z.string(),
   now: time,
   startedAt: time,
   checks: readinessAnswer.shape.checks,
   networks: z.array(networkStatus),
+})
+
+export type FacilitatorStatus = AnswerOf<typeof facilitatorStatusAnswer>
+
+export const statusAnswer = facilitatorStatusAnswer.extend({
   settling: z.object({ hour: settling, day: settling }),
 })
 

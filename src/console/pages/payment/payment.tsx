@@ -106,6 +106,7 @@ const states = {
   submitted: { name: 'Sent', meaning: 'Sent to the chain. This page updates by itself.' },
   confirmed: { name: 'Confirmed', meaning: 'The seller has the money. This is final.' },
   failed: { name: 'Failed', meaning: 'No money was moved.' },
+  used: { name: 'Used elsewhere', meaning: 'It failed here, and others used it on chain.' },
 } as const
 
 const tones: Record<PaymentStatus['state'], Tone> = {
@@ -113,6 +114,7 @@ const tones: Record<PaymentStatus['state'], Tone> = {
   submitted: 'warn',
   confirmed: 'ok',
   failed: 'bad',
+  used: 'warn',
 }
 
 /** A payment in a list of those of its transaction. */
@@ -279,6 +281,10 @@ function stepsOf(payment: PaymentStatus): Step[] {
       tone: 'bad',
     }
     return sentAt === null ? [accepted, failed] : [accepted, sent, failed]
+  }
+  if (state === 'used') {
+    const note = 'It failed here, and the chain shows it as used in a transaction of others.'
+    return [accepted, { name: 'Used elsewhere', at: updatedAt, note, tone: 'warn' }]
   }
   const isConfirmed = state === 'confirmed'
   return [

@@ -3,7 +3,6 @@ import {
   type Insertion,
   insertAll,
   type Sql,
-  type SqlReader,
   type Steps,
   TransactionConflict,
 } from '../../../sql/sql.js'
@@ -19,8 +18,7 @@ const DAY_MS = 86_400_000
 
 const insertion: Insertion = { table: 'activity', rest: 'ON CONFLICT DO NOTHING' }
 
-/** Long reads go through `reads`. */
-export function createActivityStore(sql: Sql, reads: SqlReader = sql): ActivityStore {
+export function createActivityStore(sql: Sql): ActivityStore {
   const { maxCommitMs } = sql
   let sliceRows = MIN_SLICE
 
@@ -57,7 +55,7 @@ export function createActivityStore(sql: Sql, reads: SqlReader = sql): ActivityS
            SELECT id FROM (SELECT id, at FROM activity ORDER BY id LIMIT $1) AS oldest WHERE at < $2)`,
         [limit, before],
       ),
-    ...createActivityReader(reads),
+    ...createActivityReader(sql),
   }
 }
 

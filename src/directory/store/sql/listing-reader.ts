@@ -31,12 +31,11 @@ const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official 
   OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
 const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
 
-/** Long reads go through `reads`. */
-export function createListingReader(sql: SqlReader, reads: SqlReader = sql): ListingReader {
+export function createListingReader(sql: SqlReader): ListingReader {
   const merchants = async (rest: string, values: readonly Value[] = []) =>
     (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
   const forIndex = async (rest: string, values: readonly Value[]) =>
-    (await reads.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
+    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
       toIndexedEndpoint,
     )
 
@@ -88,7 +87,7 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
       return (await sql.all<EndpointRow>(text, [merchantId])).map(toEndpoint)
     },
     async endpointStates(merchantId) {
-      const rows = await reads.all<{ status: EndpointStatus; count: number }>(
+      const rows = await sql.all<{ status: EndpointStatus; count: number }>(
         'SELECT status, count(*) AS count FROM endpoints WHERE merchant_id = $1 GROUP BY status',
         [merchantId],
       )
@@ -125,7 +124,7 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
       return new Map(rows.map(({ id, figures }) => [id, figures]))
     },
     usageAfter: (version, limit) =>
-      reads.all<UsageChange>(
+      sql.all<UsageChange>(
         `SELECT * FROM (SELECT endpoint_id AS "endpointId", CAST(NULL AS TEXT) AS "merchantId", version, figures
              FROM endpoint_usage WHERE version > $1 ORDER BY version LIMIT $2) AS endpoints
          UNION ALL
@@ -144,20 +143,20 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
       const text = `${published} WHERE (p.is_last, p.merchant_id) > ($1, $2) AND p.json IS NOT NULL
         ORDER BY p.is_last, p.merchant_id LIMIT $3`
       const values = [last?.isLast ?? 0, last?.id ?? '', limit]
-      return (await reads.all<PublishedRow>(text, values)).map(toPublishedMerchant)
+      return (await sql.all<PublishedRow>(text, values)).map(toPublishedMerchant)
     },
     async publishedIds(offset, limit) {
       const text = `SELECT merchant_id AS id FROM published_merchants WHERE json IS NOT NULL
         ORDER BY is_last, merchant_id LIMIT $2 OFFSET $1`
-      return (await reads.all<{ id: string }>(text, [offset, limit])).map(({ id }) => id)
+      return (await sql.all<{ id: string }>(text, [offset, limit])).map(({ id }) => id)
     },
     async publishedCount() {
       const text = 'SELECT count(*) AS count FROM published_merchants WHERE json IS NOT NULL'
-      return (await reads.get<{ count: number }>(text))?.count ?? 0
+      return (await sql.get<{ count: number }>(text))?.count ?? 0
     },
     async publishedMerchants(ids) {
-      const text = `${published} WHERE ${reads.among('p.merchant_id', 1)} AND p.json IS NOT NULL`
-      const rows = await reads.all<PublishedRow>(text, [ids])
+      const text = `${published} WHERE ${sql.among('p.merchant_id', 1)} AND p.json IS NOT NULL`
+      const rows = await sql.all<PublishedRow>(text, [ids])
       return inOrder(ids, rows).map(toPublishedMerchant)
     },
     findByUrl: ({ url, method, toolName = '' }) =>
@@ -193,7 +192,7 @@ export function createListingReader(sql: SqlReader, reads: SqlReader = sql): Lis
     merchantsWithAgent: () =>
       merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
     historyOf: (merchantId, after, limit) =>
-      reads.all<SignedWrite>(
+      sql.all<SignedWrite>(
         `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
            accepted_at AS "acceptedAt"
          FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,

@@ -2,16 +2,7 @@ import type { publicEventTypes } from '@arcus/protocol/answers/events'
 import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
-import {
-  all,
-  get,
-  type Insertion,
-  insertAll,
-  run,
-  type Sql,
-  type SqlReader,
-  type Steps,
-} from '../../../sql/sql.js'
+import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from '../../../sql/sql.js'
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
@@ -47,9 +38,9 @@ const LISTINGS_LOCK = 5_042_003
 
 /**
  * Writes of listings come one after another. Otherwise a change with a lower number could become visible after one with
- * a higher, and a process that follows the numbers would miss it. Long reads go through `reads`.
+ * a higher, and a process that follows the numbers would miss it.
  */
-export function createListingStore(sql: Sql, reads: SqlReader = sql): ListingStore {
+export function createListingStore(sql: Sql): ListingStore {
   const write = <Result>(begin: () => Steps<Result>) =>
     sql.transaction(
       function* () {
@@ -63,7 +54,7 @@ export function createListingStore(sql: Sql, reads: SqlReader = sql): ListingSto
   const marks = createNameMarks(sql)
 
   return {
-    ...createListingReader(sql, reads),
+    ...createListingReader(sql),
     applyWrite: (signed, change) => write(() => applyWrite(signed, change, marks)),
     saveProbe: (endpointId, health, now, described) =>
       write(() => saveProbe(endpointId, health, now, { described, marks })),

@@ -5,6 +5,7 @@ import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
 import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
+import { createFailedJobs } from '../failed-jobs.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -25,6 +26,7 @@ export function createFacilitatorStores(
     customers: createCustomerStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
+    failedJobs: createFailedJobs(sql),
   }
 }
 

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import {
   createAttributor,
   createPathIndex,
+  digestQuery,
 } from '../../../../src/directory/activity/attribution.js'
 import type { IndexedEndpoint, Merchant } from '../../../../src/directory/store/listings.js'
 
@@ -53,7 +54,7 @@ describe('an answer about a payment', () => {
   it('counts for the endpoint that is paid, else for the merchant, else for nobody', async () => {
     list('weather', ['https://api.example.com/forecast', 'https://api.example.com/weather'])
     const { find } = anAttributor()
-    expect(await find(payTo, weather)).toEqual({
+    expect(await find(payTo, weather, undefined, [])).toEqual({
       merchantId: 'weather',
       endpointId: 2,
       owner: payTo,
@@ -145,7 +146,8 @@ const index = createPathIndex([
   { id: 9, url: 'https://both.example.com/' },
   { id: 10, url: 'https://both.example.com/', toolName: 'tides' },
 ])
-const find = (url: string, toolName?: string) => index.find(new URL(url), toolName)
+const find = (url: string, toolName?: string) =>
+  index.find(new URL(url), toolName, digestQuery(new URL(url)))
 
 describe('the endpoint of a paid URL', () => {
   it('is the only tool of an MCP server, and none of several', () => {
@@ -179,7 +181,7 @@ describe('the endpoint of a paid URL', () => {
   })
 
   it('is none where only the lost query of the call would decide', () => {
-    const findKept = (url: string, toolName?: string) => index.find(new URL(url), toolName, false)
+    const findKept = (url: string, toolName?: string) => index.find(new URL(url), toolName)
     expect(findKept('https://api.example.com/search')).toBeUndefined()
     expect(findKept('https://api.example.com/weather')).toBe(1)
     expect(findKept('https://api.example.com/city/porto/today')).toBe(4)

@@ -1,8 +1,10 @@
-import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
-import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
+import {
+  createActivityRecorder,
+  type HandedAnswer,
+} from '../../../../src/directory/activity/recorder.js'
 import type { NewActivity } from '../../../../src/directory/store/activity.js'
 
 const payer: Address = '0x4444444444444444444444444444444444444444'
@@ -14,10 +16,10 @@ const payment = {
   resourceUrl: 'https://api.example.com/weather?city=Lisbon',
 }
 
-function anAnswer(over: Partial<PaymentAnswer> = {}): PaymentAnswer {
+function anAnswer(over: Partial<HandedAnswer> = {}): HandedAnswer {
   return {
     ...{ kind: 'settle', at: 1, latencyMs: 5, payment, state: 'settled', reason: null },
-    ...{ transaction: null, settlementId: 'a', gasCost: null },
+    ...{ transaction: null, settlementId: 'a', gasCost: null, query: [] },
     ...over,
   }
 }
@@ -48,71 +50,41 @@ function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<vo
   return { recorder, kept }
 }
 
-/** Stops the clock of timers until the end of the test. */
-function stopTimers(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-}
-
-/** Answers are kept every second. */
-async function passASecond(): Promise<void> {
-  await vi.advanceTimersByTimeAsync(1_000)
-  await new Promise((resolve) => setImmediate(resolve))
-}
+const many = (count: number, over: Partial<HandedAnswer> = {}) =>
+  Array.from({ length: count }, (_, at) => anAnswer({ at, ...over }))
 
 describe('the recorder of activity', () => {
-  it('keeps an answer a moment later', async () => {
-    stopTimers()
+  it('keeps answers in their order', async () => {
     const { recorder, kept } = aRecorder()
-    recorder.record(anAnswer())
-    expect(kept).toEqual([])
-    await passASecond()
-    expect(kept).toHaveLength(1)
-    await recorder.stop()
-  })
-
-  it('keeps all waiting answers when it stops', async () => {
-    const { recorder, kept } = aRecorder()
-    for (let i = 0; i < 500; i++) recorder.record(anAnswer())
-    await recorder.stop()
-    expect(kept).toHaveLength(500)
+    await recorder.keep(many(1_250))
+    expect(kept.map(({ at }) => at)).toEqual(Array.from({ length: 1_250 }, (_, at) => at))
     expect(recorder.dropped()).toBe(0)
-  })
-
-  it('drops the oldest answers rather than grow without end, and counts them', async () => {
-    const { recorder, kept } = aRecorder()
-    for (let i = 0; i < 20_010; i++) recorder.record(anAnswer({ at: i }))
-    expect(recorder.dropped()).toBe(10)
-    await recorder.stop()
-    expect(kept[0]?.at).toBe(10)
   })
 
   it('keeps nothing while the disk is nearly full, counts the dropped answers, and goes on', async () => {
     const { recorder, kept } = aRecorder()
     disk.isLow = true
-    for (let i = 0; i < 10; i++) recorder.record(anAnswer())
+    await recorder.keep(many(10))
     expect(recorder.dropped()).toBe(10)
     disk.isLow = false
-    recorder.record(anAnswer())
-    await recorder.stop()
+    await recorder.keep(many(1))
     expect(kept).toHaveLength(1)
     expect(recorder.dropped()).toBe(10)
   })
 
-  it('goes on after the store failed, and counts the lost answers', async () => {
-    let calls = 0
+  it('rejects when the store fails, so that the answers are given to it again', async () => {
+    let isBroken = true
     const kept: NewActivity[] = []
     const { recorder } = aRecorder({
       append: async (rows) => {
-        if (++calls === 1) throw new Error('disk full')
+        if (isBroken) throw new Error('disk full')
         kept.push(...rows)
       },
     })
-    for (let i = 0; i < 750; i++) recorder.record(anAnswer({ at: i }))
-    await recorder.stop()
-    expect(recorder.dropped()).toBeGreaterThan(0)
-    expect(kept).toHaveLength(750 - recorder.dropped())
-    expect(kept.at(-1)?.at).toBe(749)
+    await expect(recorder.keep(many(3))).rejects.toThrow('disk full')
+    isBroken = false
+    await recorder.keep(many(3))
+    expect(kept).toHaveLength(3)
   })
 })
 
@@ -142,8 +114,7 @@ describe('of refused answers', () => {
 
   it('few get a row within an hour, the others are counted for the merchant as a whole', async () => {
     const { recorder, kept } = aRecorder()
-    for (let i = 0; i < 500; i++) recorder.record(refused())
-    await recorder.stop()
+    await recorder.keep(many(500, refused()))
     expect(kept).toHaveLength(500)
     const rows = kept.filter(isKept)
     expect(rows).toHaveLength(100)
@@ -155,18 +126,18 @@ describe('of refused answers', () => {
 
   it('none displaces a valid or a settled payment', async () => {
     const { recorder, kept } = aRecorder()
-    for (let i = 0; i < 500; i++) recorder.record(refused())
-    recorder.record(refused({ state: 'valid' }))
-    recorder.record(refused({ kind: 'settle', state: 'failed', settlementId: 'a' }))
-    for (let i = 0; i < 3_000; i++) recorder.record(anAnswer())
-    await recorder.stop()
+    await recorder.keep(many(500, refused()))
+    await recorder.keep([
+      refused({ state: 'valid' }),
+      refused({ kind: 'settle', state: 'failed', settlementId: 'a' }),
+      ...many(3_000),
+    ])
     expect(kept.slice(500).every(isKept)).toBe(true)
   })
 
   it('a bounded number of valid verifies gets a row within an hour, the others are counted by endpoint', async () => {
     const { recorder, kept } = aRecorder()
-    for (let i = 0; i < 2_500; i++) recorder.record(refused({ state: 'valid' }))
-    await recorder.stop()
+    await recorder.keep(many(2_500, refused({ state: 'valid' })))
     expect(kept.filter(isKept)).toHaveLength(2_000)
     expect(kept.every(({ endpointId }) => endpointId === 7)).toBe(true)
   })

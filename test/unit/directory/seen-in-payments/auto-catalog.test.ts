@@ -1,3 +1,5 @@
+import { asSentence } from '@arcus/protocol/listing/text'
+import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { circleTokens } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -8,6 +10,11 @@ import {
 } from '../../../../src/directory/seen-in-payments/auto-catalog.js'
 import { unclaimedLimits } from '../../../../src/directory/seen-in-payments/entry-place.js'
 import { createInfoCheck } from '../../../../src/directory/seen-in-payments/info-check.js'
+import {
+  type OfferRules,
+  readOffer,
+  type SettledPayment,
+} from '../../../../src/directory/seen-in-payments/offer.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import { network } from '../probe/a-402.js'
@@ -30,14 +37,17 @@ let clock = 1_000_000_000
 const probes: number[] = []
 const logged: object[] = []
 
+const rules: OfferRules = {
+  networks: new Map([[network, circleTokens[network]]]),
+  targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
+  isPayToBlocked: (address) => address === other,
+}
+
 function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   catalog = createAutoCatalog({
     store,
-    networks: new Map([[network, circleTokens[network]]]),
     infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
-    targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
-    isPayToBlocked: (address) => address === other,
     isDiskLow: () => false,
     now: () => clock,
     log: { info: (details) => logged.push(details), warn: (details) => logged.push(details) },
@@ -56,15 +66,21 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await catalog.stop()
   await listings.close()
 })
 
+/** Reads the offer of a payment as the facilitator hands it over, and has it taken in. */
+async function takeIn(payment: SettledPayment): Promise<BazaarStatus | undefined> {
+  const read = readOffer(payment, rules)
+  if (read === undefined) return undefined
+  if (!read.ok) return { status: 'rejected', rejectedReason: asSentence(read.rejectedReason) }
+  return catalog.take(read.offer)
+}
+
 /** Offers, and offers again once it was judged. */
 async function offer(payment = aSettledPayment()) {
-  const first = await catalog.offer(payment)
-  await catalog.idle()
-  return { first, later: await catalog.offer(payment) }
+  const first = await takeIn(payment)
+  return { first, later: await takeIn(payment) }
 }
 
 async function reasonOf(payment = aSettledPayment()): Promise<string> {
@@ -160,10 +176,9 @@ describe('a settled payment with a bazaar extension', () => {
     expect(await store.lastChange()).toBe(sequence)
   })
 
-  it('says nothing about a payment without one', () => {
-    expect(
-      catalog.offer(aSettledPayment({ settled: { payload: { x402Version: 2 } } })),
-    ).toBeUndefined()
+  it('says nothing about a payment without one', async () => {
+    const payload = { x402Version: 2 }
+    expect(await takeIn(aSettledPayment({ settled: { payload } }))).toBeUndefined()
   })
 
   it('lists a POST with its body, and a route under its template', async () => {
@@ -232,7 +247,7 @@ describe('what is no entry', () => {
       /^payments on eip155:5042002 are not listed here: .* lists endpoints on eip155:5042 alone\. Offer the endpoint on eip155:5042 too, or settle its payments at a service that serves eip155:5042002 alone\.$/,
     ],
   ])('%s', async (_, wish, reason) => {
-    const status = await catalog.offer(aSettledPayment(wish))
+    const status = await takeIn(aSettledPayment(wish))
     expect(status).toMatchObject({
       status: 'rejected',
       rejectedReason: expect.stringMatching(reason),
@@ -269,7 +284,7 @@ describe('what is no entry', () => {
     expect(logged).toHaveLength(1)
   })
 
-  it('that cannot be checked now is checked in its turn', async () => {
+  it('that cannot be checked now is checked when it is taken in again', async () => {
     let calls = 0
     const real = createInfoCheck(() => clock)
     open({
@@ -278,7 +293,8 @@ describe('what is no entry', () => {
           ++calls === 1 ? Promise.reject(new Error('busy')) : real.check(described),
       },
     })
-    expect((await offer()).first).toEqual({ status: 'processing' })
+    await expect(takeIn(aSettledPayment())).rejects.toThrow('busy')
+    expect(await takeIn(aSettledPayment())).toEqual({ status: 'processing' })
     expect(await entries()).toHaveLength(1)
   })
 
@@ -295,7 +311,7 @@ describe('what is no entry', () => {
     )
     // Others of its kind use up what may be spent on such schemas; that of an honest payment needs none of it.
     for (let n = 1; n < 30; n++) {
-      void catalog.offer(aSettledPayment({ bazaar: { info: infoAs(n), schema: evil } }))
+      await takeIn(aSettledPayment({ bazaar: { info: infoAs(n), schema: evil } })).catch(() => {})
     }
     expect((await offer()).first).toEqual({ status: 'processing' })
     expect(await entries()).toHaveLength(1)
@@ -394,11 +410,10 @@ describe('a URL that is never called', () => {
     ['the service itself', 'https://pay.example.com/x', 'The URL leads back to this service.'],
   ])('%s: is kept as unverified with the reason, and the payment is told', async (_, at, why) => {
     const { first, later } = await offer(aSettledPayment({ resource: { url: at } }))
-    expect(first).toEqual({ status: 'processing' })
     const rejectedReason = expect.stringMatching(
       /^[^.]+(\.\d[^.]*)*\. It is kept as unverified, outside the default order\.$/,
     )
-    expect(later).toEqual({ status: 'rejected', rejectedReason })
+    expect([first, later]).toEqual(Array(2).fill({ status: 'rejected', rejectedReason }))
     expect((await theEntry()).endpoint).toMatchObject({
       status: 'unverified',
       nextProbeAt: null,
@@ -444,23 +459,9 @@ describe('hostile text', () => {
     expect((await theEntry()).endpoint.example).toEqual({ queryParams: {} })
   })
 
-  it('never throws, whatever a payload is', async () => {
-    const hostile = new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error('no')
-        },
-        getOwnPropertyDescriptor: () => {
-          throw new Error('no')
-        },
-      },
-    )
-    expect(await catalog.offer(aSettledPayment({ settled: { payload: hostile } }))).toMatchObject({
-      status: 'rejected',
-    })
+  it('is nothing in a payload of any other form', async () => {
     for (const payload of [null, 7, 'x', [], { extensions: [] }]) {
-      expect(catalog.offer(aSettledPayment({ settled: { payload } }))).toBeUndefined()
+      expect(await takeIn(aSettledPayment({ settled: { payload } }))).toBeUndefined()
     }
   })
 })
@@ -589,9 +590,8 @@ describe('growth', () => {
       for (let n = 0; n < 100; n++) {
         const settled = { payer: payToOf(n) }
         const requirement = { payTo: payToOf(n) }
-        await catalog.offer(aSettledPayment({ settled, requirement, resource: { url: url(n) } }))
+        await takeIn(aSettledPayment({ settled, requirement, resource: { url: url(n) } }))
       }
-      await catalog.idle()
     }
     expect(await entries()).toHaveLength(1_000)
     expect(await reasonOf(apart(101))).toBe(`${seen} within the hour.`)
@@ -611,15 +611,6 @@ describe('growth', () => {
     expect(await reasonOf(apart(bound, alike))).toBe(`${seen} of this ${what} within the hour.`)
     expect(await reasonOf(apart(bound + 1))).toBe('processing')
   })
-
-  it('of the queue is bounded for one payTo, and says so', async () => {
-    const offered = await Promise.all(Array.from({ length: 25 }, (_, n) => catalog.offer(at(n))))
-    const states = offered.map((status) => status?.status)
-    expect(states.filter((status) => status === 'processing')).toHaveLength(20)
-    expect(offered.at(-1)).toMatchObject({
-      rejectedReason: expect.stringMatching(/too many resources wait/),
-    })
-  })
 })
 
 it('outlives a store that fails, and lists with the next payment', async () => {
@@ -631,21 +622,7 @@ it('outlives a store that fails, and lists with the next payment', async () => {
         isBroken ? Promise.reject(new Error('disk full')) : store.saveUnclaimed(...saved),
     },
   })
-  await catalog.offer(aSettledPayment())
-  while (logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-  expect(logged[0]).toMatchObject({ err: { message: 'disk full' } })
+  await expect(takeIn(aSettledPayment())).rejects.toThrow('disk full')
   isBroken = false
   expect(await reasonOf()).toBe('processing')
-})
-
-it('stops with its offers handled or dropped, and takes no more', async () => {
-  for (let n = 0; n < 10; n++) {
-    void catalog.offer(aSettledPayment({ resource: { url: `https://api.example.com/${n}` } }))
-  }
-  await catalog.stop()
-  const kept = (await entries()).length
-  expect(kept).toBeLessThanOrEqual(1)
-  expect(await catalog.offer(aSettledPayment())).toMatchObject({ status: 'rejected' })
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(await entries()).toHaveLength(kept)
 })

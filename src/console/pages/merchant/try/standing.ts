@@ -28,6 +28,8 @@ const standings = {
   queued: 'settling',
   submitted: 'settling',
   failed: 'failed',
+  // Others brought it on chain after it had failed here: the money left all the same.
+  used: 'paid',
 } as const
 
 const ASK_MS = 2_000

@@ -1,0 +1,365 @@
+import { createChecksum } from '@arcus/protocol/x402/address'
+import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
+import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Address } from 'viem'
+import { createTeardown, type Teardown } from '../../async/teardown.js'
+import { readBlock } from '../../chain/blocks.js'
+import { watchContracts } from '../../chain/deployments.js'
+import { createRpc, type Rpc } from '../../chain/rpc.js'
+import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { loadSignerRecovery } from '../../chain/signer-recovery.js'
+import { createDirectory, type Directory } from '../../directory/directory.js'
+import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
+import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
+import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
+import { createLeaseKeeper } from '../../facilitator/relayer/leases.js'
+import { schemeContracts } from '../../facilitator/schemes/contracts.js'
+import { readExactDetails } from '../../facilitator/schemes/exact-job.js'
+import { describeAssets } from '../../facilitator/supported.js'
+import { readTokens } from '../../facilitator/tokens.js'
+import type { AcceptedToken } from '../../facilitator/verify/checks.js'
+import { HOSTED_PREFIX } from '../../hosted/endpoints.js'
+import type { Hosted } from '../../hosted/hosted.js'
+import { unlistHosted } from '../../hosted/listing.js'
+import { hostedRefundWallets } from '../../hosted/refund-wallets.js'
+import { shareReads } from '../../http/cached-reply.js'
+import { installOpenApi } from '../../http/docs.js'
+import { installErrorHandling } from '../../http/errors.js'
+import { installCors } from '../../http/headers.js'
+import { installNotFound } from '../../http/not-found.js'
+import { createServer } from '../../http/server.js'
+import { StoreUnavailableError } from '../../sql/errors.js'
+import { UPKEEP } from '../../sql/leases.js'
+import { createCheckBuyer, createCheckSigner } from '../check-buyer.js'
+import type { Config, NetworkConfig } from '../config/config.js'
+import { type Console, consoleSettingsRoute, openConsole, toConsoleSettings } from '../console.js'
+import { BODY_LIMIT_BYTES } from '../limits.js'
+import { createStatus, statusRoutes } from '../metrics/status.js'
+import { RELAYERS_NOTED } from '../stores/audit.js'
+import { folderOf, MIN_FREE_DISK_BYTES, watchDisk } from '../stores/disk-watch.js'
+import { openStores } from '../stores/open-stores.js'
+import type { Stores } from '../stores/stores.js'
+import { createIntake } from './intake.js'
+import type { AskFacilitator, DirectoryFigures, DirectoryThreadData } from './messages.js'
+
+/** The directory with everything around it, built and not yet listening. */
+export interface DirectoryHalf {
+  app: FastifyInstance
+  /** Begins its work. Call it once the server listens. */
+  start(): Promise<void>
+  figures(): Promise<DirectoryFigures>
+  close(): Promise<void>
+}
+
+export interface DirectoryHalfPorts {
+  ask: AskFacilitator
+  /** Receives what the catalog made of an offer. */
+  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
+  log: Logger
+}
+
+type Place = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
+
+/**
+ * Builds the half that lists paid APIs: its own server, connection to the database, connections to the chain, and the
+ * operator's own endpoints. It reads payments from the database and asks the facilitator by `ask` alone, so that it runs
+ * on a thread as on a machine of its own. Rejects as `compose` does.
+ */
+export async function composeDirectory(
+  place: Place,
+  ports: DirectoryHalfPorts,
+): Promise<DirectoryHalf> {
+  const teardown = createTeardown(ports.log)
+  try {
+    return await build(place, ports, teardown)
+  } catch (error) {
+    await teardown.run()
+    throw error
+  }
+}
+
+async function build(
+  place: Place,
+  { ask, onStatus, log }: DirectoryHalfPorts,
+  teardown: Teardown,
+): Promise<DirectoryHalf> {
+  const { config, secrets } = place
+  const { stores, leases, disk } = await openDatabase(place, log, teardown)
+  const { now, isShared } = leases
+  const isKeeper = () => leases.held(UPKEEP.directory) !== undefined
+  const keccak256 = await createKeccak256()
+  const checksum = createChecksum(keccak256)
+  const recovery = await loadSignerRecovery(keccak256)
+  const networks = await openNetworks(config, keccak256, teardown)
+  const [listed] = networks
+  const { rpc, tokens } = listed
+  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
+    log.warn({ err }, 'blocks could not be read'),
+  )
+  teardown.add('operator blocks', blocks.stop)
+  const payments = findPayments(stores, networks, checksum, now)
+  const isRelayer = await watchRelayers(stores, log, teardown)
+  const buyer = createCheckBuyer(secrets.checkPrivateKeys)
+  const signingKey = secrets.attestationPrivateKey
+  const ownCalls = createOwnCalls(
+    config.baseUrl,
+    config.hosted === undefined ? undefined : HOSTED_PREFIX,
+  )
+
+  const directory = createDirectory(config, {
+    stores,
+    tokens,
+    keccak256,
+    recovery,
+    checksum,
+    ownCalls,
+    isShared,
+    isKeeper,
+    now,
+    log,
+    rpc,
+    buyer,
+    isRelayer,
+    threadSource: stores.threadSource,
+    isDiskLow: disk.isLow,
+    webhookKey: secrets.webhookKey,
+    operatorWebhook: secrets.operatorWebhook,
+    refundWallets: hostedRefundWallets(config.hosted, secrets.hostedPrivateKey),
+    checkSigner: signingKey && createCheckSigner(signingKey),
+    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+    findPayment: payments.recordOf,
+    readPayment: readExactDetails,
+  })
+  teardown.add('directory', directory.stop)
+  const intake = createIntake({
+    outbox: stores.outbox,
+    directory: directory.ports,
+    isKeeper,
+    onStatus,
+    log,
+  })
+  teardown.add('intake', intake.stop)
+  const hosted = await openHosted({
+    place,
+    listed,
+    ask,
+    stores,
+    directory,
+    payments,
+    isShared,
+    isKeeper,
+    log,
+    teardown,
+  })
+
+  const pages = openConsole(config)
+  if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
+  const app = await openServer(place, pages, log)
+  const { activity } = stores
+  statusRoutes(app, createStatus({ readFacilitator: ask.readStatus, activity, now }))
+  const taken = networks.map((it) => describeAssets(it.terms, checksum))
+  consoleSettingsRoute(
+    app,
+    toConsoleSettings(config, taken, directory.figures.checks !== undefined),
+  )
+  await pages.install(app)
+  await app.register(directory.plugin, pages)
+  const { plugin } = hosted
+  if (plugin !== undefined) await app.register(async (scope) => plugin(scope))
+  ownCalls.attach((call) => app.inject(call))
+  const readChecks = readChecksSeldom(directory, now)
+  return {
+    app,
+    async start() {
+      await leases.start([[UPKEEP.directory]])
+      directory.start()
+      intake.start()
+      // The endpoints must answer before their probes come.
+      hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+    },
+    async figures() {
+      return {
+        index: directory.figures.index(),
+        probes: directory.figures.probes(),
+        dropped: directory.figures.dropped() + intake.lost(),
+        checks: await readChecks().catch(() => undefined),
+      }
+    },
+    async close() {
+      await app.close()
+      await teardown.run()
+    },
+  }
+}
+
+/** The wallets of the checks are read from the chain. */
+const CHECKS_CACHE_MS = 5_000
+
+function readChecksSeldom({ figures: { checks } }: Directory, now: () => number) {
+  return shareReads(CHECKS_CACHE_MS, now, async () => checks?.())
+}
+
+/** Opens a connection of its own to the database. The main thread has locked, migrated and cleaned it. */
+async function openDatabase(
+  { config: { database }, turnFlags }: Place,
+  log: Logger,
+  teardown: Teardown,
+) {
+  const stores = await openStores(database, {
+    half: 'directory',
+    turnFlags,
+    onFault: (err) =>
+      log.warn({ err }, 'a connection to the database broke; another one is opened'),
+  })
+  teardown.add('database', stores.close)
+  const leases = createLeaseKeeper(stores.leases, log)
+  teardown.add('leases', leases.stop)
+  const disk = await watchDisk({
+    folder: folderOf(database),
+    minFreeBytes: MIN_FREE_DISK_BYTES,
+    log,
+  })
+  teardown.add('disk watch', disk.stop)
+  return { stores, leases, disk }
+}
+
+/** A network as the directory needs it: its nodes and its tokens. */
+interface ListedNetwork {
+  place: NetworkConfig
+  rpc: Rpc
+  tokens: readonly [AcceptedToken, ...AcceptedToken[]]
+  terms: { tokens: ReadonlyMap<Address, AcceptedToken> }
+}
+
+/** Opens connections to the nodes of each network. Listings are about the first: the settings name the mainnet first. */
+async function openNetworks(
+  config: Config,
+  keccak256: Keccak256,
+  teardown: Teardown,
+): Promise<readonly [ListedNetwork, ...ListedNetwork[]]> {
+  const networks = config.networks.map(async (place): Promise<ListedNetwork> => {
+    const rpc = createRpc(place.rpcUrls)
+    teardown.add('chain connections', () => rpc.close())
+    const tokens = await readTokens(rpc, keccak256, place, config.minAmount)
+    return { place, rpc, tokens, terms: { tokens: new Map(tokens.map((it) => [it.address, it])) } }
+  })
+  return (await Promise.all(networks)) as [ListedNetwork, ...ListedNetwork[]]
+}
+
+/** Makes the look-up of payments, which reads the journal. */
+function findPayments(
+  { journal }: Stores,
+  networks: readonly ListedNetwork[],
+  checksum: (address: Address) => Address,
+  now: () => number,
+): PaymentFinder {
+  return createPaymentFinder({
+    journal,
+    terms: new Map(networks.map(({ place, terms }) => [place.network, terms])),
+    explorerUrls: new Map(networks.map(({ place }) => [place.network, place.explorerUrl])),
+    checksum,
+    now,
+  })
+}
+
+const RELAYERS_MS = 30_000
+
+/** Returns whether an address is a wallet that sends transactions here, now or in an earlier run. */
+async function watchRelayers({ audit }: Stores, log: Logger, teardown: Teardown) {
+  let known: ReadonlySet<string> = new Set()
+  async function read(): Promise<void> {
+    const subjects = await audit.subjectsOf(RELAYERS_NOTED)
+    known = new Set(subjects.flatMap((subject) => subject.toLowerCase().split(', ')))
+  }
+  await read()
+  const timer = setInterval(() => {
+    read().catch((err) => log.warn({ err }, 'the relayer wallets could not be read'))
+  }, RELAYERS_MS)
+  teardown.add('relayer wallets', () => clearInterval(timer))
+  return (address: Address) => known.has(address)
+}
+
+/** Fees are those of a block that is at most this old. */
+const FEES_MS = 500
+
+interface HostedWorld {
+  place: Place
+  listed: ListedNetwork
+  ask: AskFacilitator
+  stores: Stores
+  directory: Directory
+  payments: PaymentFinder
+  isShared: boolean
+  isKeeper: () => boolean
+  log: Logger
+  teardown: Teardown
+}
+
+/** Builds the operator's own endpoints, which ask the facilitator as every shop does. Without any it takes them off the list. */
+async function openHosted(world: HostedWorld): Promise<Omit<Hosted, 'stop'>> {
+  const { place, listed, ask, stores, directory, payments, isShared, isKeeper, log } = world
+  const { config, secrets } = place
+  const { listings, probe } = directory.ports
+  const { hostedPrivateKey: privateKey } = secrets
+  if (config.hosted === undefined || privateKey === undefined) {
+    const nowSeconds = () => Math.floor(Date.now() / 1000)
+    return { plugin: undefined, start: () => unlistHosted(listings, nowSeconds) }
+  }
+  // The plugin with its schemes takes memory that a service without own endpoints does not need.
+  const { createHosted } = await import('../../hosted/hosted.js')
+  const { rpc, tokens } = listed
+  const { 'batch-settlement': batch, upto } = schemeContracts
+  const contracts = await watchContracts(rpc, { 'batch-settlement': batch, upto }, log)
+  world.teardown.add('watch of the contracts', contracts.stop)
+  const readHead = shareReads(FEES_MS, Date.now, () => readBlock(rpc, 'latest'))
+  const hosted = await createHosted({
+    isShared,
+    isKeeper,
+    listings,
+    probe,
+    privateKey,
+    log,
+    baseUrl: config.baseUrl,
+    settings: config.hosted,
+    batchContracts: contracts.of('batch-settlement'),
+    uptoContracts: contracts.of('upto'),
+    client: ask.client,
+    records: stores.hostedRecords,
+    findPayment: payments.byNonce,
+    network: listed.place.network,
+    token: tokens[0],
+    async readFees() {
+      const block = await readHead()
+      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
+    },
+  })
+  world.teardown.add('hosted endpoints', hosted.stop)
+  return hosted
+}
+
+/** Makes the server of this half. Limits of requests, and headers of security, are set by the main thread. */
+async function openServer(
+  { config, mainRoutes }: Place,
+  pages: Console,
+  log: Logger,
+): Promise<FastifyInstance> {
+  const app = createServer({
+    logger: log,
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    settleWaitSeconds: config.settleWaitSeconds,
+    // Only the main thread reaches this server, and it names the caller.
+    trustProxy: true,
+  })
+  installErrorHandling(app, {
+    isStoreGone: (error) => error instanceof StoreUnavailableError,
+    isChainUnread: (error) =>
+      error instanceof RpcUnavailableError || error instanceof RpcResponseError,
+  })
+  installNotFound(app, pages.answerPage)
+  await installCors(app)
+  installOpenApi(app, { servers: [config.baseUrl, config.directoryUrl], others: mainRoutes })
+  return app
+}

@@ -1,0 +1,67 @@
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { surviveRejections } from '../lifecycle.js'
+import { createLogger } from '../logger.js'
+import { composeDirectory, type DirectoryHalf } from './compose.js'
+import type { Answered, DirectoryThreadData, FromDirectory } from './messages.js'
+import { askByMessage, askOverHttp } from './questions.js'
+
+/** The thread of `startDirectoryThread`: the directory with its own server and its own connections. */
+const { socketPath, hasFacilitator, ...place } = workerData as DirectoryThreadData
+
+const BEAT_MS = 1_000
+/** Where both threads want a processor, payments have it. */
+const NICENESS = 5
+/** Errors after which another start finds what this one found. */
+const finalErrors = new Set(['ConfigError', 'FacilitatorSettingsError', 'TokenMismatchError'])
+
+const log = createLogger({
+  level: place.config.logLevel,
+  destination: { write: (line) => say({ kind: 'log', line }) },
+})
+const byMessage = askByMessage(say)
+let half: DirectoryHalf | undefined
+let isStopping = false
+
+// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(NICENESS)
+surviveRejections(log)
+parentPort?.on('message', (message: Answered | 'stop') => {
+  if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
+  else byMessage.hear(message)
+})
+await start()
+
+async function start(): Promise<void> {
+  try {
+    half = await composeDirectory(place, {
+      ask: hasFacilitator ? byMessage : askOverHttp(place.config.baseUrl),
+      onStatus: (key, fingerprint, status) => say({ kind: 'status', key, fingerprint, status }),
+      log,
+    })
+    if (isStopping) return await stop()
+    await half.app.listen({ path: socketPath })
+    await half.start()
+  } catch (error) {
+    const { name, message } = error as Error
+    if (finalErrors.has(name)) say({ kind: 'failed', name, message })
+    throw error
+  }
+  say({ kind: 'ready' })
+  const timer = setInterval(() => void beat(), BEAT_MS)
+  timer.unref()
+}
+
+async function beat(): Promise<void> {
+  if (half !== undefined) say({ kind: 'beat', figures: await half.figures() })
+}
+
+async function stop(): Promise<void> {
+  isStopping = true
+  await half?.close()
+  parentPort?.close()
+}
+
+function say(message: FromDirectory): void {
+  parentPort?.postMessage(message)
+}

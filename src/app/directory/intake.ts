@@ -1,0 +1,93 @@
+import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
+import type { Directory } from '../../directory/directory.js'
+import { createPolling } from '../../sql/polling.js'
+import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
+import { readAnswers, readOfferRow } from './handed-over.js'
+
+interface IntakeOptions {
+  outbox: Outbox
+  directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'noteRefusal'>
+  /** One process takes all of it, so that figures are in order. */
+  isKeeper: () => boolean
+  /** Receives what the catalog made of an offer. */
+  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
+  log: { warn(details: object, message: string): void }
+}
+
+const LOOK_MS = 250
+const ROWS_AT_ONCE = 20
+/** A row that fails so often is removed, so that those behind it have their turn. */
+const MAX_TRIES = 5
+
+/**
+ * Takes in what the facilitator hands over. A row is removed once it was taken in, so that a crash of this thread loses
+ * nothing; a row that is taken in twice counts no payment twice.
+ */
+export function createIntake({ outbox, directory, isKeeper, onStatus, log }: IntakeOptions) {
+  const tries = new Map<number, number>()
+  let lost = 0
+
+  async function takeAnswers({ body }: OutboxRow): Promise<void> {
+    await directory.keepAnswers(readAnswers(body))
+  }
+
+  async function takeOffer({ body }: OutboxRow): Promise<void> {
+    const handed = readOfferRow(body)
+    if ('refused' in handed) directory.noteRefusal(handed.refused)
+    else {
+      const { offer } = handed
+      onStatus(offer.key, offer.fingerprint, await directory.takeOffer(offer))
+    }
+  }
+
+  /** Returns whether the row is done with: it was taken in, or was tried often enough. */
+  async function isDone(row: OutboxRow, take: (row: OutboxRow) => Promise<void>): Promise<boolean> {
+    try {
+      await take(row)
+      tries.delete(row.id)
+      return true
+    } catch (err) {
+      const count = (tries.get(row.id) ?? 0) + 1
+      log.warn({ err, count }, 'something that the facilitator handed over could not be taken in')
+      tries.set(row.id, count)
+      if (count < MAX_TRIES) return false
+      tries.delete(row.id)
+      lost++
+      return true
+    }
+  }
+
+  async function takeAll(
+    kind: OutboxKind,
+    take: (row: OutboxRow) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const rows = await outbox.oldest(kind, ROWS_AT_ONCE)
+      const done: number[] = []
+      for (const row of rows) {
+        if (signal.aborted) break
+        if (await isDone(row, take)) done.push(row.id)
+      }
+      await outbox.remove(done)
+      // What failed is tried again after a pause.
+      isMore = rows.length === ROWS_AT_ONCE && done.length === rows.length
+    }
+  }
+
+  const polling = createPolling({
+    async poll(signal) {
+      if (!isKeeper()) return
+      await takeAll('answers', takeAnswers, signal)
+      await takeAll('offer', takeOffer, signal)
+    },
+    everyMs: LOOK_MS,
+    onError: (err) => log.warn({ err }, 'the table of the facilitator could not be read'),
+  })
+  return {
+    start: polling.start,
+    stop: polling.stop,
+    /** Counts the rows that could not be taken in at all. */
+    lost: () => lost,
+  }
+}

@@ -1,0 +1,134 @@
+import type { FacilitatorStatus } from '@arcus/protocol/answers/service'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import {
+  SettleError,
+  type SettleResponse,
+  type SupportedResponse,
+  VerifyError,
+  type VerifyResponse,
+} from '@x402/core/types'
+import type { Answered, AskFacilitator, FacilitatorCalls, Question } from './messages.js'
+
+/** Makes the questions to a facilitator on another machine, at its public address. */
+export function askOverHttp(baseUrl: string): AskFacilitator {
+  return {
+    client(started) {
+      const client = new HTTPFacilitatorClient({ url: baseUrl })
+      return {
+        async verify(...args) {
+          await started
+          return client.verify(...args)
+        },
+        async settle(...args) {
+          await started
+          return client.settle(...args)
+        },
+        getSupported: () => client.getSupported(),
+      }
+    },
+    async readStatus() {
+      const response = await fetch(`${baseUrl}/ready/details`, {
+        signal: AbortSignal.timeout(STATUS_TIMEOUT_MS),
+      })
+      if (!response.ok) throw new Error(`the facilitator answered ${response.status}`)
+      return (await response.json()) as FacilitatorStatus
+    },
+  }
+}
+
+const STATUS_TIMEOUT_MS = 5_000
+
+/** The facilitator answered with an error, which has the status and the body of its answer. */
+class AnsweredError extends Error {
+  override readonly name = 'AnsweredError'
+  readonly status: number | undefined
+  readonly body: unknown
+
+  constructor({ message, status, body }: { message: string; status?: number; body?: unknown }) {
+    super(message)
+    this.status = status
+    this.body = body
+  }
+}
+
+/** Makes the questions to the facilitator on the main thread of this process. */
+export function askByMessage(post: (question: Question) => void): AskFacilitator & {
+  /** Takes in the answer to a question. */
+  hear(answer: Answered): void
+} {
+  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  let lastId = 0
+
+  function ask(name: keyof FacilitatorCalls, ...args: readonly unknown[]): Promise<unknown> {
+    const id = ++lastId
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      post({ kind: 'question', id, name, args })
+    })
+  }
+
+  return {
+    client: (started) => ({
+      async verify(payload, requirements) {
+        await started
+        const asked = ask('verify', plain(payload), plain(requirements))
+        return (await asked.catch((error) => {
+          if (error instanceof AnsweredError && error.status !== undefined) {
+            throw new VerifyError(error.status, error.body as VerifyResponse)
+          }
+          throw error
+        })) as VerifyResponse
+      },
+      async settle(payload, requirements) {
+        await started
+        const asked = ask('settle', plain(payload), plain(requirements))
+        return (await asked.catch((error) => {
+          if (error instanceof AnsweredError && error.status !== undefined) {
+            throw new SettleError(error.status, error.body as SettleResponse)
+          }
+          throw error
+        })) as SettleResponse
+      },
+      getSupported: async () => (await ask('supported')) as SupportedResponse,
+    }),
+    readStatus: async () => (await ask('status')) as FacilitatorStatus,
+    hear(answer) {
+      const asker = waiting.get(answer.id)
+      waiting.delete(answer.id)
+      if ('value' in answer) asker?.resolve(answer.value)
+      else asker?.reject(new AnsweredError(answer))
+    },
+  }
+}
+
+/** Returns what JSON has of a value, because a message cannot hold functions. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? it.toString() : it)))
+}
+
+/** Answers a question of the directory. */
+export async function answerQuestion(
+  { id, name, args }: Question,
+  calls: FacilitatorCalls,
+): Promise<Answered> {
+  try {
+    const call = calls[name] as (...args: readonly unknown[]) => Promise<unknown>
+    return { kind: 'answer', id, value: await call(...args) }
+  } catch (error) {
+    return { kind: 'answer', id, ...describe(error) }
+  }
+}
+
+function describe(error: unknown): { message: string; status?: number; body?: unknown } {
+  if (error instanceof VerifyError) {
+    const { message, statusCode: status, invalidReason, invalidMessage, payer } = error
+    return { message, status, body: { isValid: false, invalidReason, invalidMessage, payer } }
+  }
+  if (error instanceof SettleError) {
+    const { message, statusCode: status, errorReason, errorMessage, payer } = error
+    const { transaction, network } = error
+    const body = { success: false, errorReason, errorMessage, payer, transaction, network }
+    return { message, status, body }
+  }
+  return { message: error instanceof Error ? error.message : String(error) }
+}

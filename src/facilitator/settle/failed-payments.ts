@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createPolling } from '../../sql/polling.js'
+import type { FailedJobs, FailedPlace } from '../journal/failed-jobs.js'
+import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import type { JobKind } from '../relayer/jobs.js'
+import { confirmation } from '../relayer/outcomes.js'
+
+/** A network whose failed payments are looked at. */
+export interface LookedAt {
+  network: string
+  /** How payments of each kind are examined. */
+  kinds: Readonly<Record<string, Pick<JobKind, 'examine'> | undefined>>
+  /** The newest block seen, and its time in Unix seconds; undefined before the first. */
+  latest(): { number: number; timestamp: number } | undefined
+}
+
+const CHECK_MS = 30_000
+/** Old rows need no hurry, and the pass reads all that were found unused. */
+const FORGET_MS = 3_600_000
+const ROWS_AT_ONCE = 25
+/** Time that everything else has between two steps. */
+const PAUSE_MS = 20
+/** Seconds after its end for which a failed payment that nothing was sent for is kept: its buyer may ask what became of it. */
+const KEPT_SECONDS = 7 * 86_400
+const START: FailedPlace = { expiresAt: -1, id: '' }
+
+/**
+ * Looks at each failed payment once more when its time is over, because others may have brought it on chain: it is then
+ * confirmed, used or unused for good. Those that nothing was sent for, and that are unused, are deleted some days later.
+ */
+export function startFailedPayments(options: {
+  store: FailedJobs
+  journal: Pick<SettlementJournal, 'recordFound'>
+  networks: readonly LookedAt[]
+  /** Returns whether this process may go on. */
+  mayRun(): boolean
+  /** Unix milliseconds. */
+  now(): number
+  log: { warn(details: object, message: string): void }
+}): { stop(): Promise<void> } {
+  const { store, journal, networks, mayRun, now, log } = options
+
+  let nextForget = 0
+
+  const polling = createPolling({
+    everyMs: CHECK_MS,
+    async poll(signal) {
+      const mayGoOn = () => !signal.aborted && mayRun()
+      for (const network of networks) await lookAt(network, mayGoOn)
+      if (now() < nextForget) return
+      const before = Math.floor(now() / 1_000) - KEPT_SECONDS
+      while (mayGoOn() && (await store.forget(before, ROWS_AT_ONCE)) > 0) await delay(PAUSE_MS)
+      nextForget = now() + FORGET_MS
+    },
+    onError(err) {
+      log.warn({ err }, 'failed payments could not be looked at once more; trying again')
+    },
+  })
+
+  async function lookAt(looked: LookedAt, mayGoOn: () => boolean): Promise<void> {
+    const block = looked.latest()
+    if (block === undefined) return
+    for (let after: FailedPlace | undefined = START; after !== undefined; ) {
+      if (!mayGoOn()) return
+      const rows: Job[] = await store.unread(looked.network, block.timestamp, after, ROWS_AT_ONCE)
+      await Promise.all(rows.map((job) => look(looked, job, block.number)))
+      after = rows.at(-1)
+      await delay(PAUSE_MS)
+    }
+  }
+
+  /** Notes what the chain says in a block after the end. What no node shows yet is asked again at the next round. */
+  async function look({ kinds }: LookedAt, job: Job, block: number): Promise<void> {
+    const found = await kinds[job.kind]?.examine(job, block)
+    if (found?.state === 'confirmed') {
+      await journal.recordFound(job, job, confirmation(found.receipt, found, job.gasCost), now())
+    } else if (found?.state === 'failed') {
+      const isUsed = found.reason === 'nonceAlreadyUsed'
+      const transaction = found.transaction ?? null
+      await store.note(job, isUsed ? { usedBlock: block, transaction } : { unusedBlock: block })
+    }
+  }
+
+  polling.start()
+  return polling
+}

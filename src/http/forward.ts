@@ -1,0 +1,170 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { type Dispatcher, Pool } from 'undici'
+import { httpFault, RequestFault, rateLimitFault } from './errors.js'
+import { isOpen, openHeaders } from './headers.js'
+import type { RateLimiter } from './rate-limit.js'
+import { FORWARDED_FOR, REQUEST_ID } from './server.js'
+
+export interface ForwarderOptions {
+  /** Path of the Unix socket, or name of the pipe on Windows, at which the other server listens. */
+  socketPath: string
+  /** The longest body of any route there. */
+  bodyLimitBytes: number
+  /** The time after which an answer that does not begin, or stands still, is given up. */
+  timeoutMs: number
+  /** Sentence of the 503 while the other server is away. */
+  away: string
+}
+
+export interface Forwarder {
+  /** Sends a request on, and its answer back. Both stream. */
+  forward(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+  close(): Promise<void>
+}
+
+/** Each takes a connection of its own. Past this a request is refused, so that a crowd of slow callers ends somewhere. */
+const MAX_FORWARDED = 5_000
+/** A server that starts again is there within seconds. */
+const RETRY_AFTER_SECONDS = 2
+
+/** Headers of one connection, which are not sent on (RFC 9110 sec. 7.6.1). */
+const hopHeaders = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * Creates the way to a server of the same process. It gets every request as it came: path, headers, and body byte for byte,
+ * with the caller's address and the id that this server gave it. A caller who leaves ends the request there too.
+ *
+ * `@fastify/reply-from` is not used: it does not end the request of a caller who leaves before the answer, repeats a GET
+ * that was answered 503, and writes paths anew.
+ */
+export function createForwarder(options: ForwarderOptions): Forwarder {
+  const { socketPath, bodyLimitBytes, timeoutMs } = options
+  const pool = new Pool('http://localhost', {
+    socketPath,
+    connections: MAX_FORWARDED,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  })
+  let underWay = 0
+
+  async function forward(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (underWay >= MAX_FORWARDED) throw httpFault('busy', 'Too many requests at once.', 1)
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) {
+      throw bodyTooLarge(bodyLimitBytes)
+    }
+    const leaving = new AbortController()
+    underWay++
+    reply.raw.once('close', () => {
+      underWay--
+      if (!reply.raw.writableFinished) leaving.abort()
+    })
+    const answer = await pool
+      .request({
+        method: request.method as Dispatcher.HttpMethod,
+        path: request.raw.url ?? '/',
+        headers: headersFor(request),
+        body: hasBody(request) ? Readable.from(boundedBody(request, bodyLimitBytes)) : null,
+        signal: leaving.signal,
+      })
+      .catch((error) => {
+        if (error instanceof RequestFault) throw error
+        request.log.debug({ err: error }, 'a request could not be forwarded')
+        throw httpFault('unavailable', options.away, RETRY_AFTER_SECONDS)
+      })
+    // The other server says by itself who may read its answers.
+    for (const name of Object.keys(openHeaders)) reply.removeHeader(name)
+    for (const [name, value] of Object.entries(answer.headers)) {
+      if (value !== undefined && !hopHeaders.has(name)) reply.header(name, value)
+    }
+    return reply.code(answer.statusCode).send(answer.body)
+  }
+
+  return { forward, close: () => pool.destroy() }
+}
+
+function hasBody({ raw: { headers } }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Passes a body on as it arrives, and ends with a fault where it is too long. */
+async function* boundedBody({ raw }: FastifyRequest, limitBytes: number) {
+  let bytes = 0
+  // Leaving the loop early must not break the connection on which the answer goes back.
+  const parts = raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  for await (const part of parts) {
+    bytes += part.length
+    if (bytes > limitBytes) throw bodyTooLarge(limitBytes)
+    yield part
+  }
+}
+
+function bodyTooLarge(limitBytes: number): RequestFault {
+  return httpFault('body_too_large', `The body must be at most ${limitBytes} bytes.`)
+}
+
+/** Returns the headers as they came, with what this server knows of the caller. */
+function headersFor(request: FastifyRequest): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {}
+  for (const [name, value] of Object.entries(request.raw.headers)) {
+    if (!hopHeaders.has(name)) headers[name] = value
+  }
+  headers[FORWARDED_FOR] = request.ip
+  headers['x-forwarded-host'] = request.host
+  headers['x-forwarded-proto'] = request.protocol
+  headers[REQUEST_ID] = request.id
+  return headers
+}
+
+/** Counts a request and forwards it. */
+export type ForwardRest = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** Makes the handler of requests that another server answers. They count like all others, before anything is sent on. */
+export function createForwardRest(
+  { forward }: Pick<Forwarder, 'forward'>,
+  findLimiter: () => RateLimiter | undefined,
+): ForwardRest {
+  return async (request, reply) => {
+    // A page of any origin can then read a refusal of ours too.
+    if (isOpen(pathOf(request))) reply.headers(openHeaders)
+    const state = findLimiter()?.consume(request)
+    if (state?.limited) throw rateLimitFault(state.retryAfterSeconds)
+    return forward(request, reply)
+  }
+}
+
+/** Forwards every path that `isOwn` does not find to be below a route of this server. Call it after all other routes. */
+export async function forwardRoutes(
+  app: FastifyInstance,
+  { rest, isOwn }: { rest: ForwardRest; isOwn: (path: string) => boolean },
+): Promise<void> {
+  await app.register(async (scope) => {
+    // Bodies are not read here.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    const handler = async (request: FastifyRequest, reply: FastifyReply) =>
+      isOwn(pathOf(request)) ? reply.callNotFound() : rest(request, reply)
+    const config = { cors: false, limit: 'manual', isForwarded: true } as const
+    // OPTIONS that no rule for other origins answers comes by `installNotFound`.
+    const method: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
+    scope.route({ method, url: '/mcp', config: { ...config, family: 'mcp' }, handler })
+    scope.route({ method, url: '/*', config, handler })
+  })
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? ''
+}

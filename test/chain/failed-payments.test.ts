@@ -1,0 +1,73 @@
+import { reasons } from '@arcus/protocol/x402/reasons'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { mintUsdc } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { anAccount } from '../support/a-channel.js'
+import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+import { sendToToken } from '../support/token.js'
+
+/** A look comes every thirty seconds, and once at the start. */
+const SLOW = { timeout: 60_000, interval: 500 }
+
+let world: World
+let unused: SignedPayment
+let spent: SignedPayment
+let transaction: string
+
+const statusOf = async ({ paymentPayload }: SignedPayment) => {
+  const { from, nonce } = paymentPayload.payload.authorization
+  return (await world.get(`/payments/eip155:5042/${from}/${nonce}`)).body
+}
+
+/** Makes a claim that fails: two payments of somebody who has the money for one. */
+async function aFailedClaim(): Promise<SignedPayment> {
+  for (;;) {
+    const buyer = anAccount()
+    await mintUsdc(world.chainUrl, buyer.address, 10_000n)
+    const wish = { from: buyer.address, signer: buyer, value: 10_000n }
+    const made = [await aSignedPayment(wish), await aSignedPayment(wish)]
+    const answers = await Promise.all(made.map((payment) => world.post('/settle', payment)))
+    const failed = made[answers.findIndex(({ body }) => !body.success)] as SignedPayment
+    if ((await statusOf(failed)).state === 'failed') return failed
+  }
+}
+
+beforeAll(async () => {
+  world = await startWorld({ env: { RATE_LIMIT_MAX: '0' } })
+  unused = await aFailedClaim()
+  spent = await aFailedClaim()
+  const { from } = spent.paymentPayload.payload.authorization
+  await mintUsdc(world.chainUrl, from as `0x${string}`, 10_000n)
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  transaction = await sendToToken(world.chainUrl, spent)
+})
+afterAll(() => world.stop())
+
+describe('a payment that failed without a transaction', { timeout: 120_000 }, () => {
+  it('is failed while others may still bring it on chain', async () => {
+    for (const payment of [unused, spent]) {
+      expect(await statusOf(payment)).toMatchObject({ state: 'failed', unusedAtBlock: null })
+    }
+  })
+
+  it('is what the chain says once its time is over', async () => {
+    await call(world.chainUrl, 'evm_increaseTime', ['0x1000'])
+    await call(world.chainUrl, 'evm_mine')
+    await world.stopService()
+    await world.startService()
+    await vi.waitFor(
+      async () => expect((await statusOf(unused)).unusedAtBlock).toBeTypeOf('number'),
+      SLOW,
+    )
+    await vi.waitFor(
+      async () => expect(await statusOf(spent)).toMatchObject({ state: 'used', transaction }),
+      SLOW,
+    )
+    // What was spent elsewhere is no success here.
+    expect((await world.post('/settle', spent)).body).toMatchObject({
+      success: false,
+      errorReason: reasons.nonceAlreadyUsed.code,
+    })
+  })
+})

@@ -43,7 +43,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/sending.ts':
       'alignNonce checkConsumed closeWith giveBack isTakenAnywhere offer openAt replace sendNow sign',
     'src/facilitator/relayer/repairs.ts':
-      'checkReopening fillGaps followBaseFee isPassedOver repairStuck',
+      'checkReopening fillGaps followBaseFee isPassedOver noteNext repairStuck',
   }),
   money(relayer('replicas', 'restart'), {
     'src/facilitator/relayer/sending.ts': 'mayWork requireEpoch',

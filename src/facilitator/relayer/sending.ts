@@ -48,6 +48,8 @@ export interface LaneState extends LaneOptions {
   isTicking: boolean
   /** Nonces below an open slot that no transaction of ours has. */
   gaps: number[]
+  /** The lowest open slot, since when it is that, and the newest block of then: no block could take its transaction before. */
+  next: { slot: Slot; since: number; block: number } | undefined
   asideCheckedAt: number
   reopeningCheckedAt: number
 }

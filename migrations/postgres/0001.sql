@@ -109,7 +109,8 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_job ON idempotency_keys (job_id);
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 
--- Gas by day; payer '' is the total of the day.
+-- The books of gas by day. `payer` is an account, '' for the total of the day, or another name of
+-- src/facilitator/journal/budgets.ts.
 CREATE TABLE gas_spending (
   network TEXT COLLATE "C" NOT NULL,
   day TEXT COLLATE "C" NOT NULL,
@@ -118,14 +119,23 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 );
 
--- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The budget
--- is an account, or the name of a sum over all accounts. A strict budget is never exceeded; the others may have one
--- transaction under way whatever it may burn.
+-- Who paid whom more than the gas of it, and the first day of that: the standing of recipients comes from it.
+CREATE TABLE customers (
+  network TEXT COLLATE "C" NOT NULL,
+  pay_to TEXT COLLATE "C" NOT NULL,
+  payer TEXT COLLATE "C" NOT NULL,
+  day TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (network, pay_to, payer)
+);
+
+CREATE INDEX customers_payer ON customers (network, payer);
+
+-- What a signed transaction may burn at worst is reserved from budgets until its slot closes. A budget is a name of the
+-- books: an account, a caller, or everybody.
 CREATE TABLE gas_risks (
   hash TEXT COLLATE "C" NOT NULL REFERENCES attempts (hash),
   budget TEXT COLLATE "C" NOT NULL,
   amount NUMERIC(78) NOT NULL,
-  is_strict BIGINT NOT NULL,
   PRIMARY KEY (hash, budget)
 );
 

@@ -99,7 +99,8 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_job ON idempotency_keys (job_id);
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 
--- Gas by day; payer '' is the total of the day.
+-- The books of gas by day. `payer` is an account, '' for the total of the day, or another name of
+-- src/facilitator/journal/budgets.ts.
 CREATE TABLE gas_spending (
   network TEXT NOT NULL,
   day TEXT NOT NULL,
@@ -108,14 +109,23 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 ) STRICT, WITHOUT ROWID;
 
--- What a signed transaction may burn at worst, and whose budget of gas is reserved for it until its slot closes. The budget
--- is an account, or the name of a sum over all accounts. A strict budget is never exceeded; the others may have one
--- transaction under way whatever it may burn.
+-- Who paid whom more than the gas of it, and the first day of that: the standing of recipients comes from it.
+CREATE TABLE customers (
+  network TEXT NOT NULL,
+  pay_to TEXT NOT NULL,
+  payer TEXT NOT NULL,
+  day TEXT NOT NULL,
+  PRIMARY KEY (network, pay_to, payer)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX customers_payer ON customers (network, payer);
+
+-- What a signed transaction may burn at worst is reserved from budgets until its slot closes. A budget is a name of the
+-- books: an account, a caller, or everybody.
 CREATE TABLE gas_risks (
   hash TEXT NOT NULL REFERENCES attempts (hash),
   budget TEXT NOT NULL,
   amount TEXT NOT NULL,
-  is_strict INTEGER NOT NULL,
   PRIMARY KEY (hash, budget)
 ) STRICT, WITHOUT ROWID;
 

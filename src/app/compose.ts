@@ -276,6 +276,8 @@ async function openFacilitator({
     signers: keys.signers,
     attestor: keys.attestor,
     observer: observe(metrics, tracing),
+    own: ownRecipients(config, keys.refundWallets),
+    isListed: stores.isListed,
   })
   teardown.add('facilitator', facilitator.stop)
   await noteRelayers(stores.audit, [...facilitator.ports.addresses].sort(), leases.now())
@@ -456,12 +458,18 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
       `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
     ])
   }
-  return { signers, attestor, close }
+  return { signers, attestor, refundWallets: [...refundWallets.keys()], close }
 }
 
 /** Returns the address of a key, in lower case. */
 function walletOf(key: Hex): Address {
   return privateKeyToAccount(key).address.toLowerCase() as Address
+}
+
+/** Returns the accounts of the operator for which gas is paid: what hosted endpoints are paid at, and what refunds come from. */
+function ownRecipients({ hosted, buybackAddress }: Config, refundWallets: readonly Address[]) {
+  const isSelling = hosted !== undefined && buybackAddress !== undefined
+  return [...refundWallets, ...(isSelling ? [buybackAddress] : [])]
 }
 
 /** Lets metrics and traces see what the facilitator does. */

@@ -1,5 +1,12 @@
 import { channelContracts, permit2Contracts } from '@arcus/protocol/x402/address'
-import { type Address, concatHex, getContractAddress, type Hex, keccak256 } from 'viem'
+import {
+  type Address,
+  concatHex,
+  getContractAddress,
+  type Hex,
+  keccak256,
+  toFunctionSelector,
+} from 'viem'
 import { addressWord, wordOf } from './abi.js'
 import { asked, createChainClient } from './client.js'
 import { relayerMulticallCode } from './creation-code.js'
@@ -91,6 +98,10 @@ export function completeCode(deployment: Deployment, code: Hex): Hex | undefined
 export function encodeDeployment({ salt }: Deployment, code: Hex): Hex {
   return concatHex([salt, code])
 }
+
+/** What the multicall of the relayers returns for a call that it skips, as `decodeRevert` gives errors without a text. */
+export const PAYER_IS_SHORT = `custom error ${toFunctionSelector('PayerIsShort()')}`
+export const PAYER_HAS_CODE = `custom error ${toFunctionSelector('PayerHasCode()')}`
 
 /** The multicall of these relayers, which anybody may deploy: its address depends on the wallets alone. */
 export interface RelayerMulticall extends Deployment {

@@ -47,6 +47,10 @@ export interface FacilitatorPorts {
   signers: readonly Signer[]
   /** `undefined` where nothing is attested. */
   attestor?: Attestor | undefined
+  /** Accounts of the operator, for which gas is paid whatever the settings say. */
+  own?: readonly Address[]
+  /** Returns whether a listing is proven to be about a recipient; without it none is. */
+  isListed?: (payTo: Address) => boolean | Promise<boolean>
   observer?: FacilitatorObserver
   log: FastifyBaseLogger
 }
@@ -112,18 +116,19 @@ async function build(
 
   const networks: OpenNetwork[] = []
   for (const place of settings.networks) {
-    const world = { ...ports, settings, attestor, observer, blocks, teardown, now }
+    const { own = [], isListed = () => false } = ports
+    const world = { ...ports, own, isListed, settings, attestor, observer, blocks, teardown, now }
     networks.push(await openNetwork(place, world).catch(namingNodes(place)))
   }
   requireKnownSymbols(settings, networks)
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
 
   const schemes = createSchemes(settings, ports, { networks, checksum, recovery })
-  const verify: Verify = async (body) => {
+  const verify: Verify = async (body, caller) => {
     const startedAt = performance.now()
     let answer: Awaited<ReturnType<Verify>> | undefined
     try {
-      answer = await schemes.verify(body)
+      answer = await schemes.verify(body, caller)
       return answer
     } finally {
       observer.verified(body, answer, secondsSince(startedAt))
@@ -145,6 +150,7 @@ async function build(
     terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
     explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
     checksum,
+    now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)
 
@@ -247,7 +253,7 @@ function createSchemes(
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
   return {
-    verify: ((body) => schemeOf(body).verify(body)) satisfies Verify as Verify,
+    verify: ((body, caller) => schemeOf(body).verify(body, caller)) satisfies Verify as Verify,
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
   }

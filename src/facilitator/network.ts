@@ -14,7 +14,7 @@ import { readHasMulticall3, readPlainTransferGas, type Token, watchToken } from 
 import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import type { FacilitatorObserver } from './observer.js'
-import { createGasModel, type GasLimits, priceOf } from './relayer/gas.js'
+import { createGasModel, priceOf } from './relayer/gas.js'
 import type { LeaseKeeper } from './relayer/leases.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
@@ -31,8 +31,9 @@ import type { Attestor } from './settle/attestor.js'
 import type { LookedAt } from './settle/failed-payments.js'
 import { readTokens } from './tokens.js'
 import type { AcceptedToken } from './verify/checks.js'
-import { createGasGuard, type GasGuard, subsidisedLimit } from './verify/gas-guard.js'
+import { createGasGuard, type GasGuard } from './verify/gas-guard.js'
 import type { ServedNetwork } from './verify/payment-check.js'
+import { createRecipients, type Recipients } from './verify/recipients.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
 const MAX_BATCH = 50
@@ -71,13 +72,16 @@ export interface NetworkFigures {
 /** The values that all networks use. */
 export interface NetworkWorld {
   settings: FacilitatorSettings
-  stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets'>
+  stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets' | 'customers'>
   leases: LeaseKeeper
   blocks: OperatorBlocks
   keccak256: Keccak256
   signers: readonly Signer[]
   /** `undefined` where nothing is attested. */
   attestor: Attestor | undefined
+  /** Accounts of the operator. */
+  own: readonly Address[]
+  isListed: (payTo: Address) => boolean | Promise<boolean>
   observer: FacilitatorObserver
   teardown: Teardown
   log: FastifyBaseLogger
@@ -100,10 +104,13 @@ export async function openNetwork(
   const tokens = await readTokens(rpc, world.keccak256, place, settings.minAmount)
   const multicall = ownMulticall(world.signers, settings.multicallWallets)
   const chain = openChain(rpc, tokens)
-  const settling = await openRelayer({ place, world, tokens, multicall, chain, log })
-  const { relayer } = settling
   const watches = await watchChain({ rpc, tokens, multicall, world, log })
-  const { tokenWatches, batchWatch, permit2Watches } = watches
+  const { tokenWatches, batchWatch, permit2Watches, multicallWatch } = watches
+  const mayGuard = multicall.wallets.length === world.signers.length
+  const guard = () => (mayGuard && multicallWatch.isDeployed() ? multicall.address : undefined)
+  if (guard() === undefined) offerGuard(log, network, multicall.address, mayGuard)
+  const settling = await openRelayer({ place, world, tokens, multicall, guard, chain, log })
+  const { relayer } = settling
   return {
     relayer,
     tokens,
@@ -147,6 +154,7 @@ async function openRelayer({
   world,
   tokens,
   multicall,
+  guard,
   chain,
   log,
 }: {
@@ -154,6 +162,7 @@ async function openRelayer({
   world: NetworkWorld
   tokens: readonly Token[]
   multicall: OwnMulticall
+  guard: () => Address | undefined
   chain: Chain
   log: FastifyBaseLogger
 }) {
@@ -173,16 +182,13 @@ async function openRelayer({
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
   const { dailyGasLimit, maxFeePerGasWei: maxFeePerGas } = settings
-  const gasLimits: GasLimits = {
-    perAccount: settings.failedGasBudget,
-    wasted: settings.wastedGasLimit,
-    subsidised: subsidisedLimit(dailyGasLimit),
-  }
+  const wasteLimits = { perAccount: settings.failedGasBudget, wasted: settings.wastedGasLimit }
   const guardGas = createGasGuard({
     network,
     budgets: stores.budgets,
     dailyGasLimit,
-    limits: gasLimits,
+    limits: wasteLimits,
+    expectedGas: () => relayer.expectedGas(),
     maxFeePerGas,
     baseFeePerGas: () => feed.latest()?.baseFeePerGas,
     gas,
@@ -193,9 +199,10 @@ async function openRelayer({
     [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
     [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
   }
-  const relayer = createRelayer({
-    ...{ network, chainId, rpc, feed, journal, signers, gas, gasLimits, readCoded },
-    ...{ hasMulticall3, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
+  const relayer: Relayer = createRelayer({
+    ...{ network, chainId, rpc, feed, journal, signers, gas, wasteLimits, readCoded },
+    ...{ hasMulticall3, guard, maxBatch: MAX_BATCH, maxFeePerGas, now, log },
+    books: stores.budgets,
     sharing: stores.sharing,
     leases: world.leases,
     kinds: { ...payments, ...createBatchKinds(rpc, findUse, readFacts) },
@@ -203,7 +210,15 @@ async function openRelayer({
     events: world.observer.relayer(network),
   })
   world.teardown.add('relayer', () => relayer.stop())
-  return { relayer, guardGas, payments }
+  const recipients = createRecipients({
+    network,
+    allowed: settings.payToAllowed,
+    own: world.own,
+    isListed: world.isListed,
+    customers: stores.customers,
+    now,
+  })
+  return { relayer, guardGas, recipients, payments }
 }
 
 /** Watches the contracts that the schemes need, and the tokens. Throws `RpcUnavailableError`. */
@@ -247,6 +262,7 @@ function toServed({
   watches: { tokenWatches, batchWatch, permit2Watches, multicallWatch },
   relayer,
   guardGas,
+  recipients,
 }: {
   place: NetworkSettings
   world: NetworkWorld
@@ -256,6 +272,7 @@ function toServed({
   watches: Awaited<ReturnType<typeof watchChain>>
   relayer: Relayer
   guardGas: GasGuard
+  recipients: Recipients
 }): ServedNetwork {
   const { feed, rpc, headBlock, chainSeconds, readFacts, findUse, readCoded } = chain
   const own = new Set<Address>(relayer.addresses)
@@ -270,7 +287,7 @@ function toServed({
       isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
       isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     },
-    ...{ rpc, readFacts, findUse, headBlock, chainSeconds, readCoded, guardGas },
+    ...{ rpc, readFacts, findUse, headBlock, chainSeconds, readCoded, guardGas, recipients },
     permit2: {
       ...chain.permit2,
       isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
@@ -281,6 +298,22 @@ function toServed({
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
     gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }
+}
+
+/** Says how failed payments become cheap. */
+function offerGuard(
+  log: FastifyBaseLogger,
+  network: string,
+  multicall: Address,
+  mayGuard: boolean,
+): void {
+  const verb = `arcus deploy-contracts --network ${network === 'eip155:5042' ? 'mainnet' : 'testnet'}`
+  log.info(
+    { multicall },
+    mayGuard
+      ? `the multicall of the relayers is not deployed on ${network}: with it a payment that fails burns a fifth of the gas; deploy it with "${verb}"`
+      : `RELAYER_MULTICALL_WALLETS leaves out a relayer wallet, so payments on ${network} share the public Multicall3, in which one that fails burns five times the gas`,
+  )
 }
 
 /** Returns the multicall of the relayers. Throws `FacilitatorSettingsError` when it is for other wallets only. */

@@ -8,7 +8,7 @@ import type { Address } from 'viem'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
 import type { OpenPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
-import { callerOf, type RateLimiter } from '../http/rate-limit.js'
+import { partyOf, type RateLimiter } from '../http/rate-limit.js'
 import {
   type Answered,
   reportSettle,
@@ -93,7 +93,7 @@ export async function facilitatorRoutes(
   const verifying = { family: 'verify', operation: verifyOperation } as const
   app.post('/verify', { config: verifying }, async (request, reply) => {
     const startedAt = performance.now()
-    const result = await options.verify(request.body)
+    const result = await options.verify(request.body, partyOf(request.ip))
     withoutFailing(request, () => {
       report(reportVerify(result, startedAt))
       logRefusedVerify(request, result)
@@ -111,7 +111,7 @@ export async function facilitatorRoutes(
     const asked: SettleRequest = {
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
-      caller: callerOf(request.ip),
+      caller: partyOf(request.ip),
       isConnected: () => !isGone(reply.raw),
       onClaimed: (settlementId) => options.onClaimed(request, settlementId),
     }

@@ -2,6 +2,13 @@ import type { NativeAmount } from '@arcus/protocol/x402/amounts'
 import type { Network } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
 
+/** Recipients for which the operator pays gas. */
+export interface PayToAllowed {
+  readonly addresses: readonly Address[]
+  /** Whether those with a proven listing here are among them. */
+  readonly listed: boolean
+}
+
 /** A network to settle on. */
 export interface NetworkSettings {
   readonly network: Network
@@ -35,6 +42,8 @@ export interface FacilitatorSettings {
   readonly wastedGasLimit: NativeAmount
   /** The wallets that may call the multicall of `upto`; `undefined` for the relayers. */
   readonly multicallWallets: readonly Address[] | undefined
+  /** The recipients for which gas is paid; `undefined` for all. */
+  readonly payToAllowed: PayToAllowed | undefined
   /** How long a settle waits for its block before it answers that it is pending. */
   readonly settleWaitSeconds: number
   /** Days after which a decided payment keeps no calldata and no signed transaction; `undefined` where it keeps them. */
@@ -52,6 +61,7 @@ export const facilitatorDefaults = {
   // A dollar: twenty accounts with code can burn this much by deceiving the simulation.
   wastedGasLimit: 10n ** 18n,
   multicallWallets: undefined,
+  payToAllowed: undefined,
   settleWaitSeconds: 30,
   journalRetentionDays: undefined,
 } as const satisfies Omit<FacilitatorSettings, 'baseUrl' | 'networks'>

@@ -97,6 +97,11 @@ export function blockOf(ip: string): string {
   return plain.replace(/\.\d+$/, '.0/24')
 }
 
+/** Returns the name of the party that holds an address: that of IPv4 itself, or the /48 of IPv6, since a /64 costs nothing. */
+export function partyOf(ip: string): string {
+  return isIPv6(ip) ? (mappedOf(ip) ?? prefixOf(ip, IPV6_GROUPS_OF_BLOCK)) : ip
+}
+
 /** Most providers hold a /32 of IPv6 or more, and rent out parts of it. */
 const IPV6_GROUPS_OF_NETWORK = 2
 

@@ -330,6 +330,22 @@ describe.each([
   }, 90_000)
 })
 
+/** Finds our transaction with a payment, which no answer names yet. */
+async function findInPool(payment: Permit2Body): Promise<Hex> {
+  type Waiting = Record<string, Record<string, { hash: Hex; input: string }>>
+  const { pending, queued } = await call<{ pending: Waiting; queued: Waiting }>(
+    world.chainUrl,
+    'txpool_content',
+  )
+  const all = [pending, queued].flatMap((it) =>
+    Object.values(it).flatMap((ofSender) => Object.values(ofSender)),
+  )
+  const nonce = BigInt(signedBy(payment).nonce).toString(16).padStart(64, '0')
+  const found = all.find(({ input }) => input.includes(nonce))
+  if (found === undefined) throw new Error('it is not in the pool')
+  return found.hash
+}
+
 describe('a payer who burns the nonce in front of our transaction', () => {
   it('is answered so at once, with the transaction of ours that failed for it', async () => {
     const { pay, signer, from } = await aPair()
@@ -337,8 +353,7 @@ describe('a payer who burns the nonce in front of our transaction', () => {
     const data = await burning(payment, signer)
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const answer = settle(payment)
-    await expect.poll(async () => (await lookUp(payment)).body.state).toBe('submitted')
-    const own = (await lookUp(payment)).body.transaction
+    const own = await vi.waitFor(() => findInPool(payment))
     await outbid(world.chainUrl, from, permit2, data)
     const minedAt = Date.now()
     // One block takes both, and the dearer one comes first.

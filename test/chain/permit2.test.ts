@@ -262,8 +262,12 @@ describe('exact by Permit2 that somebody else settles', () => {
     ])
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const answers = Promise.all([settle(first), settle(second)])
-    await expect.poll(async () => (await lookUp(second)).body.state).toBe('submitted')
-    await expect.poll(async () => (await lookUp(first)).body.state).toBe('submitted')
+    await expect
+      .poll(async () => (await lookUp(second)).body.state, { timeout: 5_000 })
+      .toBe('submitted')
+    await expect
+      .poll(async () => (await lookUp(first)).body.state, { timeout: 5_000 })
+      .toBe('submitted')
     // The stranger pays more for the gas, so theirs is mined first.
     const stranger = anAccount().address
     const data = exactPermit2Call(second)

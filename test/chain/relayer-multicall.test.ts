@@ -4,6 +4,7 @@ import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/ac
 import {
   deployRelayerMulticall,
   devnetContracts,
+  mintUsdc,
   readArtifact,
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
@@ -19,8 +20,10 @@ import {
   permit2Invalidation,
   sendAs,
 } from '../support/a-permit2-payment.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { outbid } from '../support/a-stranger.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { lies } from '../support/gas-world.js'
 
 const network = 'eip155:5042'
 const relayers = devnetRelayers.map(({ address }) => address)
@@ -73,7 +76,9 @@ it('shows which of equal payments in one transaction failed', async () => {
   // The first goes alone; the others wait for it and share the next transaction.
   const answers = payments.map(settle)
   await expect
-    .poll(async () => (await Promise.all(payments.map(stateOf))).map(({ state }) => state))
+    .poll(async () => (await Promise.all(payments.map(stateOf))).map(({ state }) => state), {
+      timeout: 5_000,
+    })
     .toEqual(payments.map(() => 'submitted'))
   const data = permit2Invalidation(nonces[2] as bigint)
   await outbid(world.chainUrl, payer.from, devnetContracts.permit2, data)
@@ -132,6 +137,46 @@ it('finds on chain what a journal of another settled through it', async () => {
   } finally {
     await other.stop()
   }
+})
+
+it('skips a payment that can only fail, and one whose payer got code meanwhile', async () => {
+  const [empty, coded, ...others] = Array.from({ length: 5 }, anAccount) as [
+    ReturnType<typeof anAccount>,
+    ReturnType<typeof anAccount>,
+  ]
+  const payers = [...others, empty, coded]
+  for (const { address } of payers) await mintUsdc(world.chainUrl, address, 1_000_000n)
+  await call(world.chainUrl, 'evm_setAutomine', [false])
+  const bodies = await Promise.all(
+    payers.map((signer) => aSignedPayment({ from: signer.address, signer, value: 900_000n })),
+  )
+  const answers = bodies.map(settle)
+  const pool = async () => {
+    const { pending } = await call<{ pending: Record<string, Record<string, { to: Hex }>> }>(
+      world.chainUrl,
+      'txpool_content',
+    )
+    return Object.values(pending).flatMap((ofSender) => Object.values(ofSender))
+  }
+  await expect.poll(async () => (await pool()).some(({ to }) => to === multicall)).toBe(true)
+  const data = encodeFunctionData({
+    abi: readArtifact('MockUsdc').abi,
+    functionName: 'transfer',
+    args: [devnetPayer.address, 900_000n],
+  })
+  await outbid(world.chainUrl, empty.address, devnetContracts.usdc, data)
+  await call(world.chainUrl, 'anvil_setCode', [coded.address, lies(8_000)])
+  await call(world.chainUrl, 'evm_mine')
+  await call(world.chainUrl, 'evm_setAutomine', [true])
+  await call(world.chainUrl, 'evm_mine')
+  const told = (await Promise.all(answers)).map(({ body }) => body)
+  expect(told.slice(0, 4).map(({ success }) => success)).toEqual([true, true, true, false])
+  expect(told[3].errorReason).toBe('invalid_exact_evm_insufficient_balance')
+  // What failed took nothing from the others: all of it took less than four payments do.
+  const { gasUsed } = await call<{ gasUsed: Hex }>(world.chainUrl, 'eth_getTransactionReceipt', [
+    told.find(({ success }) => success).transaction,
+  ])
+  expect(Number(gasUsed)).toBeLessThan(300_000)
 })
 
 // Comes last: what another service sends from the same wallets delays the first one.

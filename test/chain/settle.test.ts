@@ -144,7 +144,12 @@ describe('a chain that does not answer in time', () => {
   it('leaves a payment pending with its hash, and the same settle waits on', async () => {
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const payment = await aSignedPayment()
-    const { body } = await settle(waiting(payment, 2))
+    const answer = settle(waiting(payment, 2))
+    // Whoever could strike against it does not learn here that it is out.
+    const inPool = () => call<{ pending: string }>(world.chainUrl, 'txpool_status')
+    await expect.poll(async () => Number((await inPool()).pending)).toBe(1)
+    expect((await lookUp(payment)).body).toMatchObject({ state: 'queued', transaction: null })
+    const { body } = await answer
     expect(body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     expect(body.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect((await lookUp(payment)).body).toMatchObject({ state: 'submitted' })

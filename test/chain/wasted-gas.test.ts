@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aChannel, aClaimOf, anAccount, type Channel } from '../support/a-channel.js'
-import { aSignedPayment, nowSeconds } from '../support/a-signed-payment.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { DOLLAR, type GasWorld, lies, saysYes, startGasWorld } from '../support/gas-world.js'
 
 /** The default daily limit of gas that an account may burn: five cents. */
@@ -86,7 +86,6 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
   })
   afterAll(() => world.stop())
 
-  const budget = (15n * DOLLAR) / 1_000n
   const trap = '0x000000000000000000000000000000000000a11e'
 
   async function aPayer(): Promise<PrivateKeyAccount> {
@@ -94,8 +93,8 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
     await mintUsdc(world.chainUrl, payer.address, 10_000_000n)
     return payer
   }
-  const pay = async (payer: PrivateKeyAccount, validAfter = 0n) =>
-    settle(await aSignedPayment({ from: payer.address, signer: payer, validAfter }))
+  const pay = async (payer: PrivateKeyAccount) =>
+    settle(await aSignedPayment({ from: payer.address, signer: payer }))
 
   /** Tries with new payers until all their payments share a transaction; `act` runs before it is mined. */
   async function share(count: number, act: (payers: PrivateKeyAccount[]) => Promise<void>) {
@@ -133,41 +132,6 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
       expect(booked['wasted:plain']).toBeGreaterThan(0n)
     },
   )
-
-  it('answers for it also when it takes the delegation back in the same block', async () => {
-    const { told, accounts } = await share(2, async ([liar]) => {
-      if (liar === undefined) throw new Error('no payer')
-      await delegate([liar], trap)
-      await delegate([liar], `0x${'0'.repeat(40)}`, { isLate: true })
-    })
-    const [liar, friend] = accounts as [string, string]
-    expect(told[1]).toBe(true)
-    expect(burnt()).toHaveProperty(liar)
-    expect(burnt()).not.toHaveProperty(friend)
-  })
-
-  it('is held to its budget when it delegates before its payments are valid', async () => {
-    let codes: string[] = []
-    /** Returns the payer and what they burnt, once their code was seen before anything was signed for them. */
-    async function delegateInTime(): Promise<[PrivateKeyAccount, bigint]> {
-      for (;;) {
-        const liar = await aPayer()
-        const gas = await world.gasOf(async () => {
-          const start = nowSeconds()
-          const answers = Array.from({ length: 10 }, () => pay(liar, start))
-          await delegate([liar], trap)
-          codes = (await Promise.all(answers)).map(({ errorReason }) => errorReason)
-        })
-        if (!didShare(liar.address)) return [liar, gas]
-      }
-    }
-    const [liar, gas] = await delegateInTime()
-    expect(codes).toContain(refused)
-    expect(gas).toBeLessThanOrEqual(budget)
-    const told = { isValid: false, invalidReason: refused }
-    const next = await aSignedPayment({ from: liar.address, signer: liar })
-    if (gas > 0n) expect(await verify(next)).toMatchObject(told)
-  })
 })
 
 function rowsOf<Row>(sql: string): Row[] {
@@ -177,13 +141,6 @@ function rowsOf<Row>(sql: string): Row[] {
   } finally {
     database.close()
   }
-}
-
-/** Tells whether payments of this payer shared a transaction, as they do while the payer is known to have no code. */
-function didShare(payer: string): boolean {
-  const shared = `SELECT 1 FROM attempt_jobs JOIN jobs ON id = job_id
-    WHERE key LIKE '%${payer.toLowerCase()}%' GROUP BY hash HAVING count(*) > 1`
-  return rowsOf(shared).length > 0
 }
 
 /** Reads the gas that is booked by account, without the total. It adds the days up, because a test may run at midnight. */
@@ -222,20 +179,14 @@ async function doShare(payers: readonly PrivateKeyAccount[]): Promise<boolean> {
   return places.every((place, i) => place > (places[i - 1] ?? 0))
 }
 
-/** Sends a transaction with these delegations, before all that the service sends or behind it. */
-async function delegate(
-  accounts: PrivateKeyAccount[],
-  contractAddress: `0x${string}`,
-  { isLate = false } = {},
-): Promise<void> {
-  // Accounts that anvil has filled.
+/** Sends a transaction with these delegations, before all that the service sends. */
+async function delegate(accounts: PrivateKeyAccount[], contractAddress: `0x${string}`) {
+  // An account that anvil has filled.
   const mnemonic = 'test test test test test test test test test test test junk'
-  const account = mnemonicToAccount(mnemonic, { addressIndex: isLate ? 8 : 9 })
+  const account = mnemonicToAccount(mnemonic, { addressIndex: 9 })
   const client = createWalletClient({ account, transport: http(world.chainUrl) })
   const authorizationList = await Promise.all(
-    accounts.map((it) =>
-      it.signAuthorization({ contractAddress, chainId: 5042, nonce: isLate ? 1 : 0 }),
-    ),
+    accounts.map((it) => it.signAuthorization({ contractAddress, chainId: 5042, nonce: 0 })),
   )
   await client.sendTransaction({
     chain: null,
@@ -243,7 +194,7 @@ async function delegate(
     authorizationList,
     gas: 500_000n,
     // Anvil orders by the ceiling; the service offers 60 gwei.
-    maxFeePerGas: (isLate ? 30n : 100n) * 10n ** 9n,
-    maxPriorityFeePerGas: isLate ? 1n : 10n ** 10n,
+    maxFeePerGas: 100n * 10n ** 9n,
+    maxPriorityFeePerGas: 10n ** 10n,
   })
 }

@@ -10,8 +10,7 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
-const ofRelayer =
-  'payments repairs outcomes budgets restart fairness replicas gas gas-charge lease-keeper'
+const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas lease-keeper'
 
 /** The tests of the relayer, those with these names first. */
 const relayer = (...names: string[]) =>
@@ -28,9 +27,9 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(relayer('gas-charge', 'outcomes', 'budgets'), {
+  money(relayer('outcomes', 'waste'), {
     'src/facilitator/relayer/gas-charge.ts':
-      'chargeFailure findCoded findFailed findGasCharge chargeOfMembers usualCost',
+      'addSettled blameFor findCoded findGasCharge lossesOfFailure lossesOfMembers',
     'src/facilitator/relayer/outcomes.ts': 'keep refuse resolve',
   }),
   money(relayer('payments', 'repairs', 'outcomes'), {
@@ -44,7 +43,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/sending.ts':
       'alignNonce checkConsumed closeWith giveBack isTakenAnywhere offer openAt replace sendNow sign',
     'src/facilitator/relayer/repairs.ts':
-      'checkReopening fillGaps followBaseFee isPassedOver repairStuck',
+      'checkReopening fillGaps followBaseFee isPassedOver noteNext repairStuck',
   }),
   money(relayer('replicas', 'restart'), {
     'src/facilitator/relayer/sending.ts': 'mayWork requireEpoch',
@@ -53,9 +52,9 @@ export const rooms: readonly Room[] = [
   money(relayer('gas'), {
     'src/facilitator/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
   }),
-  money(relayer('budgets'), {
-    'src/facilitator/relayer/gas.ts':
-      'areTaken budgetsOf headroomFor isCoded isPaused isTurnOf mayGo note roomOf spentBudget MAX_UNDER_WAY',
+  money(relayer('waste'), {
+    'src/facilitator/relayer/waste.ts':
+      'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),
   money(relayer('lease-keeper'), {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',
@@ -93,13 +92,16 @@ export const rooms: readonly Room[] = [
     'src/facilitator/settle/deliveries.ts': '',
   }),
   money(['test/unit/facilitator/gas-guard.test.ts'], { 'src/facilitator/verify/gas-guard.ts': '' }),
+  money(['test/unit/facilitator/recipients.test.ts'], {
+    'src/facilitator/verify/recipients.ts': '',
+  }),
   money(['test/chain/permit2.test.ts'], {
     'src/facilitator/schemes/permit2-checks.ts': 'amount facilitator spender',
     'src/facilitator/schemes/permit2-job.ts': 'checkAllowance',
   }),
   money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
     'src/sql/sqlite/group-commit.ts': 'syncCommitted',
-    'src/facilitator/journal/budgets.ts': 'requireBudget',
+    'src/facilitator/journal/budgets.ts': 'findLack',
     'src/facilitator/journal/deliveries.ts': '',
     'src/facilitator/journal/sql-journal.ts':
       'claim createSettlementJournal nameTransaction recordFound reopen',

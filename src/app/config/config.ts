@@ -1,6 +1,7 @@
 import type { NativeAmount } from '@arcus/protocol/x402/amounts'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
+import type { PayToAllowed } from '../../facilitator/settings.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
@@ -50,6 +51,8 @@ export interface Config {
   readonly wastedGasLimit: NativeAmount
   /** The wallets that may call the multicall of `upto`; `undefined` for the relayers. */
   readonly multicallWallets: readonly Address[] | undefined
+  /** The recipients for which gas is paid; `undefined` for all. */
+  readonly payToAllowed: PayToAllowed | undefined
   /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
   readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }
   readonly settleWaitSeconds: number
@@ -118,6 +121,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     failedGasBudget: set.FAILED_GAS_BUDGET_USD,
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     multicallWallets: set.RELAYER_MULTICALL_WALLETS,
+    payToAllowed: set.PAY_TO_ALLOWED,
     checks: Object.freeze({ dailyLimit: set.CHECK_DAILY_USD, maxAmount: set.CHECK_MAX_USD }),
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,

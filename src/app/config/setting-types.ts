@@ -5,6 +5,7 @@ import { parseUint256 } from '@arcus/protocol/x402/amounts'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { type Address, getAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
+import type { PayToAllowed } from '../../facilitator/settings.js'
 import { concealed } from './concealed.js'
 
 /** More digits than any sum of dollars or gwei needs. */
@@ -90,6 +91,25 @@ export const addressList = () =>
       if (addresses.length > MAX_ADDRESSES || addresses.includes(undefined)) return undefined
       if (new Set(addresses).size < addresses.length) return undefined
       return Object.freeze(addresses as Address[])
+    },
+  )
+
+/** The recipients for which gas is paid: a shop has one or a few, a platform lists its sellers. */
+const MAX_RECIPIENTS = 1_000
+
+/** Takes a comma list of different addresses, of the word `listed`, or of both. */
+export const payToAllowed = () =>
+  setting(
+    `must be a comma list of at most ${MAX_RECIPIENTS} different 20-byte hex addresses with 0x prefix, the word listed, or both`,
+    (text): PayToAllowed | undefined => {
+      const items = text.split(',').map((item) => item.trim())
+      const addresses = items.filter((item) => item !== 'listed').map(parseAddress)
+      if (items.length > MAX_RECIPIENTS || new Set(items).size < items.length) return undefined
+      if (addresses.includes(undefined)) return undefined
+      return Object.freeze({
+        addresses: Object.freeze(addresses as Address[]),
+        listed: items.includes('listed'),
+      })
     },
   )
 

@@ -12,6 +12,7 @@ import {
   oneOf,
   origin,
   originList,
+  payToAllowed,
   trustProxy,
   urlList,
 } from './setting-types.js'
@@ -44,6 +45,7 @@ export const settings = z.object({
   BUYBACK_ADDRESS: address().optional(),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
   RELAYER_MULTICALL_WALLETS: addressList().optional(),
+  PAY_TO_ALLOWED: payToAllowed().optional(),
   MIN_AMOUNT: minAmount().default({ least: 1n, bySymbol: {} }),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),

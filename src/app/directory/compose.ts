@@ -99,7 +99,7 @@ async function build(
     log.warn({ err }, 'blocks could not be read'),
   )
   teardown.add('operator blocks', blocks.stop)
-  const payments = findPayments(stores, networks, checksum)
+  const payments = findPayments(stores, networks, checksum, now)
   const isRelayer = await watchRelayers(stores, log, teardown)
   const buyer = createCheckBuyer(secrets.checkPrivateKeys)
   const signingKey = secrets.attestationPrivateKey
@@ -254,12 +254,14 @@ function findPayments(
   { journal }: Stores,
   networks: readonly ListedNetwork[],
   checksum: (address: Address) => Address,
+  now: () => number,
 ): PaymentFinder {
   return createPaymentFinder({
     journal,
     terms: new Map(networks.map(({ place, terms }) => [place.network, terms])),
     explorerUrls: new Map(networks.map(({ place }) => [place.network, place.explorerUrl])),
     checksum,
+    now,
   })
 }
 

@@ -110,11 +110,22 @@ function checkKeys(
 /** The gas of a settlement alone in its transaction, at Arc's floor of 20 gwei, 6-decimal units. */
 const SETTLE_COST = 2_300n
 
-function checkGasLimit({ dailyGasLimit }: Config): Finding {
+/** Gas for strangers needs a bound: of the day, or of the recipients. */
+function checkGasLimit({ dailyGasLimit, payToAllowed }: Config): Finding {
   const name = 'DAILY_GAS_LIMIT_USD'
   if (dailyGasLimit !== undefined) return ok(name, 'set')
-  const detail = 'unset: nothing bounds what gas costs in a day'
-  return warn(name, detail, 'Set it to what a day may cost, such as 25.')
+  if (payToAllowed !== undefined) return ok(name, 'unset: PAY_TO_ALLOWED says for whom gas is paid')
+  const detail = 'unset, and PAY_TO_ALLOWED too: nothing bounds what gas costs in a day'
+  return warn(name, detail, 'Set it to what a day may cost, such as 25, or set PAY_TO_ALLOWED.')
+}
+
+function checkRecipients({ payToAllowed }: Config): Finding {
+  const name = 'PAY_TO_ALLOWED'
+  if (payToAllowed === undefined) return ok(name, 'unset: gas is paid for every recipient')
+  const { addresses, listed } = payToAllowed
+  const named = addresses.length === 1 ? '1 address' : `${addresses.length} addresses`
+  const parts = [...(addresses.length > 0 ? [named] : []), ...(listed ? ['listed recipients'] : [])]
+  return ok(name, `gas is paid for ${parts.join(' and ')} only`)
 }
 
 function checkMinAmount({ minAmount: { least } }: Config): Finding {
@@ -130,6 +141,7 @@ function checkMinAmount({ minAmount: { least } }: Config): Finding {
 function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
   const { failedGasBudget, wastedGasLimit, buybackAddress } = config
   return [
+    checkRecipients(config),
     checkGasLimit(config),
     wastedGasLimit < failedGasBudget
       ? warn(

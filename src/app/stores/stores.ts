@@ -6,6 +6,7 @@ import type { LeaseStore } from '../../sql/leases.js'
 import type { RequestCountStore } from '../../sql/postgres/request-counts.js'
 import type { Sql } from '../../sql/sql.js'
 import { createAuditStore } from './audit.js'
+import { createIsListed } from './listed.js'
 import { createOutbox } from './outbox.js'
 
 /** Creates the stores that belong to the process and its commands. */
@@ -15,6 +16,7 @@ export function createProcessStores(sql: Sql) {
     audit: createAuditStore(sql),
     outbox: createOutbox(sql),
     hostedRecords: createHostedRecords(sql),
+    isListed: createIsListed(sql),
   }
 }
 

@@ -19,6 +19,7 @@ const copiedTables = [
   'lanes',
   'idempotency_keys',
   'gas_spending',
+  'customers',
   'blocks',
   'audit',
   'merchants',

@@ -1,17 +1,39 @@
 import { LRUCache } from 'lru-cache'
-import type { Hex } from 'viem'
 import { asJson, type SqlReader } from '../../sql/sql.js'
 
-/** The payer of the row that sums the whole day. */
-const EVERYBODY = ''
+/*
+ * The books of gas. A row has a network, a day (UTC, `2026-11-21`), a name (its column is `payer`) and an amount in 18-decimal
+ * units. The names are: '' for all transactions; an account for what it burnt without a settlement; `wasted:` with the kind of
+ * accounts for all of that, and with a caller behind it for what that caller brought; `spent:` with a caller or a recipient
+ * for settlements.
+ */
+
+/** The name of the cost of all transactions of a day. */
+export const EVERYBODY = ''
+/** The names of gas that was burnt without a settlement: by accounts with code, and by plain accounts. */
+export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const
+export type WasteKind = keyof typeof WASTED
+/** The name of gas of settlements for all recipients without standing. */
+export const NEWCOMERS = 'spent:newcomers'
+
+/** Returns the name of gas that was burnt by what a caller brought. */
+export function wastedBy(kind: WasteKind, caller: string): string {
+  return `${WASTED[kind]}:${caller}`
+}
+
+/** Returns the name of gas of the settlements that a caller brought, or that paid a recipient. */
+export function spentBy(callerOrPayTo: string): string {
+  return `spent:${callerOrPayTo}`
+}
+
 /** Sums that are remembered for questions which an older answer serves. */
 const MAX_REMEMBERED = 10_000
 
 type SumKey = Readonly<Record<'network' | 'day' | 'payer', string>>
 
 /**
- * Reads gas booked by day (UTC, `2026-11-21`), 18-decimal units; it is written by the settlement journal, in its commits. With
- * `isRemote` an answer may be `maxAgeMs` old, 0 if that is left out.
+ * Reads the books, which the settlement journal writes in its commits. With `isRemote` an answer may be `maxAgeMs` old, 0 if
+ * that is left out.
  */
 export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
   const remembered = new LRUCache<string, { sum: bigint; readAt: number }>({ max: MAX_REMEMBERED })
@@ -19,12 +41,12 @@ export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
 
   async function burntBy(network: string, day: string, payer: string, maxAgeMs = 0) {
     if (!isRemote) return readSum(sql, network, day, payer)
-    const name = `${network}/${day}/${payer}`
-    const known = remembered.get(name)
+    const key = `${network}/${day}/${payer}`
+    const known = remembered.get(key)
     if (known !== undefined && performance.now() - known.readAt < maxAgeMs) return known.sum
     const readAt = performance.now()
     const sum = await readTogether({ network, day, payer })
-    remembered.set(name, { sum, readAt })
+    remembered.set(key, { sum, readAt })
     return sum
   }
 
@@ -32,8 +54,18 @@ export function createBudgetStore(sql: SqlReader, { isRemote = false } = {}) {
     /** Returns the cost of all transactions of the day. */
     spentOn: (network: string, day: string, maxAgeMs?: number) =>
       burntBy(network, day, EVERYBODY, maxAgeMs),
-    /** Returns the gas that an account burnt that day without a settlement, or one of the sums over all accounts. */
+    /** Returns what is booked under a name of a day. */
     burntBy,
+    /** Returns everything that was burnt on a day without a settlement, by name. */
+    async wastedOn(network: string, day: string): Promise<Map<string, bigint>> {
+      const rows = await sql.all<{ payer: string; amount: string }>(
+        `SELECT payer, amount FROM gas_spending
+         WHERE network = $1 AND day = $2
+           AND (payer >= '0x' AND payer < '0y' OR payer >= 'wasted:' AND payer < 'wasted;')`,
+        [network, day],
+      )
+      return new Map(rows.map(({ payer, amount }) => [payer, BigInt(amount)]))
+    },
   }
 }
 
@@ -58,43 +90,22 @@ async function readSums(sql: SqlReader, keys: readonly SumKey[]): Promise<bigint
   return keys.map((_, place) => found.get(place) ?? 0n)
 }
 
-/** The names of the sums of gas that was burnt without a settlement: by accounts with code, and by plain accounts. */
-export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const
-/** The kind of accounts whose sum a waste belongs to. A transaction has members of one kind only. */
-export type WasteKind = keyof typeof WASTED
-/** The name of the sum of all gas of settlements that moved less than their gas. */
-export const SUBSIDISED = 'subsidised'
-const sums = new Set<string>([...Object.values(WASTED), SUBSIDISED])
-
-/** The cost of a mined transaction, 18-decimal units. */
+/** What a mined transaction adds to the books, by name. */
 export interface GasCharge {
   network: string
-  total: bigint
-  /** The part that bought no settlement, and the kind of accounts that wasted it. */
-  wasted?: { kind: WasteKind; amount: bigint }
-  /** The part that went into settlements which moved less than their gas. */
-  subsidised?: bigint
-  /** The accounts that are charged with it. */
-  burnt: { payer: string; amount: bigint }[]
-  /**
-   * Also charges the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all of them when
-   * there is no strict one and `burnt` is empty.
-   */
-  reserved?: { hash: Hex; amount: bigint }
+  sums: ReadonlyMap<string, bigint>
 }
 
-/** A budget that must cover the gas which a transaction may burn. */
+/** A budget from which a transaction reserves what it may burn, until its slot closes. */
 export interface GasBudget {
-  /** An account in lower case, or the name of a sum. */
+  /** The name under which that is booked if it burns. */
   name: string
-  /** The most that the transaction may burn of this budget, 18-decimal units; with 0 nothing is reserved. */
+  /** The most that the transaction may burn of it, 18-decimal units. */
   amount: bigint
-  /** The budget of a day, 18-decimal units. */
-  limit: bigint
-  /** True if it never exceeds its budget. Otherwise the last job may, which goes while anything is left. */
-  isStrict: boolean
-  /** The part of `amount` that may exceed a budget which is not strict; all of it if left out. */
-  last?: bigint
+  /** The part of the amount for which there must be room; all of it unless said. */
+  least?: bigint
+  /** The limit of a day, 18-decimal units; absent where the amount is only reserved. */
+  limit?: bigint
 }
 
 /** A transaction was not kept, because a budget of gas has no room for it. */
@@ -114,53 +125,15 @@ export class GasBudgetError extends Error {
   }
 }
 
-/** Throws `GasBudgetError` when the budget has no room for the transaction next to what is burnt and what is reserved. */
-export function requireBudget(budget: GasBudget, burnt: bigint, reserved: bigint): void {
-  const { amount, limit, isStrict, last = amount } = budget
-  const isSpent = isStrict ? burnt + amount > limit : burnt >= limit
-  if (isSpent) throw new GasBudgetError(budget, burnt, true)
-  const needed = burnt + reserved + amount
-  const isFull = isStrict ? needed > limit : needed - last >= limit
-  if (amount > 0n && isFull) throw new GasBudgetError(budget, burnt, false)
-}
-
-/** A budget that is reserved for a transaction, as it is kept. */
-export interface ReservedBudget {
-  budget: string
-  is_strict: number
-}
-
-/**
- * Returns what a charge of gas adds to the sums of a day, by payer; sums that do not change are left out. `budgets` are those
- * that are reserved for the attempt which it names.
- */
-export function gasSums(
-  { total, wasted, subsidised = 0n, burnt, reserved }: GasCharge,
-  budgets: readonly ReservedBudget[],
-): ReadonlyMap<string, bigint> {
-  const added = new Map([
-    [EVERYBODY, total],
-    [SUBSIDISED, subsidised],
-  ])
-  if (wasted !== undefined) added.set(WASTED[wasted.kind], wasted.amount)
-  for (const { payer, amount } of burnt) added.set(payer, (added.get(payer) ?? 0n) + amount)
-  if (reserved !== undefined) {
-    for (const payer of chargedAccounts(budgets, burnt)) added.set(payer, reserved.amount)
-  }
-  return new Map([...added].filter(([, amount]) => amount > 0n))
-}
-
-/** Returns the accounts that are charged for an attempt with these budgets, apart from those in `burnt`. */
-function chargedAccounts(
-  budgets: readonly ReservedBudget[],
-  burnt: readonly { payer: string }[],
-): string[] {
-  const accounts = budgets.filter(({ budget }) => !sums.has(budget))
-  const strict = accounts.filter((it) => it.is_strict === 1)
-  const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
-  return answering
-    .map(({ budget }) => budget)
-    .filter((name) => burnt.every((it) => it.payer !== name))
+/** Returns an error when the budget has no room for the transaction next to what is burnt and what is reserved. */
+export function findLack(
+  budget: GasBudget,
+  burnt: bigint,
+  reserved = 0n,
+): GasBudgetError | undefined {
+  const { amount, limit, least = amount } = budget
+  if (limit === undefined || burnt + reserved + least <= limit) return undefined
+  return new GasBudgetError(budget, burnt, burnt + least > limit)
 }
 
 /** An older transaction does not reserve any more: its wallet may have been taken out of the settings. */

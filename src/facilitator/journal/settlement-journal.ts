@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { GasBudget, GasCharge } from './budgets.js'
+import type { Customer } from './customers.js'
 
 /**
  * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
@@ -117,6 +118,8 @@ export interface Resolution {
   outcomes: { id: string; round: number; outcome: Outcome }[]
   /** Gas to book in the same commit. */
   gasCharge?: GasCharge
+  /** Payers who paid a recipient more than the gas of it. */
+  customers?: { network: string; pairs: readonly Customer[] }
   now: number
 }
 

@@ -1,5 +1,6 @@
 import type { BlockStore } from './blocks.js'
 import type { BudgetStore } from './budgets.js'
+import type { CustomerStore } from './customers.js'
 import type { DeliveryStore } from './deliveries.js'
 import type { FailedJobs } from './failed-jobs.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
@@ -11,6 +12,7 @@ export interface FacilitatorStores {
   sharing: JobSharing
   deliveries: DeliveryStore
   budgets: BudgetStore
+  customers: CustomerStore
   blocks: BlockStore
   shrinker: Shrinker
   failedJobs: FailedJobs

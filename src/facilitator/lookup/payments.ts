@@ -69,19 +69,41 @@ interface Ambiguous {
   queries: string[]
 }
 
+/**
+ * A transaction is shown when it is mined, or has been out for so long: three blocks of Arc. Whoever is to strike against it
+ * must not learn from here that it is out; the buyer is no exception, because the buyer is who would.
+ */
+const UNTOLD_MS = 1_500
+
 export function createPaymentFinder(options: {
   journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
   terms: ReadonlyMap<string, Pick<Terms, 'tokens'>>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
+  /** Unix milliseconds. */
+  now: () => number
 }): PaymentFinder {
-  const { journal, terms, explorerUrls, checksum } = options
-  const toStatus = async (job: Job) => {
+  const { journal, terms, explorerUrls, checksum, now } = options
+
+  /** Returns a job as it is shown, and when its transaction was sent. */
+  async function toShown(job: Job): Promise<{ shown: Job; sentAt: number | undefined }> {
     const sentAt = job.transaction === null ? undefined : await journal.signedAt(job.transaction)
-    const explorer = explorerUrls.get(job.network)
-    return describe(job, sentAt, terms.get(job.network), explorer, checksum)
+    const isUntold = sentAt !== undefined && now() - sentAt < UNTOLD_MS
+    // A row with a message names what others brought on chain.
+    if (job.state !== 'submitted' || job.message !== null || !isUntold) {
+      return { shown: job, sentAt }
+    }
+    const shown: Job = { ...job, state: 'queued', transaction: null, updatedAt: job.createdAt }
+    return { shown, sentAt: undefined }
   }
+
+  async function toStatus(job: Job): Promise<PaymentStatus> {
+    const { shown, sentAt } = await toShown(job)
+    const explorer = explorerUrls.get(job.network)
+    return describe(shown, sentAt, terms.get(job.network), explorer, checksum)
+  }
+
   async function findJobs(
     network: string,
     payer: Address,
@@ -126,15 +148,15 @@ export function createPaymentFinder(options: {
     },
     async byId(settlementId) {
       const job = await journal.findJobById(settlementId)
-      return (
-        job && {
-          paymentId: job.id,
-          status: settlementStatuses[job.state],
-          network: job.network,
-          transaction: job.transaction,
-          updatedAt: new Date(job.updatedAt).toISOString(),
-        }
-      )
+      if (job === undefined) return undefined
+      const { shown } = await toShown(job)
+      return {
+        paymentId: shown.id,
+        status: settlementStatuses[shown.state],
+        network: shown.network,
+        transaction: shown.transaction,
+        updatedAt: new Date(shown.updatedAt).toISOString(),
+      }
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)

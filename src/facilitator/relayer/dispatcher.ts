@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../../sql/errors.js'
 import { JobsTakenError, LeaseLostError } from '../../sql/leases.js'
 import { GasBudgetError, WASTED } from '../journal/budgets.js'
 import type { Examiner } from './examiner.js'
-import { type GasBudgets, type GasModel, quoteFees, spentBudget } from './gas.js'
+import { type GasModel, quoteFees } from './gas.js'
 import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
 import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
@@ -12,6 +12,7 @@ import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
+import { spentBudget, type Waste } from './waste.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {
@@ -37,6 +38,8 @@ const GATHER_MS = 40
 const COMPANY_MS = 40
 /** A job that waits until a budget has room for it is tried again this soon: a block of Arc takes half a second. */
 const BUDGET_RETRY_MS = 100
+/** A sum of plain accounts that is spent is asked again this soon: another day may have begun, or another limit. */
+const SPENT_RETRY_MS = 5_000
 /** A job that could not even be signed for this long is failed: it was never sent, which is proof enough. */
 const GIVE_UP_MS = 4_000
 /** The gas of a block until the first is seen. */
@@ -44,12 +47,15 @@ const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
 export function createDispatcher(
-  options: Pick<RelayerContext, 'feed' | 'hasMulticall3' | 'maxBatch' | 'maxFeePerGas' | 'now'> & {
+  options: Pick<
+    RelayerContext,
+    'feed' | 'hasMulticall3' | 'guard' | 'maxBatch' | 'maxFeePerGas' | 'now'
+  > & {
     lanes: readonly Lane[]
     queue: JobQueue
     jobs: TrackedJobs
     preparation: Preparation
-    budgets: GasBudgets
+    waste: Waste
     examiner: Pick<Examiner, 'examine'>
     keeper: OutcomeKeeper
     gas: GasModel
@@ -57,7 +63,7 @@ export function createDispatcher(
     log: { warn(o: object, m: string): void }
   },
 ): Dispatcher {
-  const { lanes, queue, jobs, preparation, keeper, examiner, budgets, feed, gas, now } = options
+  const { lanes, queue, jobs, preparation, keeper, examiner, waste, feed, gas, now } = options
   const { events, log } = options
   let isStopped = false
   let openedAt = 0
@@ -100,7 +106,7 @@ export function createDispatcher(
   function takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
     const free = freeLanes()
     if (free.length === 0) return undefined
-    const isWithinBudget = budgets.mayGo()
+    const isWithinBudget = waste.mayGo()
     const hasRoom = shares()
     const next = queue.next()
     for (const lane of free) {
@@ -163,7 +169,8 @@ export function createDispatcher(
 
   /** Returns how many jobs like this one a transaction may carry. */
   function maxMembers({ through, expectedGas }: Partial<TrackedJob> = {}): number {
-    if (through === undefined && !options.hasMulticall3) return 1
+    const canShare = options.hasMulticall3 || options.guard() !== undefined
+    if (through === undefined && !canShare) return 1
     return Math.min(options.maxBatch, gas.maxMembers(blockGas(), expectedGas))
   }
 
@@ -171,7 +178,7 @@ export function createDispatcher(
   async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
     const quote = (members: TrackedJob[]) => {
       const baseFee = feed.latest()?.baseFeePerGas ?? 0n
-      return quoteFees(baseFee, options.maxFeePerGas, budgets.headroomFor(members))
+      return quoteFees(baseFee, options.maxFeePerGas, waste.headroomFor(members))
     }
     if (quote(batch) === undefined) return postpone(batch, 'gasPriceTooHigh')
     let held: TrackedJob[] = []
@@ -213,14 +220,15 @@ export function createDispatcher(
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
     const { budget, burnt } = error
     if (budget.name === WASTED.plain) {
-      budgets.takeTurns()
+      // Nobody is refused: from now on each caller has one payment under way beyond what is left.
+      waste.pause(error, error.isSpent ? SPENT_RETRY_MS : BUDGET_RETRY_MS)
       for (const entry of members) queue.putBack(entry)
       return
     }
-    const concerned = budgets.concernedBy(budget, members)
+    const concerned = waste.concernedBy(budget, members)
     for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
     if (error.isSpent) {
-      const { amount, limit } = budget
+      const { amount, limit = 0n } = budget
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it has room for.
       const left = each > 0n ? Math.max(0, Number((limit - burnt) / each)) : 0
@@ -228,7 +236,7 @@ export function createDispatcher(
       for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
       return
     }
-    budgets.pause(error, BUDGET_RETRY_MS)
+    waste.pause(error, BUDGET_RETRY_MS)
     for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
   }
 

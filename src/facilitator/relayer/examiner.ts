@@ -2,7 +2,7 @@ import type { Rejection } from '@arcus/protocol/x402/reasons'
 import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Attempt } from '../journal/settlement-journal.js'
-import type { GasBudgets, GasModel } from './gas.js'
+import type { GasModel } from './gas.js'
 import { findGasCharge, type GasChargeOptions } from './gas-charge.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import {
@@ -14,6 +14,7 @@ import {
 } from './outcomes.js'
 import type { JobQueue } from './queue.js'
 import type { Slot, Slots } from './slot.js'
+import type { Waste } from './waste.js'
 
 /** Why a job is examined. */
 export interface Cause {
@@ -49,7 +50,7 @@ interface ExaminerOptions extends GasChargeOptions {
   jobs: TrackedJobs
   queue: JobQueue
   gas: GasModel
-  budgets: Pick<GasBudgets, 'note'>
+  waste: Pick<Waste, 'noteBurnt' | 'noteEnd'>
   events: RelayerEvents
   /** The nonces of every lane. */
   slots: readonly Slots[]
@@ -66,7 +67,7 @@ const LATER_MS = 1_000
 const UNCERTAIN_MS = 30_000
 
 export function createExaminer(options: ExaminerOptions): Examiner {
-  const { keeper, jobs, queue, gas, budgets, events, log } = options
+  const { keeper, jobs, queue, gas, waste, events, log } = options
 
   /** The last examination of each job that is being examined: a job is examined by one at a time. */
   const turns = new WeakMap<TrackedJob, Promise<void>>()
@@ -193,8 +194,9 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       entry.isSettled = true
       queue.takeOut(entry)
     }
-    const arePayments = settled.every(({ entry }) => !entry.gas && !entry.expectedGas)
-    if (arePayments && settled.length === attempt.jobIds.length) {
+    const isUsual = ({ entry }: (typeof settled)[number]) =>
+      !entry.gas && !entry.expectedGas && entry.coded.length === 0
+    if (settled.every(isUsual) && settled.length === attempt.jobIds.length) {
       gas.learn(
         receipt.gasUsed,
         settled.map(({ entry }) => entry.payTo),
@@ -205,13 +207,14 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const gasCharge = await keeper.persistently(() =>
       findGasCharge(options, attempt, receipt, result),
     )
-    const isOwn = receipt.isSuccess || attempt.jobIds.length === 1
-    const members = unsettled.filter(({ entry }) => attempt.jobIds.includes(entry.job.id))
-    const failed = isOwn ? members.map(({ entry }) => entry) : gasCharge.burnt
-    for (const { payer } of failed) budgets.note(payer, false)
-    for (const { entry } of settled) budgets.note(entry.payer, true)
-    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, gasCharge })
-    events.spent(gasCharge.total, gasCharge.wasted)
+    const { total, wasted, sums } = gasCharge
+    waste.noteBurnt(sums)
+    for (const { entry } of settled) waste.noteEnd(entry.caller, true)
+    for (const { entry } of unsettled) {
+      if (sums.has(entry.payer)) waste.noteEnd(entry.caller, false)
+    }
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, charge: gasCharge })
+    events.spent(total, wasted)
     for (const { entry } of unsettled) {
       if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)

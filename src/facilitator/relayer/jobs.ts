@@ -53,6 +53,9 @@ export interface JobProfile {
   /** The account that is charged for gas spent without a settlement. */
   payer: string
   payTo: string
+  /** Names the network address that brought it, for shares of gas; '' within the process. */
+  caller: string
+  standing: Standing
   /** The nonce of the authorization, for the log; absent where a job is not about one. */
   nonce?: Hex
   /** Set for a kind whose gas says nothing about the gas of a payment; such a job is always sent alone. */
@@ -62,6 +65,9 @@ export interface JobProfile {
   /** The amount it moves, 6-decimal units; `undefined` where it must move what its gas costs, and only a receipt shows it. */
   value: bigint | undefined
 }
+
+/** What is known of a recipient: the operator named it; it has standing; or neither. */
+export type Standing = 'own' | 'known' | 'none'
 
 /** Units of gas: the least a transaction of this kind is given, and the most its simulation may take. */
 export interface GasBounds {
@@ -98,8 +104,6 @@ export interface TrackedJob extends JobProfile {
   burntGas: bigint
   /** The gas that it burns if it fails in the transaction that was last signed for it, while its accounts have no code. */
   riskedGas?: number
-  /** Whether it last left the queue in its turn, while plain payers take turns. */
-  hasTurn?: boolean
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */
@@ -115,6 +119,14 @@ export interface TrackedJob extends JobProfile {
   isSettled: boolean
   /** Nobody waits for it any more: if it has not been signed, it ends with this outcome. */
   withdrawnAs: Outcome | undefined
+}
+
+/** Gas that settlements are expected to take, in units of gas. */
+export interface ExpectedGas {
+  all: bigint
+  newcomers: bigint
+  /** By caller and by recipient. */
+  of: ReadonlyMap<string, bigint>
 }
 
 /** One try at a job; a job that failed and was opened again is in the next round. */
@@ -134,6 +146,8 @@ export interface TrackedJobs {
   /** Returns those of these jobs that are not decided. */
   findAll(ids: Iterable<string>): TrackedJob[]
   all(): Iterable<TrackedJob>
+  /** Adds up the gas that all these jobs are expected to take, where a payment takes this much unless said. */
+  expectedGas(perPayment: bigint): ExpectedGas
   profileOf(job: Job): JobProfile
   /** Notes that one more slot of an earlier process holds the job, with these transactions. */
   hold(id: string, hashes: readonly Hex[]): void
@@ -152,6 +166,9 @@ export interface TrackedJobs {
   until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
 }
 
+/** Thousands of jobs are not added up again for each request. */
+const EXPECTED_MS = 20
+
 export function createTrackedJobs(
   kinds: Record<string, JobKind>,
   /** Unix milliseconds. */
@@ -159,6 +176,8 @@ export function createTrackedJobs(
 ): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
   const waiting = createWaiters<{ round: number; job: Job | undefined }>()
+  let expected: ExpectedGas | undefined
+  let expectedAt = 0
 
   function kindOf(job: Job): JobKind {
     const kind = kinds[job.kind]
@@ -211,6 +230,19 @@ export function createTrackedJobs(
     find: (id) => tracked.get(id),
     findAll,
     all: () => tracked.values(),
+    expectedGas(perPayment) {
+      if (expected !== undefined && now() - expectedAt < EXPECTED_MS) return expected
+      let [all, newcomers] = [0n, 0n]
+      const of = new Map<string, bigint>()
+      for (const { expectedGas = perPayment, caller, payTo, standing } of tracked.values()) {
+        all += expectedGas
+        if (standing === 'none') newcomers += expectedGas
+        for (const name of [caller, payTo]) of.set(name, (of.get(name) ?? 0n) + expectedGas)
+      }
+      expectedAt = now()
+      expected = { all, newcomers, of }
+      return expected
+    },
     profileOf: (job) => kindOf(job).profile(job),
     hold(id, hashes) {
       const entry = tracked.get(id)

@@ -77,6 +77,7 @@ export function createLane(options: LaneOptions): Lane {
     sending: Promise.resolve(),
     isTicking: false,
     gaps: [],
+    next: undefined,
     asideCheckedAt: Number.NEGATIVE_INFINITY,
     reopeningCheckedAt: Number.NEGATIVE_INFINITY,
   }

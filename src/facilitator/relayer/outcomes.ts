@@ -3,7 +3,8 @@ import type { Address, Hex } from 'viem'
 import { persist } from '../../async/persist.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { LeaseLostError } from '../../sql/leases.js'
-import type { GasCharge } from '../journal/budgets.js'
+import type { WasteKind } from '../journal/budgets.js'
+import type { Customer } from '../journal/customers.js'
 import type { Attempt, Job, Outcome, SettlementJournal } from '../journal/settlement-journal.js'
 import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
 import type { RelayerContext } from './relayer-context.js'
@@ -16,7 +17,7 @@ export interface RelayerEvents {
   signed(ids: readonly string[], transaction: Hex): void
   decided(job: Job, outcome: Outcome): void
   /** A transaction was mined and cost this much, and settled nothing with a part of it; 18-decimal units. */
-  spent(cost: bigint, wasted: GasCharge['wasted']): void
+  spent(cost: bigint, wasted: SlotCharge['wasted']): void
 }
 
 export const noRelayerEvents: RelayerEvents = {
@@ -24,6 +25,15 @@ export const noRelayerEvents: RelayerEvents = {
   signed() {},
   decided() {},
   spent() {},
+}
+
+/** What a mined transaction cost, and under which names of the books. */
+export interface SlotCharge {
+  total: bigint
+  /** The part that settled nothing, and the kind of accounts that wasted it. */
+  wasted?: { kind: WasteKind; amount: bigint }
+  sums: ReadonlyMap<string, bigint>
+  customers: Customer[]
 }
 
 /** The meaning of a mined transaction for the jobs of its slot. */
@@ -134,7 +144,7 @@ interface ClosedSlot {
   relayerNonce: number
   /** The epoch of the lease under which it was worked on. */
   epoch: number
-  gasCharge: Omit<GasCharge, 'network'>
+  charge: Pick<SlotCharge, 'sums' | 'customers'>
 }
 
 const retries = { firstMs: 250, lastMs: 5_000 }
@@ -167,7 +177,8 @@ export function createOutcomeKeeper(
     const change = {
       ...(closed && {
         slot: { network, ...placeOf(closed) },
-        gasCharge: { network, ...closed.gasCharge },
+        gasCharge: { network, sums: closed.charge.sums },
+        customers: { network, pairs: closed.charge.customers },
       }),
       outcomes,
     }

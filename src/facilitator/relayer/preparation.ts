@@ -8,6 +8,7 @@ import {
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import {
+  callsOf,
   decodeAggregate3,
   encodeAggregate3,
   multicall3Address,
@@ -15,6 +16,7 @@ import {
   toQuantity,
 } from '../../chain/abi.js'
 import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
+import { PAYER_HAS_CODE } from '../../chain/deployments.js'
 import { PAYMENT_TOO_EARLY } from '../../chain/permit2.js'
 import type { Rpc } from '../../chain/rpc.js'
 import {
@@ -26,12 +28,13 @@ import {
 } from '../../chain/rpc-errors.js'
 import type { Outcome } from '../journal/settlement-journal.js'
 import type { Examiner } from './examiner.js'
-import { type GasBudgets, type GasModel, priceOf } from './gas.js'
+import { type GasModel, priceOf } from './gas.js'
 import type { TrackedJob } from './jobs.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import type { SlotCall } from './slot.js'
+import type { Waste } from './waste.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
 export interface Prepared extends SlotCall {
@@ -46,9 +49,9 @@ export interface Preparation {
   dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
 
-interface PreparationOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'> {
+interface PreparationOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'guard' | 'now'> {
   gas: GasModel
-  budgets: GasBudgets
+  waste: Waste
   queue: JobQueue
   keeper: Pick<OutcomeKeeper, 'refuse'>
   examiner: Pick<Examiner, 'examine'>
@@ -58,13 +61,13 @@ interface PreparationOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'
 const SINGLE_GAS_CAP = 1_000_000n
 
 export function createPreparation(options: PreparationOptions): Preparation {
-  const { rpc, feed, gas, budgets, queue, keeper, examiner, now } = options
+  const { rpc, feed, gas, waste, queue, keeper, examiner, now } = options
 
   async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
     const simulated = await simulate(from, await dropHopeless(batch))
     const members = await dropHopeless(keepPlain(simulated.members))
     if (members.length === 0) return undefined
-    return { members, ...toTransaction(members), gasLimit: simulated.gasLimit }
+    return { members, ...toTransaction(members, options.guard()), gasLimit: simulated.gasLimit }
   }
 
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
@@ -93,8 +96,8 @@ export function createPreparation(options: PreparationOptions): Preparation {
     if (members.length === 1) return simulateAlone(from, only)
     const gasLimit = gas.batchLimit(members)
     const [results] = await Promise.all([
-      simulateBatch(rpc, from, members, gasLimit),
-      budgets.readCodes(members),
+      simulateBatch(rpc, { from, ...toTransaction(members, options.guard()) }, gasLimit),
+      waste.readCodes(members),
     ])
     return { members: dropFailed(members, results), gasLimit }
   }
@@ -104,7 +107,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const [result, gain] = await Promise.all([
       simulateSingle(rpc, from, toTransaction([only]), cap),
       only.kind.gain?.(only.job),
-      budgets.readCodes([only]),
+      waste.readCodes([only]),
     ])
     if (!result.ok) return { members: dropFailed([only], [result]), gasLimit: cap }
     if (gain !== undefined && result.gas < cap) {
@@ -137,6 +140,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
       }
       // A member without a revert text ran out of gas, or out of room: that says nothing about the payment.
       else if (result.revert === undefined && members.length > 1) queue.putBackAlone(entry)
+      else if (result.revert === PAYER_HAS_CODE) queue.putBackAlone(entry)
       else void examiner.examine(entry, { revert: result.revert })
       return false
     })
@@ -195,14 +199,14 @@ const SIMULATION_TIMEOUT_MS = 3_000
 
 /**
  * Wraps several calls into one transaction of a multicall in which each may fail alone; one call stays as it is, unless the
- * multicall of the relayers must make it.
+ * multicall of the relayers must make it. That one makes shared calls wherever it can, because it skips what can only fail.
  */
-function toTransaction(members: readonly TrackedJob[]): Call {
+function toTransaction(members: readonly TrackedJob[], guard?: Address): Call {
   const calls = members.map(({ job }) => ({ to: job.to, data: job.calldata }))
   const [only] = calls
   const through = members[0]?.through
   if (calls.length === 1 && only !== undefined && through === undefined) return only
-  return { to: through ?? multicall3Address, data: encodeAggregate3(calls) }
+  return { to: through ?? guard ?? multicall3Address, data: encodeAggregate3(calls) }
 }
 
 /** Simulates a plain call and returns the gas it takes. Throws `RpcUnavailableError`. */
@@ -228,21 +232,21 @@ export async function simulateSingle(
 /** Simulates a batch under the very gas limit it will have. Throws `RpcUnavailableError`. */
 async function simulateBatch(
   rpc: Rpc,
-  from: Address,
-  batch: readonly TrackedJob[],
+  call: Call & { from: Address },
   gasLimit: bigint,
 ): Promise<CallResult[]> {
-  const transaction = { from, ...toTransaction(batch), gas: toQuantity(gasLimit) }
+  const transaction = { ...call, gas: toQuantity(gasLimit) }
+  const calls = callsOf(call)
   try {
     const answer = await rpc.request('eth_call', [transaction, 'latest'], {
       timeoutMs: SIMULATION_TIMEOUT_MS,
     })
     const members = decodeAggregate3(answer as Hex)
-    if (members.length !== batch.length) throw new RpcUnavailableError('a simulation lacks members')
+    if (members.length !== calls.length) throw new RpcUnavailableError('a simulation lacks members')
     return members.map(({ ok, data }) => (ok ? { ok } : { ok, revert: decodeRevert(data) }))
   } catch (error) {
     if (error instanceof RpcResponseError)
-      return batch.map(() => ({ ok: false, revert: undefined }))
+      return calls.map(() => ({ ok: false, revert: undefined }))
     throw error
   }
 }

@@ -2,8 +2,9 @@ import { createWaiters } from '../../async/waiters.js'
 import type { TrackedJob } from './jobs.js'
 
 /**
- * Jobs that wait for a lane. Payers take turns: a round has one job of each of them, and the payer that was served last
- * comes last in the next. A job is in one place at a time: it waits here, it rests until it waits again, somebody has it
+ * Jobs that wait for a lane. They take turns: a round has one job for each recipient with standing, and one for all others
+ * together. Behind that callers take turns, then the other recipients, then payers. Who was served last comes last in the
+ * next round, so a crowd delays its own caller: the keys of payers and the addresses of recipients cost nothing. A job is in one place at a time: it waits here, it rests until it waits again, somebody has it
  * in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
  */
 export interface JobQueue {
@@ -56,6 +57,36 @@ export function isAlone(entry: Pick<TrackedJob, 'isAlone' | 'isSingle'>): boolea
   return entry.isAlone || entry.isSingle === true
 }
 
+/** Jobs that take turns by what they have in common; those of one payer wait in the order in which they came. */
+interface Turns {
+  groups: Map<string, Turns>
+  jobs: Set<TrackedJob>
+}
+
+const noTurns = (): Turns => ({ groups: new Map(), jobs: new Set() })
+
+/** Returns by what a job takes turns, the outermost group first. */
+function groupsOf({ standing, caller, payTo, payer }: TrackedJob): string[] {
+  return standing === 'none' ? ['newcomers', caller, payTo, payer] : [payTo, caller, payer]
+}
+
+/** Returns the jobs in the order of the turns, at most so many of each payer. */
+function inTurn({ groups, jobs }: Turns, most: number): TrackedJob[] {
+  if (groups.size === 0) return firstOf(jobs, most)
+  const lines = Array.from(groups.values(), (group) => inTurn(group, most))
+  const [only] = lines
+  if (only !== undefined && lines.length === 1) return only
+  const rounds = lines.reduce((longest, line) => Math.max(longest, line.length), 0)
+  const found: TrackedJob[] = []
+  for (let i = 0; i < rounds; i++) {
+    for (const line of lines) {
+      const entry = line[i]
+      if (entry !== undefined) found.push(entry)
+    }
+  }
+  return found
+}
+
 function firstOf(jobs: ReadonlySet<TrackedJob>, most: number): TrackedJob[] {
   if (jobs.size <= most) return [...jobs]
   const found: TrackedJob[] = []
@@ -64,53 +95,52 @@ function firstOf(jobs: ReadonlySet<TrackedJob>, most: number): TrackedJob[] {
 }
 
 export function createJobQueue(): JobQueue {
-  // The payers stand in the order of their turns, and the jobs of each in the order they came.
-  const waiting = new Map<string, Set<TrackedJob>>()
+  const waiting = noTurns()
   let count = 0
   const inHand = new WeakSet<TrackedJob>()
   const resting = new WeakSet<TrackedJob>()
   const changes = createWaiters<void>()
 
   const noteChange = () => changes.wake(CHANGE)
-  const isWaiting = (entry: TrackedJob) => waiting.get(entry.payer)?.has(entry) ?? false
+  /** Returns the groups of a job, the outermost first and the one that holds it last; empty where it does not wait. */
+  function pathTo(entry: TrackedJob): { name: string; within: Turns; group: Turns }[] {
+    const path: ReturnType<typeof pathTo> = []
+    let within = waiting
+    for (const name of groupsOf(entry)) {
+      const group = within.groups.get(name)
+      if (group === undefined) return []
+      path.push({ name, within, group })
+      within = group
+    }
+    return within.jobs.has(entry) ? path : []
+  }
+
+  const isWaiting = (entry: TrackedJob) => pathTo(entry).length > 0
   const has = (entry: TrackedJob) => inHand.has(entry) || resting.has(entry) || isWaiting(entry)
 
-  /** Returns the jobs in the order of the turns, at most so many of each payer. */
-  function inTurn(most: number): TrackedJob[] {
-    const lines = [...waiting.values()].map((jobs) => firstOf(jobs, most))
-    const rounds = lines.reduce((longest, line) => Math.max(longest, line.length), 0)
-    const found: TrackedJob[] = []
-    for (let i = 0; i < rounds; i++) {
-      for (const line of lines) {
-        const entry = line[i]
-        if (entry !== undefined) found.push(entry)
-      }
-    }
-    return found
-  }
-
-  function takeOut(entry: TrackedJob): boolean {
-    const jobs = waiting.get(entry.payer)
-    if (!jobs?.delete(entry)) return false
+  /** Takes a job out; with `isServed` the turn of its groups is over. */
+  function takeOut(entry: TrackedJob, isServed = false): boolean {
+    const path = pathTo(entry)
+    if (!path.at(-1)?.group.jobs.delete(entry)) return false
     count--
     inHand.add(entry)
-    if (jobs.size === 0) waiting.delete(entry.payer)
+    for (const { name, within, group } of path.reverse()) {
+      const isEmpty = group.jobs.size === 0 && group.groups.size === 0
+      if (isEmpty || isServed) within.groups.delete(name)
+      if (!isEmpty && isServed) within.groups.set(name, group)
+    }
     return true
-  }
-
-  /** Takes a job out for a transaction; the turn of its payer is over. */
-  function serve(entry: TrackedJob): void {
-    takeOut(entry)
-    const others = waiting.get(entry.payer)
-    if (others === undefined) return
-    waiting.delete(entry.payer)
-    waiting.set(entry.payer, others)
   }
 
   function add(entry: TrackedJob): void {
     if (!has(entry)) {
-      const jobs = waiting.get(entry.payer) ?? new Set()
-      waiting.set(entry.payer, jobs.add(entry))
+      let group = waiting
+      for (const name of groupsOf(entry)) {
+        const inner = group.groups.get(name) ?? noTurns()
+        group.groups.set(name, inner)
+        group = inner
+      }
+      group.jobs.add(entry)
       count++
     }
     noteChange()
@@ -132,7 +162,7 @@ export function createJobQueue(): JobQueue {
   return {
     add,
     take(maxMembers, mayGo = () => true, mayLead = () => true) {
-      const next = inTurn(LOOK_AHEAD)
+      const next = inTurn(waiting, LOOK_AHEAD)
       const first = next.find((entry) => mayLead(entry) && mayGo(entry, []))
       const head = first ?? next.find((entry) => mayGo(entry, []))
       if (head === undefined) return []
@@ -143,10 +173,10 @@ export function createJobQueue(): JobQueue {
         const mayShare = !isAlone(entry) && entry.through === head.through
         if (entry !== head && mayShare && mayGo(entry, taken)) taken.push(entry)
       }
-      for (const entry of taken) serve(entry)
+      for (const entry of taken) takeOut(entry, true)
       return taken
     },
-    takeOut,
+    takeOut: (entry) => takeOut(entry),
     putBack,
     putBackAlone(entry) {
       entry.isAlone = true
@@ -155,8 +185,8 @@ export function createJobQueue(): JobQueue {
     letGo: (entry) => void inHand.delete(entry),
     isInHand: (entry) => inHand.has(entry),
     has,
-    next: () => inTurn(LOOK_AHEAD),
-    entries: () => inTurn(Number.POSITIVE_INFINITY),
+    next: () => inTurn(waiting, LOOK_AHEAD),
+    entries: () => inTurn(waiting, Number.POSITIVE_INFINITY),
     length: () => count,
     noteChange,
     untilChange: () => changes.until(CHANGE),

@@ -1,4 +1,5 @@
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { Address } from 'viem'
 import type { ReadCoded } from '../../chain/accounts.js'
 import type { BlockFeed } from '../../chain/blocks.js'
 import type { Rpc } from '../../chain/rpc.js'
@@ -16,6 +17,8 @@ export interface RelayerContext {
   leases: LeaseKeeper
   readCoded: ReadCoded
   hasMulticall3: boolean
+  /** Returns the multicall of the relayers, which skips what can only fail; `undefined` while it cannot be used by all of them. */
+  guard: () => Address | undefined
   maxBatch: number
   /** 18-decimal units per gas. */
   maxFeePerGas: bigint

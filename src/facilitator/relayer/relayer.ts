@@ -4,13 +4,15 @@ import { asQuantity } from '../../chain/abi.js'
 import type { Block } from '../../chain/blocks.js'
 import { createBlockReceiptsReader } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import type { BudgetStore } from '../journal/budgets.js'
 import { isDecided, type Job } from '../journal/settlement-journal.js'
 import { createDispatcher } from './dispatcher.js'
 import { createExaminer, type Examiner } from './examiner.js'
-import { createGasBudgets, type GasLimits, type GasModel, quoteFees } from './gas.js'
+import { type GasModel, quoteFees } from './gas.js'
 import { createIntake } from './intake.js'
 import {
   createTrackedJobs,
+  type ExpectedGas,
   type JobKind,
   type Round,
   type TrackedJob,
@@ -23,6 +25,7 @@ import { createJobQueue } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import type { Signer } from './signer.js'
 import { createSlots } from './slot.js'
+import { createWaste, type WasteLimits } from './waste.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
@@ -52,6 +55,8 @@ export interface Relayer {
   canSend(senders?: readonly Address[]): boolean
   lanes(): readonly Lane[]
   queueLength(): number
+  /** Returns the gas that settlements which wait or are under way are expected to take, of all and by caller and recipient. */
+  expectedGas(): ExpectedGas
   /** Resumes what an earlier process left, then follows the chain. */
   start(): Promise<void>
   stop(): void
@@ -61,7 +66,9 @@ export interface RelayerOptions extends RelayerContext {
   kinds: Record<string, JobKind>
   signers: readonly Signer[]
   gas: GasModel
-  gasLimits: GasLimits
+  wasteLimits: WasteLimits
+  /** The books of gas. */
+  books: Pick<BudgetStore, 'wastedOn'>
   events: RelayerEvents
 }
 
@@ -69,8 +76,9 @@ const TICK_MS = 500
 
 export function createRelayer(options: RelayerOptions): Relayer {
   const { network, feed, now, log, sharing } = options
-  const { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake } =
-    assemble(options)
+  const parts = assemble(options)
+  const { jobs, queue, waste, keeper, lanes, preparation, dispatcher, blocks, balances, intake } =
+    parts
   let timer: NodeJS.Timeout | undefined
 
   function tick(): void {
@@ -86,6 +94,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
       lane.tick().catch(onError)
     }
     dispatcher.giveUpStranded()
+    void waste.refresh()
     queue.noteChange()
   }
 
@@ -136,8 +145,10 @@ export function createRelayer(options: RelayerOptions): Relayer {
     canSend,
     lanes: () => lanes,
     queueLength: queue.length,
+    expectedGas: () => jobs.expectedGas(options.gas.perPayment()),
     async start() {
       await feed.start()
+      await waste.refresh()
       blocks.start()
       await balances.check()
       await intake.followLeases()
@@ -161,19 +172,21 @@ export function createRelayer(options: RelayerOptions): Relayer {
 function assemble(options: RelayerOptions) {
   const jobs = createTrackedJobs(options.kinds, options.now)
   const queue = createJobQueue()
-  const budgets = createGasBudgets({ ...options, jobs, queue })
+  const isGuarded = () => options.guard() !== undefined
+  const limits = options.wasteLimits
+  const waste = createWaste({ ...options, limits, isGuarded, jobs, queue })
   const keeper = createOutcomeKeeper({ ...options, jobs })
   const wallets = options.signers.map((signer) => ({ signer, slots: createSlots() }))
   const slots = wallets.map((wallet) => wallet.slots)
-  const examiner = createExaminer({ ...options, jobs, queue, budgets, keeper, slots })
-  const parts = { ...options, jobs, queue, budgets, keeper, examiner }
+  const examiner = createExaminer({ ...options, jobs, queue, waste, keeper, slots })
+  const parts = { ...options, jobs, queue, waste, keeper, examiner }
   const lanes = wallets.map((wallet) => createLane({ ...parts, ...wallet }))
   const preparation = createPreparation(parts)
   const dispatcher = createDispatcher({ ...parts, lanes, preparation })
   const blocks = createBlockFollower({ ...parts, lanes })
   const balances = createBalanceWatch({ ...parts, lanes })
   const intake = createIntake({ ...parts, lanes, dispatcher })
-  return { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
+  return { jobs, queue, waste, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
 }
 
 interface BlockFollowerOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'> {
@@ -254,7 +267,7 @@ function createBalanceWatch(options: RelayerContext & { lanes: readonly Lane[]; 
     const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
     // Above the fee cap nothing is sent, whatever the wallets hold.
     if (fees === undefined) return
-    const needed = gas.singleLimit(gas.perPayment()) * fees.maxFeePerGas
+    const needed = gas.aloneLimit() * fees.maxFeePerGas
     const params = lanes.map(({ address }) => [address, 'latest'])
     const answers = await rpc.batch(params.map((it) => ({ method: 'eth_getBalance', params: it })))
     const found = new Set<Address>()

@@ -39,6 +39,7 @@ export async function repairStuck(lane: LaneState): Promise<void> {
     await giveBackLate(lane)
     return checkReopening(lane)
   }
+  noteNext(lane)
   await followBaseFee(lane)
   const stale = slots
     .open()
@@ -51,17 +52,32 @@ export async function repairStuck(lane: LaneState): Promise<void> {
   for (const slot of stale) slot.touchedAt = now()
   if (!slots.isOpen(lowest) || chainNonce > lowest.nonce) return
   await fillGaps(lane, chainNonce, lowest.nonce)
-  if (isPassedOver(lane, lowest)) return replace(lane, lowest)
+  const passedOver = chainNonce === lowest.nonce && isPassedOver(lane, lowest) ? lowest : undefined
+  if (passedOver !== undefined) await replace(lane, passedOver)
   // All of them: a node that lost one has usually lost its neighbours too.
   for (const slot of stale.filter(slots.isOpen)) {
+    if (slot === passedOver) continue
     await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
     await send(lane, slot)
   }
 }
 
-/** Returns whether blocks passed the slot over. While a chain makes no blocks, a growing tip would only cost more later. */
-function isPassedOver({ feed, now }: LaneState, { bumpedAt, bumpedBlock }: Slot): boolean {
-  return now() - bumpedAt >= BUMP_MS && (feed.latest()?.number ?? 0) > bumpedBlock
+/** Notes which slot the chain can take next, and since when. */
+function noteNext(lane: LaneState): void {
+  const [slot] = lane.slots.open()
+  if (slot === lane.next?.slot) return
+  lane.next = slot && { slot, since: lane.now(), block: lane.feed.latest()?.number ?? 0 }
+}
+
+/**
+ * Returns whether blocks passed the slot over. One behind a lower nonce was not: no block could take it, and a higher fee
+ * changes nothing. While a chain makes no blocks, a growing tip would only cost more later.
+ */
+function isPassedOver({ feed, next, now }: LaneState, slot: Slot): boolean {
+  if (next?.slot !== slot) return false
+  const since = Math.max(slot.bumpedAt, next.since)
+  const block = Math.max(slot.bumpedBlock, next.block)
+  return now() - since >= BUMP_MS && (feed.latest()?.number ?? 0) > block
 }
 
 /** Gives back a transaction that was being signed while the lane closed; it is not sent. */

@@ -11,16 +11,17 @@ import { LeaseLostError, laneLease } from '../../sql/leases.js'
 import { GasBudgetError } from '../journal/budgets.js'
 import type { Attempt } from '../journal/settlement-journal.js'
 import type { Examiner } from './examiner.js'
-import { bumpFees, type Fees, type GasBudgets } from './gas.js'
+import { bumpFees, type Fees } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import { hashOfTransaction, type Signer, type WatchedSigner } from './signer.js'
 import { newestAttempt, newSlot, type Slot, type SlotCall, type Slots } from './slot.js'
+import type { Waste } from './waste.js'
 
 export interface LaneOptions
-  extends Omit<RelayerContext, 'sharing' | 'readCoded' | 'hasMulticall3' | 'maxBatch'> {
+  extends Omit<RelayerContext, 'sharing' | 'readCoded' | 'hasMulticall3' | 'guard' | 'maxBatch'> {
   signer: Signer
   /** The nonces of this lane, which the examiner closes when a transaction is mined. */
   slots: Slots
@@ -28,7 +29,7 @@ export interface LaneOptions
   queue: JobQueue
   keeper: OutcomeKeeper
   examiner: Examiner
-  budgets: GasBudgets
+  waste: Waste
 }
 
 /** The state of a lane. Only `lane.ts`, `repairs.ts` and this file write it. */
@@ -47,6 +48,8 @@ export interface LaneState extends LaneOptions {
   isTicking: boolean
   /** Nonces below an open slot that no transaction of ours has. */
   gaps: number[]
+  /** The lowest open slot, since when it is that, and the newest block of then: no block could take its transaction before. */
+  next: { slot: Slot; since: number; block: number } | undefined
   asideCheckedAt: number
   reopeningCheckedAt: number
 }
@@ -139,7 +142,7 @@ async function sign(
   jobIds: string[],
   isReplacement = false,
 ): Promise<Attempt> {
-  const { network, chainId, signer, journal, jobs, budgets } = lane
+  const { network, chainId, signer, journal, jobs, waste } = lane
   const epoch = requireEpoch(lane)
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
@@ -157,7 +160,7 @@ async function sign(
   const members = jobs.findAll(jobIds).filter(jobs.isOpen)
   // Nobody would answer for the gas of a job that is decided.
   if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
-  const charged = budgets.budgetsOf(members, gasLimit, fees, isReplacement)
+  const charged = waste.budgetsOf(members, gasLimit, fees, isReplacement)
   await journal.recordAttempt(attempt, epoch, charged)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
@@ -237,14 +240,14 @@ async function isTakenAnywhere({ rpc, keeper }: LaneState, slot: Slot): Promise<
 
 /** Signs the slot again with both fee fields up; every earlier hash stays known, because any may land. */
 export async function replace(lane: LaneState, slot: Slot): Promise<void> {
-  const { signer, slots, feed, jobs, budgets, log } = lane
+  const { signer, slots, feed, jobs, waste, log } = lane
   // Without a signer the slot keeps the transactions it has. A later check tries to replace them again.
   if (signer.failure() !== undefined) return
   const base = feed.latest()?.baseFeePerGas ?? 0n
   const carried = slot.isGivenUp ? [] : jobs.findAll(slot.jobIds).filter(jobs.isOpen)
   const jobIds = carried.map(({ job }) => job.id)
   const isCarried = jobIds.length > 0 && (await maySignAgain(lane, jobIds))
-  const headroom = budgets.headroomFor(jobs.findAll(isCarried ? jobIds : []))
+  const headroom = waste.headroomFor(jobs.findAll(isCarried ? jobIds : []))
   const fees = bumpFees(newestAttempt(slot), base, lane.maxFeePerGas, headroom)
   if (fees === undefined || !slots.isOpen(slot)) return
   const raised = isCarried ? await signWithinBudget(lane, slot, fees, jobIds) : undefined
@@ -258,9 +261,9 @@ export async function replace(lane: LaneState, slot: Slot): Promise<void> {
 }
 
 /** Returns whether these jobs may be signed together once more: those that share a transaction must be plain. */
-async function maySignAgain({ jobs, budgets }: LaneState, ids: readonly string[]) {
+async function maySignAgain({ jobs, waste }: LaneState, ids: readonly string[]) {
   const entries = jobs.findAll(ids)
-  await budgets.readCodes(entries)
+  await waste.readCodes(entries)
   return entries.length === 1 || entries.every(({ coded }) => coded.length === 0)
 }
 

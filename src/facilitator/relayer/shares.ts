@@ -21,14 +21,6 @@ interface BlockMeasure {
 /** Returns whether a wallet has room for a job, in a transaction with those that are taken for it already. */
 export type HasRoom = (entry: JobProfile, taken: readonly JobProfile[]) => boolean
 
-/** The jobs that a wallet has under way, in numbers. */
-interface LaneUse {
-  singles: number
-  /** By payer: the transactions that carry jobs of theirs, and those that carry one alone. */
-  places: Map<string, number>
-  singlesOf: Map<string, number>
-}
-
 /**
  * Measures what is under way, and returns for each lane the test whether it has room for a job: nobody waits for the crowd
  * of another payer, and jobs that travel alone do not hold up those that share. It holds for one pass over the queue.
@@ -40,17 +32,17 @@ export function measureShares(
   const gasOf = ({ gas, expectedGas = gasPerPayment }: JobProfile) =>
     Number(gas?.most ?? expectedGas)
   const gasUnderWay = new Map<string, number>()
-  const uses = new Map<Lane, LaneUse>()
+  /** By lane: the transactions that carry jobs of a payer, and those with one that travels alone; of all under ''. */
+  const uses = new Map<Lane, { places: Counts; singles: Counts }>()
   for (const lane of lanes) {
-    const use: LaneUse = { singles: 0, places: new Map(), singlesOf: new Map() }
+    const use = { places: new Map<string, number>(), singles: new Map<string, number>() }
     uses.set(lane, use)
     for (const carried of lane.carried()) {
       for (const payer of new Set(carried.map((entry) => entry.payer))) add(use.places, payer, 1)
       for (const entry of carried) add(gasUnderWay, entry.payer, gasOf(entry))
       const [only] = carried
       if (only === undefined || carried.length > 1 || !isAlone(only)) continue
-      use.singles++
-      add(use.singlesOf, only.payer, 1)
+      for (const name of ['', only.payer]) add(use.singles, name, 1)
     }
   }
   // Other processes send with the other wallets, and each measures only its own.
@@ -58,13 +50,14 @@ export function measureShares(
   const mostGas = Number(blockGas) * PAYERS_SHARE * held
 
   return (lane) => {
-    const use = uses.get(lane) as LaneUse
+    const use = uses.get(lane)
+    const count = (counts: Counts | undefined, name: string) => counts?.get(name) ?? 0
     return (entry, taken) => {
       const { payer } = entry
-      if ((use.places.get(payer) ?? 0) >= MAX_IN_FLIGHT * PAYERS_SHARE) return false
+      if (count(use?.places, payer) >= MAX_IN_FLIGHT * PAYERS_SHARE) return false
       if (isAlone(entry)) {
-        const own = use.singlesOf.get(payer) ?? 0
-        if (use.singles >= MAX_SINGLES || own >= MAX_SINGLES * PAYERS_SHARE) return false
+        if (count(use?.singles, '') >= MAX_SINGLES) return false
+        if (count(use?.singles, payer) >= MAX_SINGLES * PAYERS_SHARE) return false
       }
       const others = taken.filter((it) => it.payer === payer)
       const used = others.reduce((sum, it) => sum + gasOf(it), gasUnderWay.get(payer) ?? 0)
@@ -73,6 +66,8 @@ export function measureShares(
   }
 }
 
-function add(counts: Map<string, number>, key: string, more: number): void {
+type Counts = Map<string, number>
+
+function add(counts: Counts, key: string, more: number): void {
   counts.set(key, (counts.get(key) ?? 0) + more)
 }

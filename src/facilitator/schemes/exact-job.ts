@@ -9,11 +9,12 @@ import {
   type FindAuthorizationUse,
   findOwnTransfer,
 } from '../../chain/authorization-uses.js'
+import { PAYER_IS_SHORT } from '../../chain/deployments.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../../chain/payment-facts.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
-import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
+import type { Examination, JobKind, Settled, Standing } from '../relayer/jobs.js'
 import type { Attestor, SettledTransfer } from '../settle/attestor.js'
 import { checkFacts, reject } from '../verify/checks.js'
 
@@ -40,6 +41,8 @@ export interface ExactDetails extends PaidResource {
   isAlone: boolean
   /** The time of the claim, Unix milliseconds. */
   claimedAt: number
+  caller: string
+  standing: Standing
 }
 
 /** Returns what a row remembers of a signature: enough to recognise a repeat, also once the row has no calldata any more. */
@@ -62,8 +65,12 @@ export function createExactJob(options: {
   seenBlock: number
   /** The time of the claim, Unix milliseconds. */
   claimedAt: number
+  /** Names the network address that brought it; left out within the process. */
+  caller?: string
+  standing?: Standing
 }): NewJob {
   const { id, payment, digest, signature, isAlone, seenBlock, claimedAt } = options
+  const { caller = '', standing = 'none' } = options
   const { from, value, validAfter, validBefore, nonce } = payment.authorization
   const details: ExactDetails = {
     asset: payment.asset,
@@ -76,6 +83,8 @@ export function createExactJob(options: {
     signatureDigest: digestOfSignature(signature),
     isAlone,
     claimedAt,
+    caller,
+    standing,
     ...keptResourceOf(payment),
   }
   return {
@@ -148,8 +157,17 @@ export function paymentKind(
 ): Pick<JobKind, 'profile' | 'validAfter' | 'movedIn' | 'attest'> {
   return {
     profile(job) {
-      const { isAlone, payer, payTo, nonce, value } = readExactDetails(job)
-      return { isAlone, payer, payTo, nonce, accountsThatRun: [payer], value: BigInt(value) }
+      const { isAlone, payer, payTo, nonce, value, caller, standing } = readExactDetails(job)
+      return {
+        isAlone,
+        payer,
+        payTo,
+        nonce,
+        caller,
+        standing,
+        accountsThatRun: [payer],
+        value: BigInt(value),
+      }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     movedIn: (job) => BigInt(readExactDetails(job).value),
@@ -319,6 +337,9 @@ const causes: readonly [RegExp, Rejection['reason']][] = [
 
 /** Returns the rejection for a revert of the transfer. Its message quotes the revert text, without URLs of nodes. */
 export function rejectionOfRevert(revert: string): Rejection {
+  if (revert === PAYER_IS_SHORT) {
+    return reject('insufficientBalance', 'The payer holds less than the payment moves.')
+  }
   const reason = causes.find(([wording]) => wording.test(revert))?.[1] ?? 'simulationFailed'
   const text = JSON.stringify(revert.replace(/https?:\/\/\S+/g, '…'))
   return { reason, message: `The simulated transfer reverted: ${text}.` }

@@ -21,6 +21,7 @@ import {
 } from '../../chain/permit2.js'
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
+import type { Standing } from '../relayer/jobs.js'
 import { type Clock, checkFacts, checkTerms, type Terms } from '../verify/checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
@@ -65,6 +66,9 @@ export interface Intent {
   seenBlock: number
   /** The row of an earlier settlement that failed. */
   failedJob: Job | undefined
+  /** Names the network address that brought it; '' within the process. */
+  caller: string
+  standing: Standing
 }
 
 /** How a payment is checked and claimed: by EIP-3009, where the token takes the authorization, or by Permit2. */

@@ -33,7 +33,7 @@ export interface SettleRequest {
   body: unknown
   /** The `Idempotency-Key` header, if any. */
   idempotencyKey: string | undefined
-  /** Names who asks, for the turns at the checks; absent within the process. */
+  /** Names the network address that asks, for turns and shares; absent within the process. */
   caller?: string
   /** A success that was not written, because the right to answer with it was lost: its transaction is never forgotten. */
   landed?: Pick<SettleResult, 'body' | 'settlementId'>
@@ -155,7 +155,7 @@ export function createSettler(options: SettlerOptions): Settle {
   ): Promise<{ result: CheckResult; obtained?: Awaited<ReturnType<typeof obtainJob>> }> {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
-      const result = await checkPayment(payment, purpose)
+      const result = await checkPayment(payment, { ...purpose, caller: request.caller ?? '' })
       if (!maySettle(result) || isFree(payment, result)) return { result }
       if (result.state === 'valid' && now() >= deadline) {
         return { result: { state: 'rejected', rejection: turnTooLate } }

@@ -29,6 +29,7 @@ import {
 import { isFreeOfCharge } from '../schemes/permit2-checks.js'
 import { type Clock, findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
 import type { GasGuard } from './gas-guard.js'
+import type { Recipients } from './recipients.js'
 
 export interface ServedNetwork extends NetworkAccess {
   terms: Terms
@@ -38,6 +39,7 @@ export interface ServedNetwork extends NetworkAccess {
   /** The newest block's time, Unix seconds; undefined before the first block. */
   chainSeconds(): number | undefined
   guardGas: GasGuard
+  recipients: Recipients
   readCoded: ReadCoded
   /** Returns the price of one gas now, 18-decimal units. */
   gasPrice(): bigint
@@ -75,6 +77,8 @@ export interface Purpose {
   marginSeconds: number
   /** How old sums of gas may be. */
   maxAgeMs: number
+  /** Names the network address that asks; left out within the process. */
+  caller?: string
 }
 
 export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
@@ -119,6 +123,8 @@ export function createPaymentCheck(options: {
     const active = row?.state === 'failed' ? undefined : row
     const early = checkRow(asked, active)
     if (early !== undefined) return early
+    const standing = await checkRecipient(asked, active)
+    if (typeof standing !== 'string') return rejected(standing)
     const facts = await asked.method.readFacts(payment, asked.network)
     const signature = await checkSigner(asked, active, facts)
     if (typeof signature !== 'string') return rejected(signature)
@@ -131,6 +137,8 @@ export function createPaymentCheck(options: {
       permit: asked.method.permitFor(payment, facts),
       seenBlock: Math.max(facts.blockNumber, asked.network.headBlock()),
       failedJob: row,
+      caller: purpose.caller ?? '',
+      standing,
     }
     const refused = await checkChain(asked, intent, facts)
     if (refused !== undefined) return refused
@@ -161,6 +169,13 @@ export function createPaymentCheck(options: {
     const digestBytes = computeDigest(payment, token)
     const digest = bytesToHex(digestBytes)
     return { payment, purpose, network, method, nowSeconds, digestBytes, digest, clock }
+  }
+
+  /** Refuses a recipient for whom the operator pays no gas. A payment that has its row is not asked any more. */
+  async function checkRecipient({ payment, network }: Asked, active: Job | undefined) {
+    if (active !== undefined) return 'none'
+    const { authorization, payTo } = payment
+    return network.recipients.check({ payer: authorization.from, payTo })
   }
 
   function findRow(payment: Payment): Promise<Job | undefined> {
@@ -277,12 +292,14 @@ function checkRow(asked: Asked, active: Job | undefined): CheckResult | undefine
 /** Checks that the operator pays the gas. */
 function checkGas(
   { payment, purpose, network, method }: Asked,
-  { isAlone, permit }: Intent,
+  { isAlone, permit, caller, standing }: Intent,
 ): Promise<Rejection | undefined> {
   return network.guardGas({
     account: payment.authorization.from,
     hasCode: isAlone,
-    amount: payment.amount,
+    payTo: payment.payTo,
+    caller,
+    standing,
     gas: method.gasOf(permit),
     maxAgeMs: purpose.maxAgeMs,
   })

@@ -13,8 +13,8 @@ import { identifierConflict, isBoundElsewhere } from '../settle/settler.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './checks.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 
-/** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
-export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
+/** Answers `POST /verify` to a caller, who is left out within the process. Rejects with `RpcUnavailableError` when the chain could not be read. */
+export type Verify = (body: unknown, caller?: string) => Promise<Answered<VerifyAnswer>>
 
 /** Settle reads the sums of the budgets anew, so that verify need not. */
 const BUDGETS_MAX_AGE_MS = 1_000
@@ -40,7 +40,7 @@ export function createVerifier(options: {
   isDelivering: (jobId: string) => boolean
 }): Verify {
   const { checkPayment, verified, checksum, paymentUrl, now } = options
-  return async (body) => {
+  return async (body, caller = '') => {
     const parsed = parseRequest(body)
     if (!parsed.ok) {
       const payer = readPayer(body)
@@ -51,7 +51,7 @@ export function createVerifier(options: {
     const about = { payment: toAnsweredPayment(payment) }
     const identified = readPaymentIdentifier(body)
     if (!identified.ok) return { ...verifyRejection(identified.rejection, payer), ...about }
-    const result = await checkPayment(payment, purpose)
+    const result = await checkPayment(payment, { ...purpose, caller })
     const facilitator = payment.permit2?.facilitator
     if (result.state === 'valid' && !options.canSettle(payment.network, facilitator)) {
       return verifyUnavailable(payer)

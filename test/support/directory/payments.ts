@@ -49,6 +49,7 @@ export function createPayments(world: {
   const { network } = tokens[0] as Token
   const accepted = new Map(tokens.map((token) => [token.address, token]))
   const finder = createPaymentFinder({
+    now: Date.now,
     journal: stores.journal,
     terms: new Map([[network, { tokens: accepted } as unknown as Terms]]),
     explorerUrls: new Map(),
@@ -86,6 +87,7 @@ export function createPayments(world: {
     const details: ExactDetails & { facilitator?: Address } = {
       ...{ asset, payer, payTo, value: amount.toString(), nonce, signatureDigest: '' },
       ...{ validAfter: '0', validBefore: '1900000000', isAlone: true, claimedAt: at },
+      ...{ caller: '', standing: 'none' },
       ...(resourceUrl !== undefined && { resourceUrl: resourceUrl.split('?')[0] as string }),
       ...(toolName !== undefined && { toolName }),
       ...(scheme === 'upto' && { facilitator: payer }),

@@ -73,6 +73,7 @@ export function aFacilitator(
     relayers: relayer.addresses as ServedNetwork['relayers'],
     isBatchOffered: () => false,
     guardGas: async () => undefined,
+    recipients: { check: async () => 'none' },
     gasPrice: () => 0n,
     tokenMismatch: () => undefined,
   }

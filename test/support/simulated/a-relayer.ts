@@ -16,8 +16,8 @@ import {
   createFacilitatorStores,
   createJobSharing,
 } from '../../../src/facilitator/journal/sqlite/stores.js'
-import { createGasModel, type GasLimits } from '../../../src/facilitator/relayer/gas.js'
-import type { JobKind, JobProfile } from '../../../src/facilitator/relayer/jobs.js'
+import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
+import type { JobKind, JobProfile, Standing } from '../../../src/facilitator/relayer/jobs.js'
 import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
 import { createRelayer, type RelayerOptions } from '../../../src/facilitator/relayer/relayer.js'
 import {
@@ -25,6 +25,7 @@ import {
   hashOfTransaction,
   type Signer,
 } from '../../../src/facilitator/relayer/signer.js'
+import type { WasteLimits } from '../../../src/facilitator/relayer/waste.js'
 import {
   createExactJob,
   createExactKind,
@@ -79,7 +80,9 @@ export interface RelayerWish {
   /** Wallets of the relayer. */
   wallets?: number
   nodes?: number
-  gasLimits?: Partial<GasLimits>
+  wasteLimits?: Partial<WasteLimits>
+  /** The multicall that skips what can only fail; its address. */
+  guard?: Address
   hasMulticall3?: boolean
   maxBatch?: number
   maxFeePerGas?: bigint
@@ -98,6 +101,8 @@ export interface ProcessWish {
 export interface PaymentWish {
   payer?: Address
   payTo?: Address
+  caller?: string
+  standing?: Standing
   asset?: Address
   value?: bigint
   /** Unix seconds. */
@@ -158,6 +163,8 @@ export function aWorld(wish: RelayerWish = {}) {
         signature: `0x${'ab'.repeat(65)}`,
         seenBlock: chain.head().number,
         claimedAt: Date.now(),
+        caller: payment.caller ?? 'a caller',
+        standing: payment.standing ?? 'none',
       })
     },
     /** Starts a process on the database. */
@@ -243,10 +250,9 @@ async function startProcess(
     readCoded,
     kinds: { [EXACT]: kind },
     gas: createGasModel(),
-    gasLimits: {
-      ...{ perAccount: 100n * DOLLAR, wasted: 1_000n * DOLLAR, subsidised: undefined },
-      ...wish.gasLimits,
-    },
+    wasteLimits: { perAccount: 100n * DOLLAR, wasted: 1_000n * DOLLAR, ...wish.wasteLimits },
+    books: world.budgets,
+    guard: () => wish.guard,
     hasMulticall3: wish.hasMulticall3 ?? true,
     maxBatch: wish.maxBatch ?? 50,
     maxFeePerGas: wish.maxFeePerGas ?? 10n ** 12n,

@@ -7,6 +7,7 @@ import {
   topics,
   wordOf,
 } from '../../../src/chain/abi.js'
+import { PAYER_HAS_CODE, PAYER_IS_SHORT } from '../../../src/chain/deployments.js'
 
 /** What the code of an account does when it is asked about a signature: it agrees, or burns all gas outside a simulation. */
 export type Code = 'agrees' | 'burns'
@@ -77,6 +78,9 @@ export interface Result {
 export const BASE_GAS = 21_000n
 export const PAYMENT_GAS = 70_000n
 export const FAILED_GAS = 24_000n
+export const SKIPPED_GAS = 3_000n
+/** The multicall of the relayers. */
+export const GUARD: Address = `0x${'9a'.repeat(20)}`
 const memberResults = parseAbiParameters('(bool success, bytes returnData)[]')
 const errorText = parseAbiParameters('string')
 
@@ -93,7 +97,7 @@ export function run(state: State, { to, data, gas }: Call, when: When): Result {
   }
   const after = copyOf(state)
   const calls = callsOf({ to, data })
-  const members = calls.map((call) => pay(after, call, when))
+  const members = calls.map((call) => (to === GUARD && skip(after, call)) || pay(after, call, when))
   if (members.some((member) => member === 'burns')) return failed(gas)
   const done = members as Member[]
   const gasUsed = done.reduce((sum, member) => sum + member.gas, BASE_GAS)
@@ -109,7 +113,18 @@ export function run(state: State, { to, data, gas }: Call, when: When): Result {
   return { isSuccess: true, gasUsed, logs: done.flatMap(({ logs }) => logs), output }
 }
 
+/** Runs what the multicall of the relayers looks at before a payment; `undefined` where the payment is tried. */
+function skip(state: State, call: Omit<Call, 'gas'>): Member | undefined {
+  const word = (i: number): Hex => `0x${call.data.slice(10 + i * 64, 74 + i * 64)}`
+  const from = addressOf(word(0))
+  const held = state.tokens.get(`${call.to}/${from}`) ?? 0n
+  if (held < hexToBigInt(word(2))) return { gas: SKIPPED_GAS, logs: [], revert: PAYER_IS_SHORT }
+  if (state.code.has(from)) return { gas: SKIPPED_GAS, logs: [], revert: PAYER_HAS_CODE }
+  return undefined
+}
+
 export function encodeError(text: string): Hex {
+  if (text.startsWith('custom error ')) return text.slice('custom error '.length) as Hex
   return `0x08c379a0${encodeAbiParameters(errorText, [text]).slice(2)}`
 }
 

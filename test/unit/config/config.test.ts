@@ -320,6 +320,24 @@ describe('readConfig', () => {
     expect(warned(guarded)).toEqual([])
     expect(warned({ ...guarded, MIN_AMOUNT: '2299' })).toHaveLength(1)
     expect(warned({ DEVNET: 'true' })).toEqual([])
+    const forOwn = { PAY_TO_ALLOWED: 'listed', MIN_AMOUNT: '2300' }
+    expect(warned(forOwn)).toEqual([])
+  })
+
+  it('takes addresses, the word listed or both as PAY_TO_ALLOWED', () => {
+    const shop = `0x${'ab'.repeat(20)}`
+    const allowed = (text: string) => read({ PAY_TO_ALLOWED: text }).payToAllowed
+    expect(allowed('listed')).toEqual({ addresses: [], listed: true })
+    expect(allowed(`${shop}, listed`)).toMatchObject({
+      addresses: [getAddress(shop)],
+      listed: true,
+    })
+    expect(allowed(shop)).toMatchObject({ listed: false })
+    for (const wrong of ['everybody', `${shop},${shop}`, `${shop},`, `0x${'0'.repeat(40)}`]) {
+      expect(problems({ PAY_TO_ALLOWED: wrong })).toEqual([
+        expect.stringContaining('PAY_TO_ALLOWED'),
+      ])
+    }
   })
 
   it.each(['MAINNET_ASSETS', 'BUYBACK_ADDRESS'])('takes %s in either case', (name) => {

@@ -7,7 +7,11 @@ const dollar = 10n ** 18n
 function runwayAt(time: string, spent: Record<string, bigint>): Promise<number> {
   return createRunway({
     network: 'eip155:5042',
-    budgets: { spentOn: async (_, day) => spent[day] ?? 0n, burntBy: async () => 0n },
+    budgets: {
+      spentOn: async (_, day) => spent[day] ?? 0n,
+      burntBy: async () => 0n,
+      wastedOn: async () => new Map(),
+    },
     now: () => Date.parse(`2026-11-21T${time}Z`),
   })(100n * dollar)
 }

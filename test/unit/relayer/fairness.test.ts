@@ -116,6 +116,42 @@ describe('payers that wait', () => {
   })
 })
 
+describe('a crowd of keys', () => {
+  it('delays its own caller, and no other', async () => {
+    const { world, chain, honest, single, payAll, pay, sentSince, happened } = await aCrowd()
+    const crowd = Array.from({ length: 200 }, () => world.anAccount())
+    await payAll(
+      crowd.map((payer, i) => ({ payer, payTo: crowd[i - 1] ?? honest, profile: single })),
+    )
+    await pass(500)
+    const before = happened.signed.length
+    expect(before).toBe(8)
+    await pay({ payer: honest, caller: 'another', profile: single })
+    chain.mine()
+    await pass(500)
+    // It has the second of the next places: callers take turns.
+    expect((await sentSince(before)).slice(0, 2).flat()).toContain(honest)
+  })
+
+  it('of recipients without standing shares one place of a round, each one with standing has its own', async () => {
+    const { world, chain, honest, other, many, payAll, sentSince } = await aCrowd({ maxBatch: 6 })
+    for (let i = 0; i < 16; i++) {
+      await many(1, {})
+      await pass(50)
+    }
+    const known = (payer: typeof honest, payTo: typeof honest) => {
+      return { payer, payTo, standing: 'known' as const, caller: payer }
+    }
+    await payAll(Array.from({ length: 60 }, () => ({ payTo: world.anAccount() })))
+    const [first, second] = [world.anAccount(), world.anAccount()]
+    await payAll([...Array(3).fill(known(honest, first)), ...Array(3).fill(known(other, second))])
+    chain.mine()
+    await pass(1_500)
+    const [next = []] = await sentSince(16)
+    expect([honest, other].map((payer) => next.filter((it) => it === payer).length)).toEqual([2, 2])
+  })
+})
+
 describe('payments that travel alone', () => {
   it('go in their turn where the one before was shared', async () => {
     const { single, payAll, happened } = await aCrowd()

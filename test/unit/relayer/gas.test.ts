@@ -81,19 +81,30 @@ describe('gas before the first receipt', () => {
 })
 
 describe('gas learnt from receipts', () => {
-  it('rises at once to what was used', () => {
+  it('rises at once to what was used, apart for shared transactions and single ones', () => {
     const model = createGasModel(40_000n)
     model.learn(130_000n, ['a'])
-    expect(model.perPayment()).toBe(130_000n)
+    expect(model.perPayment()).toBe(100_000n)
+    expect(model.aloneLimit()).toBe(model.singleLimit(130_000n))
     model.learn(21_000n + 3n * 150_000n, ['a', 'b', 'c'])
     expect(model.perPayment()).toBe(150_000n)
+    expect(model.aloneLimit()).toBe(model.singleLimit(130_000n))
+  })
+
+  it('is never more than twice the first guess', () => {
+    const model = createGasModel(40_000n)
+    model.learn(500_000n, ['a'])
+    model.learn(21_000n + 2n * 500_000n, ['a', 'b'])
+    expect(model.perPayment()).toBe(200_000n)
+    expect(model.aloneLimit()).toBe(model.singleLimit(200_000n))
   })
 
   it('falls slowly', () => {
     const model = createGasModel(90_000n)
-    model.learn(118_000n, ['a'])
+    const learn = () => model.learn(21_000n + 2n * 118_000n, ['a', 'b'])
+    learn()
     expect(model.perPayment()).toBe(149_000n)
-    for (let i = 0; i < 300; i++) model.learn(118_000n, ['a'])
+    for (let i = 0; i < 300; i++) learn()
     expect(model.perPayment()).toBeGreaterThanOrEqual(118_000n)
     expect(model.perPayment()).toBeLessThan(119_000n)
   })

@@ -118,6 +118,47 @@ describe('a transaction that a block passes over', () => {
   })
 })
 
+describe('transactions behind another one of their wallet', () => {
+  it('are sent again together when a node lost them, and only the lowest with a higher fee', async () => {
+    const { chain, nodes, pay } = await aRelayer()
+    for (const node of nodes) node.swallows = true
+    const payments = []
+    for (let i = 0; i < 4; i++) {
+      payments.push(await pay())
+      await pass(100)
+    }
+    const first = await Promise.all(payments.map(async ({ row }) => (await row()).transaction))
+    // Blocks pass over the lowest nonce alone: none of them could take the others.
+    await pass(9_000)
+    for (const node of nodes) node.swallows = false
+    await pass(4_000)
+    const rows = await Promise.all(payments.map(({ row }) => row()))
+    expect(rows.map(({ state }) => state)).toEqual(Array(4).fill('confirmed'))
+    expect(rows.slice(1).map(({ transaction }) => transaction)).toEqual(first.slice(1))
+    expect(chain.pool()).toEqual([])
+  })
+
+  it('keep their fee until they are the next for as long as the first one had', async () => {
+    const { chain, pay } = await aRelayer()
+    chain.holdsBack = ({ nonce }) => nonce === 0
+    await pay()
+    await pass(100)
+    const { row } = await pay()
+    await pass(100)
+    const { transaction } = await row()
+    await pass(20_000)
+    const [second] = chain.pool().filter(({ nonce }) => nonce === 1)
+    expect(second?.hash).toBe(transaction)
+    // The first one is mined, and blocks pass over the second.
+    chain.holdsBack = ({ nonce }) => nonce === 1
+    await pass(4_000)
+    expect(chain.pool()).toEqual([second])
+    chain.holdsBack = () => false
+    await pass(1_000)
+    expect(await row()).toMatchObject({ state: 'confirmed', transaction })
+  })
+})
+
 describe('a node that refuses a transaction', () => {
   const words: [string, string][] = [
     ['is asked again, ever more slowly', 'the node is on fire'],

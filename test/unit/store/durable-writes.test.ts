@@ -113,7 +113,7 @@ it('a transaction whose nonce is over may land no more', async () => {
 
 it('gas that is booked without a success is on disk', async () => {
   const { journal, waited } = aJournal()
-  const gasCharge = { network, total: 9n, burnt: [] }
+  const gasCharge = { network, sums: new Map([['', 9n]]) }
   await journal.resolve({ outcomes: [], gasCharge, now: noon })
   expect(waited).toEqual([true])
 })

@@ -12,9 +12,10 @@ export async function fillStores(stores: Stores): Promise<void> {
   for (const id of ['paid', 'queued', 'submitted']) {
     await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
   }
-  const gasCharge = { network, total: 123_456_789_012_345_678_901n, burnt: [] }
+  const gasCharge = { network, sums: new Map([['', 123_456_789_012_345_678_901n]]) }
+  const customers = { network, pairs: [{ payTo: 'r', payer: 'p' }] }
   const outcomes = [{ id: 'paid', round: 0, outcome: anOutcome() }]
-  await journal.resolve({ outcomes, gasCharge, now: noon })
+  await journal.resolve({ outcomes, gasCharge, customers, now: noon })
   await deliveries.leaseDelivery('paid', 'token', 1_000)
   await deliveries.completeDelivery('paid', 'token', 'a key', noon)
   await stores.shrinker.step('jobs', noon + 60_000)
@@ -30,7 +31,7 @@ export async function fillStores(stores: Stores): Promise<void> {
     createdAt: noon,
     jobIds: ['submitted'],
   } as const
-  const budget = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n, isStrict: true }
+  const budget = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n }
   await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0, [budget])
   await blocks.addBlock({ role: 'payer', address: relayer, reason: 'fräud 💸', createdAt: noon })
   const decision = { at: noon, actor: 'alice@host', action: 'block', subject: `payer ${relayer}` }

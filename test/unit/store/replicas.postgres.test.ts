@@ -74,7 +74,7 @@ describe('a budget of gas', () => {
 
   it('shows those who waited for each other what the first one reserved', async () => {
     const lanes = await aLaneEach()
-    const budget = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+    const budget = { name: 'p', amount: 10n, limit: 15n }
     const holder = new pg.Client({ connectionString: url })
     await holder.connect()
     await holder.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`${network}/p`])
@@ -89,7 +89,7 @@ describe('a budget of gas', () => {
 
   it('bears no more of several replicas together than of one', async () => {
     const lanes = await aLaneEach()
-    const budgets = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n, isStrict: true }))
+    const budgets = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n }))
     const signings = Array.from({ length: 20 }, (_, i) => {
       const { stores, wallet, epoch } = lanes[i % 2] as (typeof lanes)[number]
       const attempt = { ...anAttempt([], i), relayer: wallet }
@@ -204,7 +204,7 @@ it('closes a slot with a transaction that was kept while the outcome waited for 
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM leases FOR UPDATE')
   const hash = `0x${'2'.repeat(64)}` as const
-  const budget = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+  const budget = { name: 'p', amount: 10n, limit: 15n }
   const replaced = one.journal.recordAttempt({ ...anAttempt(['job']), hash }, epoch, [budget])
   await untilWaiting(1)
   const slot = { network, relayer, relayerNonce: 0, epoch } as const

@@ -1,13 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import {
-  type GasBudget,
-  GasBudgetError,
-  type GasCharge,
-  SUBSIDISED,
-  WASTED,
-} from '../../../src/facilitator/journal/budgets.js'
+import { type GasBudget, GasBudgetError } from '../../../src/facilitator/journal/budgets.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
@@ -366,14 +360,12 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       it('book gas with them, by day, network and payer, beyond 64 bits', async () => {
         const job = await claim()
         const big = 2n ** 70n
-        const gasCharge = {
-          network,
-          total: big,
-          burnt: [
-            { payer: 'p', amount: 7n },
-            { payer: 'q', amount: 0n },
-          ],
-        }
+        const sums = new Map([
+          ['', big],
+          ['0xp', 7n],
+          ['spent:r', 1n],
+        ])
+        const gasCharge = { network, sums }
         const outcomes = [{ id: job.id, round: 0, outcome: anOutcome() }]
         const lateToday = Date.UTC(2026, 10, 21, 23, 59, 59, 999)
         await stores.journal.resolve({ outcomes, gasCharge, now: noon })
@@ -381,19 +373,37 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         await stores.journal.resolve({ outcomes: [], gasCharge, now: lateToday + 1 })
         const { budgets } = stores
         expect(await budgets.spentOn(network, '2026-11-21')).toBe(2n * big)
-        expect(await budgets.burntBy(network, '2026-11-21', 'p')).toBe(14n)
+        expect(await budgets.burntBy(network, '2026-11-21', '0xp')).toBe(14n)
         expect(await budgets.burntBy(network, '2026-11-21', 'q')).toBe(0n)
         expect(await budgets.spentOn(network, '2026-11-22')).toBe(big)
         expect(await budgets.spentOn('eip155:5042002', '2026-11-21')).toBe(0n)
         expect(await budgets.spentOn(network, '2026-11-20')).toBe(0n)
+        expect(await budgets.wastedOn(network, '2026-11-21')).toEqual(new Map([['0xp', 14n]]))
       })
+    })
+
+    it('keep who paid whom, and the first day of it', async () => {
+      const pay = (payTo: string, payer: string, now = noon) =>
+        stores.journal.resolve({
+          outcomes: [],
+          customers: { network, pairs: [{ payTo, payer }] },
+          now,
+        })
+      const others = (day: string) => stores.customers.othersPaid(network, '0xa', day)
+      await pay('0xa', '0x1')
+      await pay('0xb', '0x1')
+      await pay('0xb', '0x2')
+      await pay('0xa', '0x1', noon + 86_400_000)
+      await pay('0xa', '0x2', noon + 86_400_000)
+      expect(await others('2026-11-21')).toEqual([])
+      expect(await others('2026-11-22')).toEqual([{ payer: '0x1', other: '0xb' }])
+      expect(await others('2026-11-23')).toHaveLength(2)
     })
 
     describe('budgets of gas', () => {
       const budget = (changes: Partial<GasBudget> = {}): GasBudget => {
-        return { name: 'p', amount: 10n, limit: 25n, isStrict: true, ...changes }
+        return { name: 'p', amount: 10n, limit: 25n, ...changes }
       }
-      const day = '2026-11-21'
       let nonce = 10
       /** Signs a transaction of a slot of its own, or of this one. */
       const sign = async (budgets: GasBudget[], relayerNonce = ++nonce, now = noon) => {
@@ -402,16 +412,13 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           relayerNonce,
         })
         await stores.journal.recordAttempt({ ...attempt, createdAt: now }, epoch, budgets)
-        return {
-          ...attempt,
-          close: (gasCharge?: Omit<GasCharge, 'network' | 'total'>) => close(attempt, gasCharge),
-        }
+        return { ...attempt, close: (burnt = 0n) => close(attempt, burnt) }
       }
-      const close = ({ relayerNonce }: Attempt, gasCharge?: Omit<GasCharge, 'network' | 'total'>) =>
+      const close = ({ relayerNonce }: Attempt, burnt: bigint) =>
         stores.journal.resolve({
           slot: { network, relayer, relayerNonce, epoch },
           outcomes: [],
-          ...(gasCharge && { gasCharge: { network, total: 9n, ...gasCharge } }),
+          gasCharge: { network, sums: new Map([['p', burnt]]) },
           now: noon,
         })
       const refusal = async (signing: Promise<unknown>) => {
@@ -450,69 +457,20 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await refusal(sign([budget({ name: 'q', amount: 25n })]))).toBe('kept')
       })
 
-      it('let those that are not strict have one transaction under way while anything is left', async () => {
-        const plain = budget({ amount: 100n, isStrict: false })
-        const first = await sign([plain])
-        expect(await refusal(sign([plain]))).toBe('wait')
-        await first.close({ burnt: [{ payer: 'p', amount: 24n }] })
-        const second = await sign([plain])
-        await second.close({ burnt: [{ payer: 'p', amount: 1n }] })
-        expect(await refusal(sign([plain]))).toBe('spent')
-        expect(await refusal(sign([budget({ amount: 0n, isStrict: false })]))).toBe('spent')
+      it('have room as long as the least of a transaction fits, and all of it counts afterwards', async () => {
+        const more = budget({ amount: 100n, least: 1n })
+        const first = await sign([more])
+        expect(await refusal(sign([more]))).toBe('wait')
+        await first.close(24n)
+        await (await sign([more])).close(1n)
+        expect(await refusal(sign([more]))).toBe('spent')
       })
 
-      it('that are not strict have room for jobs while anything is left, and the last may exceed it', async () => {
-        const payments = (count: bigint) =>
-          budget({ amount: count * 10n, last: 10n, isStrict: false })
-        expect(await refusal(sign([payments(4n)]))).toBe('wait')
-        const first = await sign([payments(2n)])
-        expect(await refusal(sign([payments(2n)]))).toBe('wait')
-        await sign([payments(1n)])
-        expect(await refusal(sign([payments(1n)]))).toBe('wait')
-        await first.close({ burnt: [{ payer: 'p', amount: 4n }] })
-        expect(await refusal(sign([payments(2n)]))).toBe('kept')
-        expect(await refusal(sign([payments(1n)]))).toBe('wait')
-      })
-
-      it('that reserve nothing are asked all the same', async () => {
-        const watched = budget({ amount: 0n, isStrict: false })
-        for (let i = 0; i < 5; i++) expect(await refusal(sign([watched]))).toBe('kept')
-      })
-
-      it('are charged with the slot that closes: strict ones first, each once', async () => {
-        const burnt = (payer: string) => stores.budgets.burntBy(network, day, payer)
-        const budgets = [
-          budget({ name: 'a', limit: 99n }),
-          budget({ name: 'b', limit: 99n, isStrict: false }),
-          budget({ name: WASTED.coded, limit: 99n }),
-          budget({ name: SUBSIDISED, limit: 99n }),
-        ]
-        const first = await sign(budgets)
-        const reserved = { hash: first.hash, amount: 7n }
-        await first.close({
-          wasted: { kind: 'coded', amount: 7n },
-          subsidised: 2n,
-          burnt: [{ payer: 'a', amount: 7n }],
-          reserved,
-        })
-        expect([await burnt('a'), await burnt('b'), await burnt(WASTED.coded)]).toEqual([
-          7n,
-          0n,
-          7n,
-        ])
-        expect(await burnt(SUBSIDISED)).toBe(2n)
-        const second = await sign(budgets.slice(1))
-        await second.close({
-          wasted: { kind: 'plain', amount: 5n },
-          burnt: [],
-          reserved: { hash: second.hash, amount: 5n },
-        })
-        expect([await burnt('a'), await burnt('b')]).toEqual([7n, 5n])
-        expect([await burnt(WASTED.coded), await burnt(WASTED.plain)]).toEqual([7n, 5n])
-        const third = await sign(budgets.slice(1))
-        const others = [{ payer: 'c', amount: 5n }]
-        await third.close({ burnt: others, reserved: { hash: third.hash, amount: 5n } })
-        expect([await burnt('b'), await burnt('c')]).toEqual([5n, 5n])
+      it('without a limit only count', async () => {
+        const { limit: _, ...counting } = budget({ amount: 100n })
+        expect(await refusal(sign([counting]))).toBe('kept')
+        expect(await refusal(sign([counting]))).toBe('kept')
+        expect(await refusal(sign([budget({ amount: 1n })]))).toBe('wait')
       })
 
       it('still bear what is under way after a restart, but not for ever', async () => {

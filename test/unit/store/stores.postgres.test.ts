@@ -165,16 +165,12 @@ describe('payments written together', () => {
     await journal.claim(aJob(), 'a-key-of-sixteen', noon)
     const slot = { network, relayer, relayerNonce: 0, epoch: 1 } as const
     const attempt = { ...anAttempt(relayer), jobIds: ['job-1'] }
-    const budget = { name: 'p', amount: 1n, limit: 9n, isStrict: true }
+    const budget = { name: 'p', amount: 1n, limit: 9n }
     await journal.recordAttempt(attempt, 1, [budget])
-    const gasCharge = {
-      network,
-      total: 1n,
-      burnt: [],
-      reserved: { hash: attempt.hash, amount: 1n },
-    }
+    const gasCharge = { network, sums: new Map([['p', 1n]]) }
+    const customers = { network, pairs: [{ payTo: 'r', payer: 'p' }] }
     const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome({ state: 'failed' }) }]
-    await journal.resolve({ slot, outcomes, gasCharge, now: noon })
+    await journal.resolve({ slot, outcomes, gasCharge, customers, now: noon })
     expect(await stores.budgets.burntBy(network, '2026-11-21', 'p')).toBe(1n)
     expect(await journal.setNextNonce(network, relayer, 1, 5, 1)).toBe(true)
     const failed = await find('job-1')
@@ -217,7 +213,7 @@ describe('payments written together', () => {
     const day = '2026-11-21'
     const burnt = (maxAgeMs?: number) => stores.budgets.burntBy(network, day, 'p', maxAgeMs)
     expect(await burnt()).toBe(0n)
-    const gasCharge = { network, total: 3n, burnt: [{ payer: 'p', amount: 3n }] }
+    const gasCharge = { network, sums: new Map([['p', 3n]]) }
     await stores.journal.resolve({ outcomes: [], gasCharge, now: noon })
     expect(await burnt(60_000)).toBe(0n)
     expect(await burnt()).toBe(3n)

@@ -173,7 +173,7 @@ export const paymentStatus = z
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed', 'used'])
       .describe(
-        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled here; until `unusedAtBlock` is known, others may still bring it on chain. `used`: it failed here, and the chain shows its authorization as used all the same, in `transaction` where that was found.',
+        '`queued`: accepted; it may have been sent within the last 1.5 seconds. `submitted`: sent. `confirmed`: on chain. `failed`: not settled here; until `unusedAtBlock` is known, others may still bring it on chain. `used`: it failed here, and the chain shows its authorization as used all the same, in `transaction` where that was found.',
       ),
     unusedAtBlock: z
       .int()

@@ -142,7 +142,8 @@ export const reasons = {
     code: 'pay_to_not_allowed',
     status: 200,
     source: 'arcus',
-    meaning: 'The recipient is blocked by the operator of this facilitator.',
+    meaning:
+      'The recipient is blocked by the operator of this facilitator, or not among those for which it pays gas.',
   },
   factoryNotAllowed: {
     code: 'eip6492_factory_not_allowed',

@@ -2,15 +2,7 @@ import type { Address } from 'viem'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../sql/leases.js'
 import type { Database } from '../../../sql/postgres/database.js'
 import { inGroups } from '../../../sql/postgres/groups.js'
-import {
-  dayOf,
-  type GasBudget,
-  GasBudgetError,
-  type GasCharge,
-  gasSums,
-  RESERVED_MS,
-  type ReservedBudget,
-} from '../budgets.js'
+import { dayOf, type GasBudget, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import type { Attempt, Decision, Job, NewJob, Outcome, Resolution } from '../settlement-journal.js'
 import {
   attemptValues,
@@ -165,7 +157,7 @@ async function recordAttempt(
   budgets: readonly GasBudget[],
 ): Promise<void> {
   const { network, relayer, createdAt, jobIds } = attempt
-  // The budgets follow `requireBudget`. Processes that reserve for the same budget take turns in `gas_of_budgets`.
+  // The budgets follow `findLack`. Processes that ask for room in the same budget take turns in `gas_of_budgets`.
   const [row] = await database.rows<{
     held: number
     own: string[]
@@ -179,15 +171,12 @@ async function recordAttempt(
        ORDER BY id FOR UPDATE)
      , budget AS MATERIALIZED (
        SELECT b.*, u.burnt, u.reserved
-       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[], $20::numeric[]) WITH ORDINALITY
-           AS b (name, amount, most, is_strict, last, place)
-         JOIN gas_of_budgets($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
-           WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.budget = b.name)
+       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::numeric[]) WITH ORDINALITY
+           AS b (name, amount, most, least, place)
+         JOIN gas_of_budgets($14, ARRAY(SELECT name FROM unnest($14::text[], $16::numeric[]) AS r (name, most)
+           WHERE most IS NOT NULL), $5, $18, $19, $6, $7) AS u ON u.budget = b.name)
      , judged AS MATERIALIZED (
-       SELECT *, CASE WHEN is_strict = 1 THEN burnt + amount > most ELSE burnt >= most END AS is_spent,
-         amount > 0 AND CASE WHEN is_strict = 1 THEN burnt + reserved + amount > most
-           ELSE burnt + reserved + amount - last >= most END AS is_full
-       FROM budget)
+       SELECT *, burnt + least > most AS is_spent, burnt + reserved + least > most AS is_full FROM budget)
      , refused AS MATERIALIZED (SELECT * FROM judged WHERE is_spent OR is_full ORDER BY place LIMIT 1)
      , kept AS MATERIALIZED (
        SELECT 1 WHERE EXISTS (SELECT 1 FROM held) AND (SELECT count(*) FROM own) = cardinality($13::text[])
@@ -198,8 +187,8 @@ async function recordAttempt(
        SELECT $4, $5, $6, $7::bigint, $8, $9, $10, $11, $12::bigint FROM kept
        ON CONFLICT (hash) DO UPDATE SET is_open = 1, raw_transaction = excluded.raw_transaction)
      , risk AS (
-       INSERT INTO gas_risks (hash, budget, amount, is_strict)
-       SELECT $4, name, amount, is_strict FROM kept, budget WHERE amount > 0 ON CONFLICT DO NOTHING)
+       INSERT INTO gas_risks (hash, budget, amount)
+       SELECT $4, name, amount FROM kept, budget ON CONFLICT DO NOTHING)
      , member AS (
        INSERT INTO attempt_jobs (hash, position, job_id)
        SELECT $4, place - 1, id FROM kept, unnest($13::text[]) WITH ORDINALITY AS j (id, place) ON CONFLICT DO NOTHING)
@@ -222,11 +211,10 @@ async function recordAttempt(
       jobIds,
       budgets.map(({ name }) => name),
       budgets.map(({ amount }) => amount.toString()),
-      budgets.map(({ limit }) => limit.toString()),
-      budgets.map(({ isStrict }) => Number(isStrict)),
+      budgets.map(({ limit }) => limit?.toString() ?? null),
+      budgets.map(({ amount, least = amount }) => least.toString()),
       dayOf(createdAt),
       createdAt - RESERVED_MS,
-      budgets.map(({ amount, last = amount }) => last.toString()),
     ],
   )
   const { held, own, refused, burnt, is_spent: isSpent } = row as NonNullable<typeof row>
@@ -246,10 +234,9 @@ async function resolve(
   worker: string,
   resolution: Resolution,
 ): Promise<Decision[]> {
-  const sums = await sumsOf(database, resolution.gasCharge)
   for (let { outcomes } = resolution; ; ) {
     try {
-      return await decide(database, worker, { ...resolution, outcomes }, sums)
+      return await decide(database, worker, { ...resolution, outcomes })
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
       const taken = await findTaken(database, outcomes)
@@ -261,26 +248,13 @@ async function resolve(
   }
 }
 
-/** Returns what a charge adds to the sums of the day. The budgets of an attempt do not change until its slot closes. */
-async function sumsOf(
-  database: Database,
-  gasCharge: GasCharge | undefined,
-): Promise<ReadonlyMap<string, bigint>> {
-  if (gasCharge === undefined) return new Map()
-  const { reserved } = gasCharge
-  const text = 'SELECT budget, is_strict FROM gas_risks WHERE hash = $1'
-  const budgets =
-    reserved === undefined ? [] : await database.rows<ReservedBudget>(text, [reserved.hash])
-  return gasSums(gasCharge, budgets)
-}
-
 /** Decides jobs of this process that are open and in their round; resolves with the outcomes that it kept. */
 async function decide(
   database: Database,
   worker: string,
-  { slot, outcomes, gasCharge, now }: Resolution,
-  sums: ReadonlyMap<string, bigint>,
+  { slot, outcomes, gasCharge, customers, now }: Resolution,
 ): Promise<Decision[]> {
+  const sums = gasCharge?.sums ?? new Map<string, bigint>()
   // A statement whose answer was lost is run again, and must not book again.
   const [row] = await database.rows<{ held: number; decided: string[] }>(
     `WITH slot AS MATERIALIZED (
@@ -301,6 +275,10 @@ async function decide(
          OR ($1::text IS NULL AND cardinality($12::text[]) = 0)
        ORDER BY payer
        ON CONFLICT (network, day, payer) DO UPDATE SET amount = gas_spending.amount + excluded.amount)
+     , served AS (
+       INSERT INTO customers (network, pay_to, payer, day)
+       SELECT DISTINCT $22, pay_to, payer, $9 FROM unnest($23::text[], $24::text[]) AS c (pay_to, payer) ORDER BY 2, 3
+       ON CONFLICT DO NOTHING)
      SELECT (SELECT count(*) FROM held) AS held, ARRAY(SELECT id FROM decided) AS decided`,
     [
       slot === undefined ? null : laneLease(slot.network, slot.relayer),
@@ -321,6 +299,9 @@ async function decide(
         outcomes.map(({ outcome }) => outcomeValues(outcome)),
         OUTCOME_VALUES,
       ),
+      customers?.network ?? null,
+      customers?.pairs.map(({ payTo }) => payTo) ?? [],
+      customers?.pairs.map(({ payer }) => payer) ?? [],
     ],
   )
   const { held, decided } = row as NonNullable<typeof row>

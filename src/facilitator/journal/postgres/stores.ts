@@ -3,6 +3,7 @@ import { clockMs } from '../../../sql/postgres/sql.js'
 import type { Sql } from '../../../sql/sql.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
+import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import { createFailedJobs } from '../failed-jobs.js'
 import type { JobSharing } from '../settlement-journal.js'
@@ -22,6 +23,7 @@ export function createFacilitatorStores(
     sharing: createJobSharing(database, worker),
     deliveries: createDeliveryStore(sql),
     budgets: createBudgetStore(sql, { isRemote: true }),
+    customers: createCustomerStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
     failedJobs: createFailedJobs(sql),

@@ -1,14 +1,6 @@
 import type { Database } from '../../../sql/sqlite/database.js'
 import type { GroupCommit } from '../../../sql/sqlite/group-commit.js'
-import {
-  dayOf,
-  type GasBudget,
-  type GasCharge,
-  gasSums,
-  RESERVED_MS,
-  type ReservedBudget,
-  requireBudget,
-} from '../budgets.js'
+import { dayOf, findLack, type GasBudget, type GasCharge, RESERVED_MS } from '../budgets.js'
 import type { Attempt, Decision, NewJob, Outcome, Resolution } from '../settlement-journal.js'
 import {
   attemptValues,
@@ -76,8 +68,11 @@ export function createJournalCommits(database: Database, commit: GroupCommit): J
     return sql.insertJob.run(...insertValues(job, now)).changes === 1
   }
 
-  function resolve({ slot, outcomes, gasCharge, now }: Resolution): Decision[] {
+  function resolve({ slot, outcomes, gasCharge, customers, now }: Resolution): Decision[] {
     if (gasCharge !== undefined) book(gasCharge, dayOf(now))
+    for (const { payTo, payer } of customers?.pairs ?? []) {
+      sql.insertCustomer.run(customers?.network, payTo, payer, dayOf(now))
+    }
     if (slot !== undefined) {
       sql.freeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
       sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
@@ -128,12 +123,9 @@ function createGasBooking(database: Database): (gasCharge: GasCharge, day: strin
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
      ON CONFLICT (network, day, payer) DO UPDATE SET amount = excluded.amount`,
   )
-  const budgetsOf = database.prepare('SELECT budget, is_strict FROM gas_risks WHERE hash = ?')
-  return (gasCharge, day) => {
-    const { network, reserved } = gasCharge
-    const budgets = reserved === undefined ? [] : budgetsOf.all(reserved.hash)
-    for (const [payer, amount] of gasSums(gasCharge, budgets as ReservedBudget[])) {
-      write.run(network, day, payer, (read(network, day, payer) + amount).toString())
+  return ({ network, sums }, day) => {
+    for (const [name, amount] of sums) {
+      write.run(network, day, name, (read(network, day, name) + amount).toString())
     }
   }
 }
@@ -149,7 +141,7 @@ function createGasReservation(
        AND NOT (a.relayer = ? AND a.relayer_nonce = ?)`,
   )
   const insert = database.prepare(
-    'INSERT INTO gas_risks (hash, budget, amount, is_strict) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    'INSERT INTO gas_risks (hash, budget, amount) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
 
   /** Adds up the dearest attempt of each slot, of which only one can land. */
@@ -167,10 +159,13 @@ function createGasReservation(
   return (attempt, budgets) => {
     const day = dayOf(attempt.createdAt)
     for (const budget of budgets) {
-      const { name, amount, isStrict } = budget
-      const reserved = amount === 0n ? 0n : reservedFor(name, attempt)
-      requireBudget(budget, read(attempt.network, day, name), reserved)
-      if (amount > 0n) insert.run(attempt.hash, name, amount.toString(), isStrict ? 1 : 0)
+      const { name, amount, limit } = budget
+      if (limit !== undefined) {
+        const burnt = read(attempt.network, day, name)
+        const lack = findLack(budget, burnt, reservedFor(name, attempt))
+        if (lack !== undefined) throw lack
+      }
+      insert.run(attempt.hash, name, amount.toString())
     }
   }
 }
@@ -179,8 +174,8 @@ function prepareRead(database: Database) {
   const find = database.prepare(
     'SELECT amount FROM gas_spending WHERE network = ? AND day = ? AND payer = ?',
   )
-  return (network: string, day: string, payer: string): bigint =>
-    BigInt((find.get(network, day, payer) as { amount: string } | undefined)?.amount ?? 0)
+  return (network: string, day: string, name: string): bigint =>
+    BigInt((find.get(network, day, name) as { amount: string } | undefined)?.amount ?? 0)
 }
 
 function prepareStatements(database: Database) {
@@ -189,10 +184,6 @@ function prepareStatements(database: Database) {
       `SELECT ${jobColumns} FROM jobs WHERE kind = ? AND network = ? AND key = ?`,
     ),
     findJobById: database.prepare(`SELECT ${jobColumns} FROM jobs WHERE id = ?`),
-    jobsOfAttempt: database.prepare(
-      `SELECT ${jobColumns} FROM attempt_jobs JOIN jobs ON jobs.id = attempt_jobs.job_id
-       WHERE attempt_jobs.hash = ? ORDER BY attempt_jobs.position`,
-    ),
     insertJob: database.prepare(
       `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
          expires_at, state, created_at, updated_at)
@@ -228,6 +219,9 @@ function prepareStatements(database: Database) {
     freeSlot: database.prepare(
       `DELETE FROM gas_risks WHERE hash IN (SELECT hash FROM attempts
          WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1)`,
+    ),
+    insertCustomer: database.prepare(
+      'INSERT INTO customers (network, pay_to, payer, day) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     ),
     insertLane: database.prepare(
       'INSERT INTO lanes (network, relayer, next_nonce) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

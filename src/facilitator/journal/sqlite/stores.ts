@@ -8,6 +8,7 @@ import { createSql } from '../../../sql/sqlite/sql.js'
 import { createLeaseKeeper } from '../../relayer/leases.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
+import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import { createFailedJobs } from '../failed-jobs.js'
 import type { JobSharing } from '../settlement-journal.js'
@@ -27,6 +28,7 @@ export function createFacilitatorStores(
     sharing: createJobSharing(database),
     deliveries: createDeliveryStore(sql),
     budgets: createBudgetStore(sql),
+    customers: createCustomerStore(sql),
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
     failedJobs: createFailedJobs(sql),

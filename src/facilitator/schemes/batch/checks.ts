@@ -14,6 +14,7 @@ import {
   reject,
   type Terms,
 } from '../../verify/checks.js'
+import type { Brought } from '../../verify/gas-guard.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import { hashChannel } from './jobs.js'
 
@@ -59,15 +60,41 @@ export async function checkGasBudgets(
   chain: ServedNetwork,
   gasPayer: Address,
   accountsThatRun: readonly Address[],
-  amount?: bigint,
+  brought: Brought,
 ): Promise<Rejection | undefined> {
   const coded = await chain.readCoded(accountsThatRun)
-  const worth = amount === undefined ? {} : { amount }
   for (const account of new Set([gasPayer, ...coded])) {
-    const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...worth })
+    const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...brought })
     if (refusal !== undefined) return refusal
   }
   return undefined
+}
+
+/** Returns who brings a request and for whom, or refuses a recipient for whom the operator pays no gas. */
+export async function checkRecipient(
+  { payload }: BatchRequest,
+  chain: ServedNetwork,
+  caller: string,
+): Promise<Brought | Rejection> {
+  let found: Brought | undefined
+  for (const { payer, receiver } of partiesOf(payload)) {
+    const standing = await chain.recipients.check({ payer, payTo: receiver })
+    if (typeof standing !== 'string') return standing
+    found ??= { caller, payTo: receiver, standing }
+  }
+  return found as Brought
+}
+
+/** Returns the payers and receivers that a payload is about. Anybody may ask for a payout, so that it names no payer. */
+function partiesOf(payload: BatchRequest['payload']): { payer: Address; receiver: Address }[] {
+  switch (payload.type) {
+    case 'claim':
+      return payload.claims.map(({ voucher }) => voucher.channel)
+    case 'settle':
+      return [{ payer: payload.receiver, receiver: payload.receiver }]
+    default:
+      return [payload.channelConfig]
+  }
 }
 
 function unknownNetwork(network: string, served: string[]): Rejection {

@@ -17,6 +17,7 @@ import {
   type TypedDataDomain,
 } from 'viem'
 import { batchContracts } from '../../../chain/batch-settlement.js'
+import type { Brought } from '../../verify/gas-guard.js'
 
 /** The kinds of job that `batch-settlement` has in the journal. */
 export const batchKinds = {
@@ -27,6 +28,9 @@ export const batchKinds = {
 } as const
 
 export type BatchAction = keyof typeof batchKinds
+
+/** What every job also stores: who brought it, and the standing of its recipient. */
+export type BroughtDetails = Pick<Brought, 'caller' | 'standing'>
 
 /** The details of a deposit's job; amounts are decimal strings in 6-decimal units. */
 export interface DepositDetails {

@@ -26,6 +26,7 @@ import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../..
 import { reject } from '../../verify/checks.js'
 import { examine, settledBy, USED_AND_NOT_FOUND } from '../exact-job.js'
 import {
+  type BroughtDetails,
   batchKinds,
   type ClaimDetails,
   type DepositDetails,
@@ -55,7 +56,7 @@ export function createBatchKinds(
       profile(job) {
         const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
         return {
-          ...alone(payer, payTo, DEPOSIT_GAS),
+          ...alone(job, payer, payTo, DEPOSIT_GAS),
           accountsThatRun: [payer],
           value: BigInt(amount),
         }
@@ -76,7 +77,7 @@ export function createBatchKinds(
     [batchKinds.claim]: {
       profile(job) {
         const { authorizer, payTo, claims, accountsThatRun } = detailsOf<ClaimDetails>(job)
-        return { ...alone(authorizer, payTo, rowsGas(claims.length)), accountsThatRun }
+        return { ...alone(job, authorizer, payTo, rowsGas(claims.length)), accountsThatRun }
       },
       validAfter: () => 0,
       // Another claim may have been mined first, so that this one changed nothing.
@@ -92,7 +93,7 @@ export function createBatchKinds(
       profile(job) {
         // Anybody may ask for a payout, but only the receiver profits from it.
         const { receiver } = detailsOf<SettleDetails>(job)
-        return { ...alone(receiver, receiver, SETTLE_GAS), accountsThatRun: [] }
+        return { ...alone(job, receiver, receiver, SETTLE_GAS), accountsThatRun: [] }
       },
       validAfter: () => 0,
       findSettled: (job, receipt) =>
@@ -106,7 +107,7 @@ export function createBatchKinds(
       profile(job) {
         const { authorizer, payTo, rows, accountsThatRun, gain } = detailsOf<RefundDetails>(job)
         const value = gain === undefined ? undefined : BigInt(gain)
-        return { ...alone(authorizer, payTo, rowsGas(rows)), accountsThatRun, value }
+        return { ...alone(job, authorizer, payTo, rowsGas(rows)), accountsThatRun, value }
       },
       validAfter: () => 0,
       findSettled: succeeded,
@@ -132,8 +133,18 @@ export function detailsOf<Details>(job: Job): Details {
   return JSON.parse(job.details) as Details
 }
 
-function alone(payer: string, payTo: string, gas: GasBounds): JobProfile {
-  return { isAlone: true, payer, payTo, gas, accountsThatRun: [payer], value: undefined }
+function alone(job: Job, payer: string, payTo: string, gas: GasBounds): JobProfile {
+  const { caller, standing } = detailsOf<BroughtDetails>(job)
+  return {
+    isAlone: true,
+    payer,
+    payTo,
+    caller,
+    standing,
+    gas,
+    accountsThatRun: [payer],
+    value: undefined,
+  }
 }
 
 /** Returns the gas that a claim of so many rows may take. */

@@ -34,8 +34,6 @@ export type Plan =
       gasPayer: Address
       /** The accounts whose code, if they have any, runs in the job. */
       accountsThatRun: readonly Address[]
-      /** The amount that moves, 6-decimal units; left out where `gain` is compared with the gas. */
-      amount?: bigint
       /** The amount that must exceed the gas, 6-decimal units; left out where the amount may be smaller. */
       gain?: bigint
       /** The answer, unless a row answers. */
@@ -57,8 +55,7 @@ export async function planJob(
     case 'deposit': {
       const { payer } = payload.channelConfig
       const job = identifyDeposit(payload, token)
-      const amount = BigInt(payload.deposit.amount)
-      return { state: 'toDo', job, gasPayer: payer, accountsThatRun: [payer], amount }
+      return { state: 'toDo', job, gasPayer: payer, accountsThatRun: [payer] }
     }
     case 'claim':
       return planClaim(payload, chain, token)
@@ -110,7 +107,7 @@ async function planRefund(
   if (gain === 0n && wanted > 0n) return { ...plan, isDone: true }
   const isEmptying =
     left > 0n && wanted >= left && totals.every((row) => row.channelId === channelId)
-  if (isEmptying) return { ...plan, amount: gain }
+  if (isEmptying) return plan
   const refusal = checkMinimum(moved, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
 }

@@ -15,9 +15,10 @@ import type { Relayer } from '../../relayer/relayer.js'
 import type { Deliveries } from '../../settle/deliveries.js'
 import { createOutcomeWait, type Settle } from '../../settle/settler.js'
 import { findToken, isRejection, reject } from '../../verify/checks.js'
+import type { Brought } from '../../verify/gas-guard.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import { digestOfSignature } from '../exact-job.js'
-import { checkGasBudgets, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
 import { checkWorth, type Plan, planJob, type SettledPayload } from './plan.js'
@@ -28,6 +29,7 @@ import { isSameRequest, withCanonicalSignatures } from './signatures.js'
 interface SendTerms {
   failed: Job | undefined
   deadline: number
+  brought: Brought
 }
 
 /**
@@ -69,7 +71,8 @@ export function createBatchSettler(options: {
       options.settleWaitSeconds,
       maxTimeoutSeconds || options.settleWaitSeconds,
     )
-    const result = await settle(request, now() + waitSeconds * 1000)
+    const deadline = now() + waitSeconds * 1000
+    const result = await settle(request, deadline, asked.caller ?? '')
     const answered = {
       ...(await answers.leaseDelivery(result, asked)),
       payment: toAnsweredBatchPayment(request),
@@ -77,7 +80,11 @@ export function createBatchSettler(options: {
     return withSettlementStatus(answered, options.statusUrl)
   }
 
-  async function settle(asked: BatchRequest, deadline: number): Promise<SettleResult> {
+  async function settle(
+    asked: BatchRequest,
+    deadline: number,
+    caller: string,
+  ): Promise<SettleResult> {
     if (!isSettled(asked.payload)) return refuse(asked, notSettled)
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refuse(asked, chain)
@@ -93,13 +100,15 @@ export function createBatchSettler(options: {
       if (await isSameRequest(row, job)) {
         return answers.answerJob(await waitForOutcome(row, deadline, false), request, chain)
       }
-      if (row.digest !== job.digest) return settleAfter(row, job, request, deadline)
+      if (row.digest !== job.digest) return settleAfter(row, job, request, { deadline, caller })
     }
-    const { gasPayer, accountsThatRun, amount } = plan
+    const brought = await checkRecipient(request, chain, caller)
+    if (isRejection(brought)) return refuse(request, brought)
+    const { gasPayer, accountsThatRun } = plan
     const refusal =
-      plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, amount))
+      plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, brought))
     if (refusal !== undefined) return refuse(request, refusal)
-    return carryOut(request, chain, plan, { failed: row, deadline })
+    return carryOut(request, chain, plan, { failed: row, deadline, brought })
   }
 
   /** Settles by the scheme, and answers with the outcome. A job that the scheme refuses may be on chain all the same. */
@@ -129,7 +138,8 @@ export function createBatchSettler(options: {
     const sent = requestSigner.job()
     if (sent !== undefined) {
       if (sent.digest === job.digest) return answers.answerJob(sent, request, chain)
-      return settleAfter(sent, job, request, terms.deadline)
+      const { caller } = terms.brought
+      return settleAfter(sent, job, request, { deadline: terms.deadline, caller })
     }
     const since = await findRow(job, request)
     const isKnown = since !== undefined && isActive(since) && (await isSameRequest(since, job))
@@ -153,13 +163,16 @@ export function createBatchSettler(options: {
     { to, calldata }: { to: Address; calldata: Hex },
     request: BatchRequest,
     chain: ServedNetwork,
-    { failed, deadline }: SendTerms,
+    { failed, deadline, brought }: SendTerms,
   ): Promise<Job> {
     const kind = batchKinds[action]
     const seenBlock = chain.headBlock()
     const { network } = request
+    const { caller, standing } = brought
     const kept = {
       ...details,
+      caller,
+      standing,
       ...(proof && { signatureDigest: digestOfSignature(proof.signature) }),
       ...keptResourceOf(request),
     }
@@ -195,10 +208,10 @@ export function createBatchSettler(options: {
     first: Job,
     job: BatchJob,
     request: BatchRequest,
-    deadline: number,
+    { deadline, caller }: { deadline: number; caller: string },
   ): Promise<SettleResult> {
     const outcome = await waitForOutcome(first, deadline, false)
-    if (outcome.state === 'failed') return settle(request, deadline)
+    if (outcome.state === 'failed') return settle(request, deadline, caller)
     const message = `Another ${job.action} with the same nonce went first.`
     return refuse(request, reject(simulationReasons[job.action], message), outcome.transaction)
   }

@@ -14,7 +14,7 @@ import type { SignedDigest, TakeVerified, VerifiedPayments } from '../../settle/
 import { type AcceptedToken, findToken, isRejection, reject } from '../../verify/checks.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import type { Verify } from '../../verify/verifier.js'
-import { checkGasBudgets, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
@@ -56,7 +56,7 @@ export function createBatchVerifier(options: {
 }): Verify {
   const { networks, journal, verified, checksum } = options
 
-  return async (body) => {
+  return async (body, caller = '') => {
     const parsed = parseBatchRequest(body)
     if (!parsed.ok) {
       const payer = readPayer(body)
@@ -65,7 +65,7 @@ export function createBatchVerifier(options: {
     const { request } = parsed
     const payer = payerOf(request.payload)
     const payment = toAnsweredBatchPayment(request)
-    const result = await check(request)
+    const result = await check(request, caller)
     if (!result.ok) {
       return { ...verifyRejection(result.rejection, payer && checksum(payer)), payment }
     }
@@ -78,12 +78,14 @@ export function createBatchVerifier(options: {
     }
   }
 
-  async function check(asked: BatchRequest): Promise<SchemeResult> {
+  async function check(asked: BatchRequest, caller: string): Promise<SchemeResult> {
     if (asked.payload.type === 'claim' || asked.payload.type === 'settle') {
       return refused(notVerified)
     }
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refused(chain)
+    const brought = await checkRecipient(asked, chain, caller)
+    if (isRejection(brought)) return refused(brought)
     const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const request = { ...asked, payload }
     if (payload.type === 'voucher') return askScheme(request, chain)
@@ -95,8 +97,8 @@ export function createBatchVerifier(options: {
     if (!result.ok) return result
     const { payer, receiverAuthorizer } = payload.channelConfig
     const gasRefusal = await (payload.type === 'deposit'
-      ? checkGasBudgets(chain, payer, [payer], BigInt(payload.deposit.amount))
-      : checkGasBudgets(chain, receiverAuthorizer, [receiverAuthorizer]))
+      ? checkGasBudgets(chain, payer, [payer], brought)
+      : checkGasBudgets(chain, receiverAuthorizer, [receiverAuthorizer], brought))
     if (gasRefusal !== undefined) return refused(gasRefusal)
     // The rate limit does not refuse the settle of a deposit that verify found valid.
     if (payload.type === 'deposit') verified.note(signedDeposit(payload, token))

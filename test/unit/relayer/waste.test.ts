@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
-import { dayOf, SUBSIDISED, WASTED } from '../../../src/facilitator/journal/budgets.js'
-import type { GasLimits } from '../../../src/facilitator/relayer/gas.js'
+import { dayOf, spentBy, WASTED, wastedBy } from '../../../src/facilitator/journal/budgets.js'
+import type { WasteLimits } from '../../../src/facilitator/relayer/waste.js'
 import {
   aWorld,
   DOLLAR,
@@ -15,7 +15,13 @@ import {
   useVirtualClock,
 } from '../../support/simulated/a-relayer.js'
 import { BASE_FEE } from '../../support/simulated/chain.js'
-import { BASE_GAS, FAILED_GAS, PAYMENT_GAS } from '../../support/simulated/state.js'
+import {
+  BASE_GAS,
+  FAILED_GAS,
+  GUARD,
+  PAYMENT_GAS,
+  SKIPPED_GAS,
+} from '../../support/simulated/state.js'
 
 useVirtualClock()
 
@@ -28,8 +34,8 @@ const ALONE = EACH + BASE_GAS * PRICE
 const FAILED = (BASE_GAS + FAILED_GAS) * PRICE
 const DAY_MS = 86_400_000
 
-async function aRelayer(gasLimits: Partial<GasLimits> = {}, wish: RelayerWish = {}) {
-  const world = aWorld({ gasLimits, ...wish })
+async function aRelayer(wasteLimits: Partial<WasteLimits> = {}, wish: RelayerWish = {}) {
+  const world = aWorld({ wasteLimits, ...wish })
   const process = await world.start()
   const { chain } = world
   const burntBy = (name: string) => world.budgets.burntBy(network, dayOf(Date.now()), name)
@@ -152,17 +158,18 @@ describe('an account with code', () => {
     expect(await other.row()).toMatchObject({ state: 'confirmed' })
   })
 
-  it('is refused with all of its kind once their sum is spent, until midnight; plain accounts go on', async () => {
-    const { aWallet, pay } = await aRelayer({ wasted: DOLLAR / 200n })
+  it('is refused with all others of its caller once the caller has had its share, until midnight', async () => {
+    const { aWallet, pay } = await aRelayer({ wasted: DOLLAR / 100n })
     const payer = aWallet('burns')
     await pay({ payer, isAlone: true })
     await pass(3_000)
     const other = await pay({ payer: aWallet(), isAlone: true })
+    const elsewhere = await pay({ payer: aWallet(), isAlone: true, caller: 'another' })
     const plain = await pay()
     await pass(1_500)
     expect(await other.row()).toMatchObject({ state: 'failed', reason: 'gasBudgetExceeded' })
     expect((await other.row()).message).toContain('accounts with code')
-    expect(await plain.row()).toMatchObject({ state: 'confirmed' })
+    for (const { row } of [elsewhere, plain]) expect((await row()).state).toBe('confirmed')
     sleep(DAY_MS - (Date.now() % DAY_MS))
     await pass(1_000)
     const later = await pay({ payer: aWallet(), isAlone: true })
@@ -321,33 +328,6 @@ describe('a plain account', () => {
   })
 })
 
-describe('a payment that moves less than its gas', () => {
-  it('takes from the sum for such payments, and is refused once that is spent; others are not', async () => {
-    // Its transaction may cost three times the base fee, so the sum must have room for that.
-    const cost = (BASE_GAS + PAYMENT_GAS) * PRICE
-    const { pay, burntBy } = await aRelayer({ subsidised: 129_650n * (3n * BASE_FEE + 1_000_000n) })
-    const tiny = { value: 1n }
-    const first = await pay(tiny)
-    await pass(1_500)
-    expect((await first.row()).state).toBe('confirmed')
-    expect(await burntBy(SUBSIDISED)).toBe(cost)
-    const [second, dear] = [await pay(tiny), await pay()]
-    await pass(1_500)
-    expect(await second.row()).toMatchObject({ state: 'failed', reason: 'gasBudgetExceeded' })
-    expect((await second.row()).message).toContain('move less than their gas')
-    expect((await dear.row()).state).toBe('confirmed')
-    expect(await burntBy(SUBSIDISED)).toBe(cost)
-  })
-
-  it('is a payment like any other without such a limit', async () => {
-    const { pay, burntBy } = await aRelayer()
-    const { row } = await pay({ value: 1n })
-    await pass(1_500)
-    expect((await row()).state).toBe('confirmed')
-    expect(await burntBy(SUBSIDISED)).toBe((BASE_GAS + PAYMENT_GAS) * PRICE)
-  })
-})
-
 describe('a payment that must cover its gas', () => {
   it('is not sent while it moves less', async () => {
     const { pay, happened } = await aRelayer()
@@ -386,151 +366,135 @@ describe('a payment that must cover its gas', () => {
   })
 })
 
-describe('once plain accounts have burnt their sum', () => {
-  /** The sum is spent, and the next payment that is asked for it finds that out. */
-  async function spent() {
-    const it = await aRelayer({ wasted: 1n })
-    await it.failOnChain()
-    return it
-  }
+describe('a caller', () => {
+  const [mine, theirs] = ['198.51.100.7', '203.0.113.9']
+  const FIFTH = DOLLAR / 5n
 
-  it('new payers go one at a time and alone, wallets and known payers beside them', async () => {
-    const { world, chain, aWallet, payAll, pay, sizes, happened } = await spent()
-    const known = world.anAccount()
-    await pay({ payer: known })
-    await pass(1_500)
+  it('has what six fresh keys may burn at once bounded by half of the sum', async () => {
+    const { world, chain, payAll, burntBy } = await aRelayer(
+      { perAccount: DOLLAR / 20n, wasted: FIFTH },
+      { wallets: 3 },
+    )
+    const keys = Array.from({ length: 6 }, () => world.anAccount())
     chain.isHalted = true
-    const before = happened.signed.length
-    await payAll(many(5))
-    await pass(500)
-    expect(happened.signed.length).toBe(before + 1)
-    await payAll(many(2, { payer: known }))
-    await pass(500)
-    expect(happened.signed.length).toBe(before + 2)
-    await pay({ payer: aWallet(), isAlone: true })
-    await pass(500)
-    expect(happened.signed.length).toBe(before + 2)
-    chain.isHalted = false
-    await pass(10_000)
-    expect(new Set(sizes().slice(before))).toEqual(new Set([1]))
-    expect(happened.signed.length).toBe(before + 7)
-  })
-
-  it('as many new payers go together as settled since one failed', async () => {
-    const { chain, pay, payAll, failOnChain, happened } = await spent()
-    for (let i = 0; i < 3; i++) {
-      await pay()
-      await pass(1_500)
-    }
-    chain.isHalted = true
-    const underWay = async () => {
-      const before = happened.signed.length
-      await payAll(many(6))
-      await pass(1_000)
-      return happened.signed.length - before
-    }
-    expect(await underWay()).toBe(3)
-    chain.isHalted = false
-    await pass(10_000)
-    await failOnChain()
-    chain.isHalted = true
-    expect(await underWay()).toBe(1)
-  })
-
-  it('a payer has as many under way as settled in a row, and shares a transaction from fifty on', async () => {
-    const { world, chain, pay, payAll, failOnChain, sizes, happened } = await spent()
-    const payer = world.anAccount()
-    for (let settled = 1; settled <= 2; settled++) {
-      await pay({ payer })
-      await pass(1_500)
-    }
-    chain.isHalted = true
-    let before = happened.signed.length
-    await payAll(many(5, { payer }))
-    await pass(1_000)
-    expect(happened.signed.length).toBe(before + 2)
-    chain.isHalted = false
-    await pass(8_000)
-    await payAll(many(42, { payer }))
-    await pass(60_000)
-    chain.isHalted = true
-    before = sizes().length
-    // 49 in a row: still alone.
-    await payAll(many(2, { payer }))
-    await pass(500)
-    expect(sizes().slice(before)).toEqual([1, 1])
-    chain.isHalted = false
+    await payAll(keys.flatMap((payer) => many(60, { payer, caller: mine, value: 1n })))
     await pass(2_000)
-    before = sizes().length
-    await payAll(many(3, { payer }))
-    await pass(500)
-    expect(sizes().slice(before)).toEqual([3])
-    await pass(2_000)
-    // Code that appears at the last moment burns the gas of a new payer alone.
-    before = sizes().length
-    await payAll([{ payer }, { payer }, {}])
-    await pass(1_500)
-    expect(sizes().slice(before).sort()).toEqual([1, 2])
-    await failOnChain(payer)
-    chain.isHalted = true
-    before = sizes().length
-    await payAll(many(3, { payer }))
-    await pass(1_000)
-    expect(sizes().slice(before)).toEqual([1])
-  })
-
-  it('nobody is refused, and after midnight they share as before', async () => {
-    const { chain, payAll, sizes, happened } = await spent()
-    const payments = await payAll(many(3))
+    chain.changeUnseen(({ tokens }) => {
+      for (const key of keys) tokens.set(`${usdc}/${key}`, 0n)
+    })
+    chain.isHalted = false
     await pass(5_000)
-    for (const { row } of payments) expect((await row()).state).toBe('confirmed')
-    expect(sizes()).toEqual([1, 1, 1, 1])
-    sleep(DAY_MS - (Date.now() % DAY_MS))
+    const burnt = await burntBy(WASTED.plain)
+    expect(burnt).toBeGreaterThan(FIFTH / 10n)
+    expect(burnt).toBeLessThanOrEqual(FIFTH / 2n)
+    expect(await burntBy(wastedBy('plain', mine))).toBe(burnt)
+  })
+
+  it('that used up its share has one payment under way, alone; another one shares as before', async () => {
+    const { chain, payAll, failOnChain, sizes } = await aRelayer({ wasted: 2n * FAILED })
+    await failOnChain(undefined, { caller: mine })
+    await failOnChain(undefined, { caller: mine })
+    await pass(4_000)
+    chain.isHalted = true
+    const before = sizes().length
+    await payAll(many(3, { caller: mine }))
+    await pass(500)
+    expect(sizes().slice(before)).toEqual([1])
+    chain.isHalted = false
+    await pass(3_000)
+    expect(sizes().slice(before)).toEqual([1, 1, 1])
+    await payAll(many(2, { caller: theirs }))
     await pass(1_000)
+    expect(sizes().at(-1)).toBe(1)
+  })
+
+  it('that never failed does not wait for the failures of others', async () => {
+    const { chain, pay, failOnChain, happened } = await aRelayer({ wasted: 4n * FAILED })
+    for (let i = 0; i < 4; i++) {
+      await failOnChain(undefined, { caller: mine })
+      await pass(8_000)
+    }
     chain.isHalted = true
     const before = happened.signed.length
-    await payAll(many(3))
-    await pass(1_000)
-    expect(sizes().slice(before)).toEqual([3])
+    await pay({ caller: theirs })
+    await pass(200)
+    expect(happened.signed.length).toBe(before + 1)
   })
 
-  it('what left the queue just before the turns began is asked for the sum as well', async () => {
-    const it = await aRelayer({ wasted: 1n }, { wallets: 2 })
-    await it.failOnChain()
-    it.chain.isHalted = true
-    // Two batches are being prepared when the first of them finds the sum spent.
-    it.world.store.before = async (method) => {
-      if (method === 'recordAttempt') await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    await it.pay()
-    await it.pay()
-    await it.pay()
+  it('waits for a second after a failure beyond its share, and twice as long after each further one', async () => {
+    const { pay, failOnChain, happened } = await aRelayer({ wasted: 1n })
+    const count = () => happened.signed.length
+    await failOnChain(undefined, { caller: mine })
     await pass(1_000)
-    expect(it.sizes().slice(1)).toEqual([1])
+    await failOnChain(undefined, { caller: mine })
+    expect(count()).toBe(2)
+    await pay({ caller: mine })
+    await pass(1_000)
+    expect(count()).toBe(2)
+    await pass(1_500)
+    expect(count()).toBe(3)
+    // It settled, so the next failure costs two seconds again, and not four.
+    await failOnChain(undefined, { caller: mine })
+    await pay({ caller: mine })
+    await pass(2_500)
+    expect(count()).toBe(5)
   })
 
-  it('a payer is not blamed for a transaction that only filled the nonce of theirs', async () => {
-    const { world, chain, pay, payAll, failOnChain, happened } = await aRelayer({ wasted: 1n })
-    const [payer, other] = [world.anAccount(), world.anAccount()]
-    for (let i = 0; i < 3; i++) {
-      await pay({ payer })
+  it('keeps what it burnt over a restart', async () => {
+    const { world, failOnChain, relayer } = await aRelayer({ wasted: 2n * FAILED })
+    await failOnChain(undefined, { caller: mine })
+    await failOnChain(undefined, { caller: mine })
+    relayer.stop()
+    const next = await world.start()
+    world.chain.isHalted = true
+    await next.payAll(many(3, { caller: mine }))
+    await pass(500)
+    expect(next.happened.signed.map(({ ids }) => ids.length)).toEqual([1])
+  })
+
+  it('is booked for what it settles, the recipient only for payments above their gas', async () => {
+    const { pay, burntBy } = await aRelayer()
+    const cost = (BASE_GAS + PAYMENT_GAS) * PRICE
+    const payTo: Address = `0x${'c3'.repeat(20)}`
+    for (const wish of [{ value: 1n }, {}, { standing: 'own' as const }]) {
+      await pay({ caller: mine, payTo, ...wish })
       await pass(1_500)
     }
-    chain.holdsBack = ({ nonce }) => nonce === 3
-    await payAll([{ payer }, { payer: other }])
+    expect(await burntBy(spentBy(mine))).toBe(2n * cost)
+    expect(await burntBy(spentBy('newcomers'))).toBe(2n * cost)
+    expect(await burntBy(spentBy(payTo))).toBe(cost)
+  })
+})
+
+describe('the multicall of the relayers', () => {
+  it('makes what fails cheap, and code that appears in a shared transaction burns nothing', async () => {
+    const { world, chain, payAll, happened, burntBy } = await aRelayer({}, { guard: GUARD })
+    const [empty, coded] = [world.anAccount(), world.anAccount()]
+    const payments = await payAll([{ payer: empty }, { payer: coded }, {}])
     await pass(50)
-    // An account with code shares no transaction, so the replacement carries neither.
-    chain.change(({ code }) => code.set(other, 'agrees'))
-    chain.baseFee = 4n * BASE_FEE
-    await pass(2_500)
-    expect(chain.pool().find(({ nonce }) => nonce === 3)?.data).toBe('0x')
-    chain.holdsBack = () => false
-    await pass(2_500)
-    await failOnChain()
-    chain.isHalted = true
-    const before = happened.signed.length
-    await payAll(many(6, { payer }))
-    await pass(1_000)
-    expect(happened.signed.length - before).toBeGreaterThanOrEqual(3)
+    expect(chain.pool()[0]?.to).toBe(GUARD)
+    chain.changeUnseen(({ tokens, code }) => {
+      tokens.set(`${usdc}/${empty}`, 0n)
+      code.set(coded, 'burns')
+    })
+    await pass(600)
+    chain.change(({ code }) => code.delete(coded))
+    await pass(2_000)
+    const [spent] = happened.spent
+    expect(spent?.cost).toBe((BASE_GAS + PAYMENT_GAS + 2n * SKIPPED_GAS) * PRICE)
+    const rows = await Promise.all(payments.map(({ row }) => row()))
+    expect(rows.map(({ state }) => state)).toEqual(['failed', 'confirmed', 'confirmed'])
+    expect(rows[0]).toMatchObject({ reason: 'insufficientBalance' })
+    expect(await burntBy(empty)).toBeGreaterThan(0n)
+  })
+
+  it('leaves payers that are short or have code out of a transaction that is not sent yet', async () => {
+    const { world, aWallet, payAll, sizes } = await aRelayer({}, { guard: GUARD })
+    const empty = world.anAccount(0)
+    const payments = await payAll([{ payer: empty }, { payer: aWallet() }, {}, {}])
+    await pass(2_000)
+    const states = await Promise.all(payments.map(async ({ row }) => (await row()).state))
+    expect(states).toEqual(['failed', 'confirmed', 'confirmed', 'confirmed'])
+    expect(sizes().sort()).toEqual([1, 2])
   })
 })

@@ -1,0 +1,323 @@
+import { formatNative } from '@arcus/protocol/x402/amounts'
+import type { Rejection } from '@arcus/protocol/x402/reasons'
+import type { Address } from 'viem'
+import {
+  type BudgetStore,
+  dayOf,
+  type GasBudget,
+  type GasBudgetError,
+  WASTED,
+  wastedBy,
+} from '../journal/budgets.js'
+import { type Fees, HEADROOM, priceOf, RISKY_HEADROOM } from './gas.js'
+import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
+import type { JobQueue, MayGo } from './queue.js'
+import type { RelayerContext } from './relayer-context.js'
+
+/** Gas that a day may burn without a settlement, 18-decimal units. */
+export interface WasteLimits {
+  /** For one account. */
+  perAccount: bigint
+  /** For all accounts with code together, and for all plain ones. */
+  wasted: bigint
+}
+
+/**
+ * Returns the most that a caller may take of a limit: as much as all others leave when it has taken as much itself. So one
+ * caller takes half, two a third each, and something is left for whoever comes next.
+ */
+export function shareOf(limit: bigint, takenByOthers: bigint): bigint {
+  return limit > takenByOthers ? (limit - takenByOthers) / 2n : 0n
+}
+
+interface WasteOptions extends Pick<RelayerContext, 'network' | 'readCoded' | 'feed' | 'now'> {
+  jobs: TrackedJobs
+  queue: Pick<JobQueue, 'isInHand'>
+  limits: WasteLimits
+  books: Pick<BudgetStore, 'wastedOn'>
+  /** Returns whether shared transactions go through the multicall that skips what can only fail. */
+  isGuarded(): boolean
+}
+
+/** Transactions of one account with code under way at once, whatever its budget is: the lanes are there for others, too. */
+const MAX_UNDER_WAY = 8
+/**
+ * The gas that a payment of a plain account burns when it fails, without the base of its transaction. Circle's token was
+ * measured: 44,000 in a shared transaction, 56,000 alone, 12,000 where the multicall of the relayers skips it.
+ */
+const FAILED_GAS = 45_000
+const FAILED_ALONE_GAS = 60_000
+const SKIPPED_GAS = 13_000
+const TRANSACTION_BASE = 21_000
+/** A caller that has used up its share waits this long after a failure, and twice as long after each further one. */
+const FIRST_PAUSE_MS = 1_000
+const MAX_DOUBLINGS = 8
+
+/** Other processes book as well. */
+const REFRESH_MS = 2_000
+
+/** What one caller, or one account, has under way. */
+interface Load {
+  jobs: number
+  coded: number
+  /** Units of gas that burn if all of it fails. */
+  gas: number
+}
+
+const noLoad: Readonly<Load> = { jobs: 0, coded: 0, gas: 0 }
+
+export type Waste = ReturnType<typeof createWaste>
+
+/**
+ * Bounds the gas that settles nothing. What transactions under way may burn counts as burnt, for an account, for the caller
+ * that brought it, and for everybody. The recipient does not matter: anybody may name any recipient in a payment that fails.
+ */
+export function createWaste(options: WasteOptions) {
+  const { network, jobs, readCoded, limits, feed, now } = options
+  const pausedUntil = new Map<string, number>()
+  /** What is booked today, by name. */
+  let books = new Map<string, bigint>()
+  let day = dayOf(now())
+  let refreshedAt = Number.NEGATIVE_INFINITY
+  /** Callers that failed beyond their share: how often, and until when they wait. */
+  const slowed = new Map<string, { failures: number; until: number }>()
+
+  const price = () => priceOf(feed.latest()?.baseFeePerGas ?? 0n)
+
+  function booked(name: string): bigint {
+    startDay()
+    return books.get(name) ?? 0n
+  }
+
+  function startDay(): void {
+    if (day === dayOf(now())) return
+    day = dayOf(now())
+    books = new Map()
+    slowed.clear()
+    pausedUntil.clear()
+  }
+
+  /** Returns the gas that a plain account's job burns when it fails. */
+  function riskOf({ failedGas = options.isGuarded() ? SKIPPED_GAS : FAILED_GAS }: JobProfile) {
+    return failedGas
+  }
+
+  function isAbout(name: string, entry: TrackedJob): boolean {
+    if (name.startsWith(WASTED.coded)) {
+      return hasCode(entry) && [WASTED.coded, wastedBy('coded', entry.caller)].includes(name)
+    }
+    if (name === WASTED.plain) return !hasCode(entry)
+    return entry.payer === name || entry.coded.includes(name)
+  }
+
+  function isPaused(entry: TrackedJob): boolean {
+    for (const [name, until] of pausedUntil) {
+      if (until <= now()) pausedUntil.delete(name)
+      else if (name !== WASTED.plain && isAbout(name, entry)) return true
+    }
+    return false
+  }
+
+  /** Adds up what slots carry, or is about to be signed: by account, by caller, and all of plain accounts under ''. */
+  function measure(): ReadonlyMap<string, Load> {
+    const loads = new Map<string, Load>()
+    const add = (name: string, entry: TrackedJob, gas: number) => {
+      const load = loads.get(name) ?? { jobs: 0, coded: 0, gas: 0 }
+      load.jobs++
+      if (hasCode(entry)) load.coded++
+      load.gas += gas
+      loads.set(name, load)
+    }
+    for (const entry of jobs.all()) {
+      if (entry.liveSlots === 0 && !options.queue.isInHand(entry)) continue
+      const gas = entry.riskedGas ?? riskOf(entry)
+      add(entry.payer, entry, gas)
+      if (hasCode(entry)) continue
+      add(byCaller(entry), entry, gas)
+      add('', entry, gas)
+    }
+    return loads
+  }
+
+  /** Takes what the tests of one pass over the queue have in common, in units of gas. */
+  function beginPass() {
+    startDay()
+    const inGas = (amount: bigint) => Number(amount) / Number(price())
+    const isFull = (pausedUntil.get(WASTED.plain) ?? 0) > now()
+    return {
+      loads: measure(),
+      burnt: (name: string) => inGas(books.get(name) ?? 0n),
+      perAccount: inGas(limits.perAccount),
+      limit: isFull ? 0 : inGas(limits.wasted),
+      plain: inGas(books.get(WASTED.plain) ?? 0n),
+    }
+  }
+
+  type Pass = ReturnType<typeof beginPass>
+
+  /** Returns whether a plain job is within the share of its caller, next to what is burnt, under way and taken. */
+  function isWithin(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas
+    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain
+    for (const it of taken) {
+      all += riskOf(it)
+      if (it.caller === entry.caller) own += riskOf(it)
+    }
+    own += pass.burnt(wastedBy('plain', entry.caller))
+    const left = pass.limit - all
+    return riskOf(entry) <= (isShared(entry) ? Math.min(left, (left - own) / 2) : left)
+  }
+
+  /** Returns whether a plain job may go: within its caller's share, or else as the only one of its caller under way. */
+  function mayRisk(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+    const [head] = taken
+    if (isWithin(entry, taken, pass)) {
+      return taken.length !== 1 || head === undefined || isWithin(head, [], pass)
+    }
+    // It travels alone, so that code which appears at the last moment burns its own gas and no other.
+    const isOnly = (pass.loads.get(byCaller(entry)) ?? noLoad).jobs === 0 && head === undefined
+    return isOnly && (slowed.get(entry.caller)?.until ?? 0) <= now()
+  }
+
+  /** Reserves the whole gas limit for each account with code, for its caller, and for all of them. */
+  function ofCoded(entries: readonly TrackedJob[], amount: bigint): GasBudget[] {
+    const { perAccount, wasted } = limits
+    // It travels alone.
+    const [entry] = entries as [TrackedJob]
+    const own = wastedBy('coded', entry.caller)
+    const share = shareOf(wasted, booked(WASTED.coded) - booked(own))
+    return [
+      ...entry.coded.map((name) => ({ name, amount, limit: perAccount })),
+      { name: WASTED.coded, amount, limit: wasted },
+      { name: own, amount, ...(isShared(entry) && { limit: share }) },
+    ]
+  }
+
+  /** Reserves what each payment burns if it fails. The only one of its caller under way goes whatever others have burnt. */
+  function ofPlain(entries: readonly TrackedJob[], worst: bigint, isReplacement: boolean) {
+    const base = TRANSACTION_BASE / Math.max(1, entries.length)
+    const loads = measure()
+    const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
+    const budgets = new Map<string, GasBudget>()
+    const reserve = (name: string, amount: bigint, bound: Pick<GasBudget, 'least' | 'limit'>) =>
+      budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...bound })
+    for (const entry of entries) {
+      const single = entry.failedGas ?? FAILED_ALONE_GAS
+      entry.riskedGas = Math.ceil((entries.length === 1 ? single : riskOf(entry)) + base)
+      const amount = entry.gas === undefined ? BigInt(entry.riskedGas) * price() : worst
+      // One more payment goes while anything is left, whatever gas costs at the moment.
+      reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: limits.perAccount })
+      reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: limits.wasted })
+    }
+    return [...budgets.values()]
+  }
+
+  return {
+    /**
+     * Returns the test that a job must pass to leave the queue, in a transaction with those that are taken for it already;
+     * it holds for one pass over the queue.
+     */
+    mayGo(): MayGo {
+      let pass: Pass | undefined
+      return (entry, taken) => {
+        if (isPaused(entry)) return false
+        pass ??= beginPass()
+        const load = pass.loads.get(entry.payer) ?? noLoad
+        if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
+        let atRisk = load.gas
+        for (const it of taken) if (it.payer === entry.payer) atRisk += riskOf(it)
+        if (atRisk > load.gas) atRisk += TRANSACTION_BASE
+        const left = pass.perAccount - pass.burnt(entry.payer)
+        // Where nothing is left, the journal refuses the job.
+        if (left > 0 && atRisk >= left) return false
+        return mayRisk(entry, taken, pass)
+      }
+    },
+    /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
+    async readCodes(entries: readonly TrackedJob[]): Promise<void> {
+      const accountsThatRun = entries.flatMap((entry) => entry.accountsThatRun as Address[])
+      const coded: ReadonlySet<string> = await readCoded(accountsThatRun)
+      for (const entry of entries) {
+        // An account that had code once answers for what it burns, also when the code is gone for the moment of a read.
+        const isCoded = (runner: string) => coded.has(runner) || entry.coded.includes(runner)
+        if (entry.accountsThatRun.some(isCoded)) entry.coded = entry.accountsThatRun.filter(isCoded)
+      }
+    },
+    /**
+     * Returns the budgets from which a transaction with these jobs reserves. A replacement reserves without a limit for
+     * plain accounts, because its payments are under way already.
+     */
+    budgetsOf(
+      entries: readonly TrackedJob[],
+      gasLimit: bigint,
+      { maxFeePerGas }: Fees,
+      isReplacement = false,
+    ): GasBudget[] {
+      const worst = gasLimit * maxFeePerGas
+      return entries.some(hasCode)
+        ? ofCoded(entries, worst)
+        : ofPlain(entries, worst, isReplacement)
+    },
+    /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
+    headroomFor: (entries: readonly TrackedJob[]) =>
+      entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM,
+    /** Returns those of these jobs that a budget is about. */
+    concernedBy: ({ name }: GasBudget, entries: readonly TrackedJob[]) =>
+      entries.filter((entry) => isAbout(name, entry)),
+    /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
+    pause({ budget: { name }, burnt }: GasBudgetError, ms: number): void {
+      startDay()
+      pausedUntil.set(name, now() + ms)
+      books.set(name, burnt)
+    },
+    /** Notes what a mined transaction burnt, by name, before the books are read again. */
+    noteBurnt(sums: ReadonlyMap<string, bigint>): void {
+      for (const [name, amount] of sums) books.set(name, booked(name) + amount)
+    },
+    /** Notes whether a job of this caller settled, or failed in a transaction. */
+    noteEnd(caller: string, isSettled: boolean): void {
+      const known = slowed.get(caller)
+      if (isSettled) {
+        if (known !== undefined && --known.failures <= 0) slowed.delete(caller)
+        return
+      }
+      const own = booked(wastedBy('plain', caller))
+      if (own <= shareOf(limits.wasted, booked(WASTED.plain) - own)) return
+      const failures = Math.min(MAX_DOUBLINGS, (known?.failures ?? 0) + 1)
+      slowed.set(caller, { failures, until: now() + FIRST_PAUSE_MS * 2 ** (failures - 1) })
+    },
+    /** Reads what is booked today, by whichever process. Never rejects. */
+    async refresh(): Promise<void> {
+      if (now() - refreshedAt < REFRESH_MS) return
+      refreshedAt = now()
+      const today = dayOf(now())
+      const read = await options.books.wastedOn(network, today).catch(() => undefined)
+      startDay()
+      if (read !== undefined && day === today) books = read
+    },
+  }
+}
+
+function hasCode({ coded }: TrackedJob): boolean {
+  return coded.length > 0
+}
+
+/** Returns whether others have a share beside the caller of a job: not for recipients of the operator, nor within the process. */
+function isShared({ standing, caller }: JobProfile): boolean {
+  return standing !== 'own' && caller !== ''
+}
+
+function byCaller({ caller }: JobProfile): string {
+  return `caller ${caller}`
+}
+
+/** Returns the rejection of a payment whose budget is spent. */
+export function spentBudget({ budget, burnt }: GasBudgetError): Rejection {
+  const { name, amount, limit = 0n } = budget
+  const [spent, most, needed] = [burnt, limit, amount].map((it) => formatNative(it))
+  const who = name === WASTED.coded ? 'accounts with code' : 'accounts with code from your address'
+  const message = name.startsWith(WASTED.coded)
+    ? `Transactions of ${who} that settled nothing burnt ${spent} dollars of gas today; the limit is ${most}, so no more gas is risked on such accounts.`
+    : `Transactions of ${name} that settled nothing burnt ${spent} dollars of gas today, and this one may burn ${needed}; the limit is ${most}.`
+  return { reason: 'gasBudgetExceeded', message }
+}

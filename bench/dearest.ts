@@ -67,7 +67,6 @@ type Dear = (world: AttackWorld, number: number) => DearRequest | Promise<DearRe
 const BODY_BYTES = { usual: 262_144, write: 524_288, tried: 98_304, mcp: 65_536 }
 /** Rows of a claim, the most that are taken. */
 const CLAIM_ROWS = 150
-/** Bytes of the signature of a contract wallet, the most that are taken. The chain is asked about it. */
 /** Seconds that a message is valid for, the most that are taken. */
 const DEADLINE_SECONDS = 600
 /** Compressing an answer is work too, and brotli is the dearest encoding. */

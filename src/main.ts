@@ -54,10 +54,8 @@ async function serve(): Promise<void> {
     startupServer.close()
     throw error
   }
-  log.info(
-    { baseUrl: config.baseUrl, networks: config.networks.map(({ network }) => network) },
-    'serving',
-  )
+  const { baseUrl, only = 'both halves' } = config
+  log.info({ serves: only, baseUrl, networks: config.networks.map((it) => it.network) }, 'serving')
 }
 
 /** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */

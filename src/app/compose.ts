@@ -36,7 +36,7 @@ import {
   readinessRoutes,
   readyOperation,
 } from '../http/health.js'
-import { installNotFound } from '../http/not-found.js'
+import { installNotFound, type OpenPage } from '../http/not-found.js'
 import { type DescribedRoute, described } from '../http/operation.js'
 import { type CountExchange, installRateLimit, type RateLimiter } from '../http/rate-limit.js'
 import { createServer } from '../http/server.js'
@@ -52,6 +52,7 @@ import { createHandOver, type HandOver } from './directory/hand-over.js'
 import { createMerchantFinder, type DirectoryLink, startDirectoryThread } from './directory/link.js'
 import type { DirectorySecrets } from './directory/messages.js'
 import { createReadinessChecks } from './doctor/readiness.js'
+import { halvesOf, leasesOf, ofEdges, otherHalfOf, timeOf } from './halves.js'
 import { BODY_LIMIT_BYTES, LARGEST_BODY_BYTES } from './limits.js'
 import { createBalances, createRunway } from './metrics/gas-money.js'
 import { startGasWatch } from './metrics/gas-watch.js'
@@ -111,9 +112,11 @@ async function build(
   // Stores
   const database = ownFile(config.database, teardown)
   const turnFlags = database.kind === 'sqlite' && hasDirectory ? createTurnFlags() : undefined
-  const { stores, leases, disk } = await openDatabase(database, turnFlags, log, teardown)
+  const own = hasFacilitator ? database : ofEdges(database)
+  const { stores, leases, disk } = await openDatabase(own, turnFlags, log, teardown)
+  let link: DirectoryLink | undefined
   // One time for all replicas: what one of them writes, another judges.
-  const { now } = leases
+  const now = hasFacilitator ? leases.now : () => timeOf(link)
 
   // Facilitator
   const metrics = config.metrics ? createMetrics(now) : undefined
@@ -125,20 +128,24 @@ async function build(
   // How things stand
   const watched = watchNetworks(facilitator?.figures ?? [], stores, metrics, now)
   metrics?.watchDisk(disk)
-  if (hasFacilitator) metrics?.watchLeases(leases)
+  metrics?.watchLeases(hasFacilitator ? leases : leasesOf(() => link))
   const { isWritable } = stores.journal
   metrics?.watchDatabase({ store: database.kind, isWritable, sizeBytes: stores.sizeBytes })
   const { checksum } = facilitator?.ports ?? { checksum: createChecksum(await createKeccak256()) }
-  let link: DirectoryLink | undefined
-  const isDirectoryUp = hasDirectory ? () => link?.isUp() ?? false : undefined
   const checks = createReadinessChecks({
     journal: stores.journal,
-    // The thread of the directory has leases of its own.
     leases: hasFacilitator ? leases : undefined,
     isServer: leases.isShared,
     disk,
     networks: watched,
-    isDirectoryUp,
+    directory: hasDirectory
+      ? {
+          isAlone: !hasFacilitator,
+          isUp: () => link?.isUp() ?? false,
+          // The thread has leases of its own.
+          leases: () => link?.figures()?.leases,
+        }
+      : undefined,
   })
   const readReadiness = createReadiness({ checks, log })
   const readStatus = createFacilitatorStatus({ networks: watched, readReadiness, checksum, now })
@@ -157,20 +164,17 @@ async function build(
     })
     teardown.add('directory', link.stop)
   }
-  metrics?.watchDirectory({
-    figures: () => link?.figures(),
-    isUp: () => link?.isUp() ?? false,
-    restarts: () => link?.restarts() ?? 0,
-    dropped: () => handOver?.dropped() ?? 0,
-  })
+  if (link !== undefined) metrics?.watchDirectory(link)
+  metrics?.watchActivity(() => (handOver?.dropped() ?? 0) + (link?.figures()?.dropped ?? 0))
 
   // Listen
   const counting = { now, countExchange: stores.requestCounts }
   const forwarder = link && openForwarder(config, link, teardown)
   const { app, limiter, addRest } = await openServer(config, { log, tracing, counting, forwarder })
   let isLeaving = false
-  serviceRoutes(app, { readReadiness, readStatus, metrics, isLeaving: () => isLeaving })
+  serviceRoutes(app, { readReadiness, metrics, isLeaving: () => isLeaving })
   if (facilitator !== undefined) {
+    detailsRoute(app, readStatus)
     const merchants = createMerchantFinder(link ?? { url: config.directoryUrl })
     teardown.add('search for merchants', merchants.close)
     await app.register(facilitator.plugin, {
@@ -179,7 +183,7 @@ async function build(
       merchantOf: merchants.find,
       limiter,
       resources: resourcesOf(config),
-      answerPage: isConsoleBuilt() ? forwarder?.forward : undefined,
+      answerPage: await openPaymentPage(config, forwarder),
     })
   }
   await addRest()
@@ -201,11 +205,6 @@ async function build(
     },
     close: teardown.run,
   }
-}
-
-/** The parts of the service that this process runs. */
-function halvesOf({ only }: Config): { hasFacilitator: boolean; hasDirectory: boolean } {
-  return { hasFacilitator: only !== 'directory', hasDirectory: only !== 'facilitator' }
 }
 
 /** Puts a database that ends with the process into a file, because no other thread could read it in memory. */
@@ -393,7 +392,21 @@ function toDirectorySecrets(secrets: Secrets): DirectorySecrets {
   }
 }
 
-/** Returns the routes that this thread serves, which the directory describes with its own. */
+/**
+ * Makes what opens the page about a payment for a browser. Where the directory is not in this process, its page is read from
+ * the build of the console, so that a balancer needs to look at paths alone.
+ */
+async function openPaymentPage(
+  config: Config,
+  forwarder: Forwarder | undefined,
+): Promise<OpenPage | undefined> {
+  if (!isConsoleBuilt()) return undefined
+  if (forwarder !== undefined) return forwarder.forward
+  const { openConsole } = await import('./console.js')
+  return openConsole(config).answerPage
+}
+
+/** Returns the routes of the facilitator and of the process, which the directory describes with its own. */
 function mainRoutes({ metrics }: Config): DescribedRoute[] {
   const exempt = { limit: 'exempt' } as const
   return [
@@ -410,19 +423,16 @@ function serviceRoutes(
   app: FastifyInstance,
   {
     readReadiness,
-    readStatus,
     metrics,
     isLeaving,
   }: {
     readReadiness: ReadReadiness
-    readStatus: ReadFacilitatorStatus
     metrics: Metrics | undefined
     isLeaving: () => boolean
   },
 ): void {
   healthRoutes(app)
   readinessRoutes(app, readReadiness, isLeaving)
-  detailsRoute(app, readStatus)
   if (metrics === undefined) return
   installFaultCount(app, metrics.countFault)
   metricsRoutes(app, metrics.render)
@@ -557,7 +567,7 @@ async function openServer(
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
   const rest = forwarder && createForwardRest(forwarder, () => limiter)
-  const { isOwn } = installNotFound(app, undefined, rest)
+  const { isOwn } = installNotFound(app, undefined, rest, otherHalfOf(config))
   await installCors(app)
   const limiter = installRateLimit(app, { ...config.rateLimit, now }, countExchange)
   return {

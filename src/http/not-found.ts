@@ -19,16 +19,24 @@ export type OpenPage = (
   reply: FastifyReply,
 ) => FastifyReply | Promise<FastifyReply>
 
+/** The paths that another process serves. */
+export interface Elsewhere {
+  has(path: string): boolean
+  /** The sentence of a 404, which says where they are served. */
+  message: string
+}
+
 /**
  * Answers 404, or 405 with `Allow` if the path is known with another method. The answer is always plain, because no
  * family owns the request. A browser gets the 404 as `answerPage`, unless the address is below a route of the API.
  * Call it before the first route: it watches them being added. `isOwn` returns whether a path is below one of them; with
- * `rest` all others are answered elsewhere.
+ * `rest` all others are answered by that, apart from those `elsewhere`.
  */
 export function installNotFound(
   app: FastifyInstance,
   answerPage?: AnswerPage,
   rest?: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  elsewhere?: Elsewhere,
 ): { isOwn(path: string): boolean } {
   const knownPaths = new Map<string, KnownPath>()
   /** First segments of all routes but pages. */
@@ -41,7 +49,8 @@ export function installNotFound(
     knownPaths.set(url, known)
   })
 
-  const isOwn = (path: string) => ownSegments.has(firstSegment(path))
+  const isAway = (path: string) => elsewhere?.has(path) === true
+  const isOwn = (path: string) => ownSegments.has(firstSegment(path)) || isAway(path)
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     if (rest !== undefined && !isOwn(path)) return rest(request, reply)
@@ -54,7 +63,9 @@ export function installNotFound(
     }
     // The route may exist, and the file behind it not.
     if (allowed.length === 0 || allowed.includes(request.method)) {
-      return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
+      const isNamed = elsewhere !== undefined && allowed.length === 0 && isAway(path)
+      const message = isNamed ? elsewhere.message : 'There is nothing at this path.'
+      return reply.code(404).send({ error: 'not_found', message })
     }
     const allow = [...new Set(allowed)].sort().join(', ')
     return reply

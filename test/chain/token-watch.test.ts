@@ -54,7 +54,7 @@ it('reports at once, in readiness as well, that a sound token is not the pinned 
     isServer: false,
     disk,
     networks: [served],
-    isDirectoryUp: undefined,
+    directory: undefined,
   })
   const said = 'the token is now "USDC" version "2", pinned was "Another" version "2"'
   expect(await chain?.check()).toEqual({ ok: false, detail: expect.stringContaining(said) })

@@ -30,7 +30,12 @@ it.each([
   'the doctor says what the proxy in front writes: %s with TRUST_PROXY %s',
   async (written, trustProxy, says) => {
     const baseUrl = await behindProxy(written)
-    const findings = await checkPublicAddress({ baseUrl, trustProxy })
+    const findings = await checkPublicAddress({
+      baseUrl,
+      directoryUrl: baseUrl,
+      trustProxy,
+      only: undefined,
+    })
     const said = findings.map(({ state, name, detail }) => `${state} ${name}: ${detail}`)
     expect(said).toEqual([`ok reachable: ${baseUrl}/health says ok`, expect.stringContaining(says)])
   },

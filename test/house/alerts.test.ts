@@ -52,11 +52,9 @@ async function shownMetrics(): Promise<Set<string>> {
   metrics.watchDirectory({
     isUp: () => true,
     restarts: () => 3,
-    dropped: () => 0,
     figures: () => ({
       index: { endpoints: 0, readSeconds: 0 },
       probes: { queued: 0, underWay: 0 },
-      dropped: 0,
       checks: {
         byReason: [],
         own: [{ reason: 'delivered', at: 1 }],
@@ -65,6 +63,7 @@ async function shownMetrics(): Promise<Set<string>> {
       },
     }),
   })
+  metrics.watchActivity(() => 0)
   metrics.watchDatabase({
     store: 'sqlite',
     isWritable: async () => true,

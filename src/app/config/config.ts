@@ -209,6 +209,11 @@ function groupProblems(env: Env): string[] {
       'SERVE_ONLY=directory needs BASE_URL: the directory asks the facilitator at this address.',
     )
   }
+  if (env.SERVE_ONLY === 'facilitator' && env.DIRECTORY_URL === undefined) {
+    problems.push(
+      'SERVE_ONLY=facilitator needs DIRECTORY_URL: the facilitator asks the directory there who sells at an address.',
+    )
+  }
   if (env.NODE_ENV === 'production' && ['true', '1'].includes(env.DEVNET ?? '')) {
     problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
   }

@@ -36,11 +36,12 @@ interface WrittenKey {
 }
 
 /**
- * Reads the relayer keys from a comma list or a file of lines, and where other services hold some. Throws one
- * `ConfigError` that repeats no value.
+ * Reads the relayer keys from a comma list or a file of lines, and where other services hold some. A directory alone has no
+ * use for them, so there they are not read. Throws one `ConfigError` that repeats no value.
  */
 export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
-  const env = readEnv(source)
+  const all = readEnv(source)
+  const env = all.SERVE_ONLY === 'directory' ? withoutRelayers(all) : all
   const written = writtenKeys(env)
   const problems: string[] = []
   const positions = new Map<Hex, string>()
@@ -76,6 +77,17 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
     },
     { relayerSigner, hostedPrivateKey, attestationPrivateKey, webhookKey, operatorWebhook },
   )
+}
+
+function withoutRelayers(env: Env): Env {
+  const {
+    RELAYER_PRIVATE_KEYS: _keys,
+    RELAYER_PRIVATE_KEYS_FILE: _file,
+    RELAYER_SIGNER_URL: _url,
+    RELAYER_SIGNER_ADDRESSES: _addresses,
+    ...others
+  } = env
+  return others
 }
 
 function readSigner(env: Env, problems: string[]): Secrets['relayerSigner'] {

@@ -1,9 +1,11 @@
 import { createChecksum } from '@arcus/protocol/x402/address'
 import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
+import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { persist } from '../../async/persist.js'
 import { createTeardown, type Teardown } from '../../async/teardown.js'
 import { readBlock } from '../../chain/blocks.js'
 import { watchContracts } from '../../chain/deployments.js'
@@ -171,28 +173,58 @@ async function build(
   if (plugin !== undefined) await app.register(async (scope) => plugin(scope))
   ownCalls.attach((call) => app.inject(call))
   const readChecks = readChecksSeldom(directory, now)
+  const closing = new AbortController()
   return {
     app,
     async start() {
       await leases.start([[UPKEEP.directory]])
       directory.start()
       intake.start()
-      // The endpoints must answer before their probes come.
-      hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+      // The endpoints must answer before their probes come, and they ask the facilitator what they may offer.
+      const isServed =
+        config.hosted && untilFacilitator(ask.client(Promise.resolve()), closing.signal, log)
+      Promise.resolve(isServed)
+        .then(hosted.start)
+        .catch((err) => {
+          if (!closing.signal.aborted) log.error({ err }, 'hosted endpoints could not be listed')
+        })
     },
     async figures() {
       return {
         index: directory.figures.index(),
         probes: directory.figures.probes(),
         dropped: directory.figures.dropped() + intake.lost(),
+        leases: {
+          isRenewed: leases.isRenewed(),
+          ageMs: leases.ageMs(),
+          clockAhead: leases.clockAhead(),
+        },
         checks: await readChecks().catch(() => undefined),
       }
     },
     async close() {
+      closing.abort()
       await app.close()
       await teardown.run()
     },
   }
+}
+
+const facilitatorRetries = { firstMs: 500, lastMs: 10_000, isHolding: false }
+
+/** Resolves once a facilitator answers. Rejects after the signal. */
+function untilFacilitator(
+  { getSupported }: FacilitatorClient,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<unknown> {
+  return persist(getSupported, {
+    ...facilitatorRetries,
+    onFailure(err) {
+      signal.throwIfAborted()
+      log.warn({ err }, 'no facilitator answers yet; hosted endpoints are listed when one does')
+    },
+  })
 }
 
 /** The wallets of the checks are read from the chain. */

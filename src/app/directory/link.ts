@@ -162,8 +162,8 @@ function writeLine(log: Logger, line: string): void {
   stream.write(line)
 }
 
-/** A merchant is found within this time, or a receipt is answered without one. */
-const MERCHANT_MS = 250
+/** A merchant is found within this time, or a receipt is answered without one; the second is for another machine. */
+const MERCHANT_MS = { near: 250, far: 1_000 }
 const MERCHANT_KEPT_MS = 60_000
 const MAX_MERCHANTS = 5_000
 
@@ -175,11 +175,14 @@ export function createMerchantFinder(place: { socketPath: string } | { url: stri
   find: FindPaidMerchant
   close(): Promise<void>
 } {
-  const origin = 'url' in place ? new URL(place.url).origin : 'http://localhost'
+  const [origin, patienceMs] =
+    'url' in place
+      ? [new URL(place.url).origin, MERCHANT_MS.far]
+      : ['http://localhost', MERCHANT_MS.near]
   const pool = new Pool(origin, {
     connections: 4,
-    headersTimeout: MERCHANT_MS,
-    bodyTimeout: MERCHANT_MS,
+    headersTimeout: patienceMs,
+    bodyTimeout: patienceMs,
     ...('socketPath' in place && { socketPath: place.socketPath }),
   })
   const kept = new LRUCache<Address, { found: { id: string; name: string } | undefined }>({
@@ -205,7 +208,7 @@ export function createMerchantFinder(place: { socketPath: string } | { url: stri
       const known = kept.get(payTo)
       if (known !== undefined) return known.found
       const asked = ask(payTo).catch(() => undefined)
-      return inTime(asked, MERCHANT_MS, () => undefined)
+      return inTime(asked, patienceMs, () => undefined)
     },
     close: () => pool.destroy(),
   }

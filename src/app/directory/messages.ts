@@ -3,6 +3,7 @@ import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { Directory } from '../../directory/directory.js'
 import type { DescribedRoute } from '../../http/operation.js'
+import type { ClockAhead } from '../../sql/leases.js'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 
@@ -45,6 +46,12 @@ export interface DirectoryFigures {
   probes: { queued: number; underWay: number }
   /** Answers that could not be kept since the start of the thread. */
   dropped: number
+  leases: {
+    isRenewed: boolean
+    /** Milliseconds; `undefined` where leases need no renewal. */
+    ageMs: number | undefined
+    clockAhead: ClockAhead
+  }
   /** What the paid checks found; `undefined` where nothing is bought, or it could not be read. */
   checks: Awaited<ReturnType<NonNullable<Directory['figures']['checks']>>> | undefined
 }

@@ -1,5 +1,5 @@
+import { toFacilitatorClient } from '@arcus/merchant/facilitator'
 import type { FacilitatorStatus } from '@arcus/protocol/answers/service'
-import { HTTPFacilitatorClient } from '@x402/core/server'
 import {
   SettleError,
   type SettleResponse,
@@ -7,13 +7,15 @@ import {
   VerifyError,
   type VerifyResponse,
 } from '@x402/core/types'
+import { version } from '../../http/version.js'
 import type { Answered, AskFacilitator, FacilitatorCalls, Question } from './messages.js'
 
 /** Makes the questions to a facilitator on another machine, at its public address. */
 export function askOverHttp(baseUrl: string): AskFacilitator {
   return {
     client(started) {
-      const client = new HTTPFacilitatorClient({ url: baseUrl })
+      // A settle whose connection broke is asked once more: behind a balancer another facilitator answers.
+      const client = toFacilitatorClient(baseUrl)
       return {
         async verify(...args) {
           await started
@@ -27,16 +29,33 @@ export function askOverHttp(baseUrl: string): AskFacilitator {
       }
     },
     async readStatus() {
-      const response = await fetch(`${baseUrl}/ready/details`, {
-        signal: AbortSignal.timeout(STATUS_TIMEOUT_MS),
-      })
-      if (!response.ok) throw new Error(`the facilitator answered ${response.status}`)
-      return (await response.json()) as FacilitatorStatus
+      try {
+        const signal = AbortSignal.timeout(STATUS_TIMEOUT_MS)
+        const response = await fetch(`${baseUrl}/ready/details`, { signal })
+        if (response.ok) return (await response.json()) as FacilitatorStatus
+        await response.body?.cancel()
+        return statusOfNone(`a balancer or facilitator answers ${response.status} at BASE_URL`)
+      } catch {
+        return statusOfNone('no facilitator answers at BASE_URL')
+      }
     },
   }
 }
 
-const STATUS_TIMEOUT_MS = 5_000
+const STATUS_TIMEOUT_MS = 3_000
+
+/** Returns the status where no facilitator says its own. */
+function statusOfNone(detail: string): FacilitatorStatus {
+  const now = Date.now()
+  return {
+    status: 'not_ready',
+    version,
+    now: new Date(now).toISOString(),
+    startedAt: new Date(now - process.uptime() * 1_000).toISOString(),
+    checks: [{ name: 'facilitator', ok: false, detail }],
+    networks: [],
+  }
+}
 
 /** The facilitator answered with an error, which has the status and the body of its answer. */
 class AnsweredError extends Error {

@@ -8,7 +8,8 @@ import { FORWARDED_FORM } from '../../http/health.js'
 import { createCheckBuyer } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import { createRunway } from '../metrics/gas-money.js'
+import { halvesOf } from '../halves.js'
+import { createRunway, type ReadRunway } from '../metrics/gas-money.js'
 import {
   checkBuyers,
   checkClock,
@@ -45,9 +46,10 @@ export async function examine(installation: Installation): Promise<Finding[]> {
     )
     return [
       ...checkSettings(config, secrets, env),
-      ...checkDatabase(database, config.database),
+      ...checkDatabase(database, config),
       ...chains.flat(),
       ...(await checkPublicAddress(config)),
+      ...(await checkOtherHalf(config)),
     ]
   } finally {
     await close()
@@ -66,9 +68,8 @@ async function examineNetwork(
     const nodes = await checkNodes(rpc, place)
     // Further checks of a chain that does not answer would only repeat that.
     if (nodes.every(({ state }) => state === 'fail')) return nodes
-    const addresses = signers.map(({ address }) => address)
+    const { hasFacilitator, hasDirectory } = halvesOf(config)
     const readRunway = database.budgets && createRunway({ network, budgets: database.budgets, now })
-    const fee = await createChainClient(rpc).getGasPrice()
     const isMainnet = variables(place) === 'MAINNET'
     const tokens = place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset }))
     return [
@@ -78,19 +79,38 @@ async function examineNetwork(
         tokens.map((token) => () => token),
       ),
       await checkClock(rpc, place, now),
-      await checkMulticall(rpc, place),
-      ...(await checkSigners(place, signers)),
-      await checkWallets(network, await examineWallets(rpc, place, addresses), fee, readRunway),
+      ...(hasFacilitator ? await examineSending(rpc, place, signers, readRunway) : []),
       ...(await checkBuyback(rpc, place, config.buybackAddress)),
-      ...(isMainnet ? [await checkRegistry(rpc, place, config.identityRegistry)] : []),
+      ...(isMainnet && hasDirectory
+        ? [await checkRegistry(rpc, place, config.identityRegistry)]
+        : []),
       // Listings are about the first network.
-      ...(place === config.networks[0] ? await examineBuyers(rpc, tokens, config, secrets) : []),
+      ...(place === config.networks[0] && hasDirectory
+        ? await examineBuyers(rpc, tokens, config, secrets)
+        : []),
     ]
   } catch {
     return [fail(`chain ${network}`, 'the nodes stopped answering', 'Run the doctor again.')]
   } finally {
     await rpc.close()
   }
+}
+
+/** Checks what a facilitator sends transactions with. */
+async function examineSending(
+  rpc: Rpc,
+  place: NetworkConfig,
+  signers: readonly Signer[],
+  readRunway: ReadRunway | undefined,
+): Promise<Finding[]> {
+  const addresses = signers.map(({ address }) => address)
+  const fee = await createChainClient(rpc).getGasPrice()
+  const wallets = await examineWallets(rpc, place, addresses)
+  return [
+    await checkMulticall(rpc, place),
+    ...(await checkSigners(place, signers)),
+    await checkWallets(place.network, wallets, fee, readRunway),
+  ]
 }
 
 /** Has each signer that another service holds sign a transaction that no chain takes. */
@@ -152,22 +172,49 @@ const PUBLIC_TIMEOUT_MS = 5_000
 /** Checks whether callers reach the service at its public address, and what the proxies in front say of them. */
 export async function checkPublicAddress({
   baseUrl,
+  directoryUrl,
   trustProxy,
-}: Pick<Config, 'baseUrl' | 'trustProxy'>): Promise<Finding[]> {
+  only,
+}: Pick<Config, 'baseUrl' | 'directoryUrl' | 'trustProxy' | 'only'>): Promise<Finding[]> {
   const name = 'reachable'
-  const fix =
-    'If the service runs, check DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
+  const [setting, url] =
+    only === 'directory' ? ['DIRECTORY_URL', directoryUrl] : ['BASE_URL', baseUrl]
+  const fix = `If the service runs, check DNS, TLS and proxy: callers come through ${setting}. If it does not, start it.`
   try {
     const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
-    const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })
+    const response = await fetch(`${url}/health`, { signal, redirect: 'manual' })
     const text = await response.text()
     if (!response.ok || text !== '{"status":"ok"}') {
-      return [warn(name, `${baseUrl}/health answers ${response.status}`, fix)]
+      return [warn(name, `${url}/health answers ${response.status}`, fix)]
     }
     const form = response.headers.get(FORWARDED_FORM)
-    return [ok(name, `${baseUrl}/health says ok`), ...checkForwarded(form, trustProxy)]
+    return [ok(name, `${url}/health says ok`), ...checkForwarded(form, trustProxy)]
   } catch {
-    return [warn(name, `nothing answers at ${baseUrl}`, fix)]
+    return [warn(name, `nothing answers at ${url}`, fix)]
+  }
+}
+
+const NOBODYS_PAYEES = '/api/payees/0x0000000000000000000000000000000000000000'
+
+/** Checks whether a process of one half reaches the other one, at the address by which it asks it. */
+async function checkOtherHalf({
+  only,
+  baseUrl,
+  directoryUrl,
+}: Pick<Config, 'only' | 'baseUrl' | 'directoryUrl'>): Promise<Finding[]> {
+  if (only === undefined) return []
+  const [name, setting, url] =
+    only === 'directory'
+      ? (['facilitator', 'BASE_URL', `${baseUrl}/supported`] as const)
+      : (['directory', 'DIRECTORY_URL', `${directoryUrl}${NOBODYS_PAYEES}`] as const)
+  try {
+    const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
+    const { ok: isThere, status } = await fetch(url, { signal, redirect: 'manual' })
+    if (isThere) return [ok(name, `it answers at ${setting}`)]
+    const fix = 'Have the balancer route each path to its half: docs/scale.md.'
+    return [warn(name, `${url} answers ${status}`, fix)]
+  } catch {
+    return [warn(name, `nothing answers at ${url}`, `Start a ${name}, or correct ${setting}.`)]
   }
 }
 

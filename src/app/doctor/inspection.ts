@@ -1,5 +1,5 @@
 import type { BudgetStore } from '../../facilitator/journal/budgets.js'
-import type { ClockAhead } from '../../sql/leases.js'
+import type { ClockAhead, Half } from '../../sql/leases.js'
 
 /** The facts about the server of a database on which its safety and its room depend. */
 export interface ServerFacts {
@@ -10,8 +10,8 @@ export interface ServerFacts {
   isDurable: boolean
   /** Connections that everybody together may have. */
   maxConnections: number
-  /** Processes of Arcus that live on it. */
-  replicas: number
+  /** How many of each half live on it. A process that serves both counts for both. */
+  live: Record<Half, number>
   isEncrypted: boolean
   /** True if a pooler such as PgBouncer stands between. */
   isPooled: boolean

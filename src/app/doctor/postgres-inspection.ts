@@ -1,4 +1,5 @@
 import { createBudgetStore } from '../../facilitator/journal/budgets.js'
+import type { Half } from '../../sql/leases.js'
 import { schemaVersion } from '../../sql/migration-files.js'
 import { type Database, openDatabase } from '../../sql/postgres/database.js'
 import { createSqlReader } from '../../sql/postgres/sql.js'
@@ -29,8 +30,8 @@ export async function inspectPostgres(url: string): Promise<DatabaseInspection> 
     const { facts, clockAhead } = await readFacts(database)
     const { isReadOnly, hasSchema, sizeBytes } = facts
     const version = hasSchema ? await readVersion(database) : 0
-    const replicas = hasSchema ? await countReplicas(database) : 0
-    const server = { ...toServer(facts), replicas, isPooled: database.isPooled(), clockAhead }
+    const live = hasSchema ? await countLive(database) : { facilitator: 0, directory: 0 }
+    const server = { ...toServer(facts), live, isPooled: database.isPooled(), clockAhead }
     const found = { version, wantedVersion, sizeBytes, server, close }
     if (isReadOnly) return { ...found, state: 'unusable', problem: 'the server takes no writes' }
     if (!hasSchema) return { ...found, state: 'absent' }
@@ -79,11 +80,12 @@ function toServer(facts: Facts) {
   return { version, majorVersion, isDurable, maxConnections, isEncrypted, timeouts }
 }
 
-async function countReplicas(database: Database): Promise<number> {
-  const [row] = await database.rows<{ count: number }>(
-    'SELECT count(*) AS count FROM replicas WHERE alive_until > clock_timestamp()',
+async function countLive(database: Database): Promise<Record<Half, number>> {
+  const rows = await database.rows<{ half: Half; count: number }>(
+    'SELECT half, count(*) AS count FROM replicas WHERE alive_until > clock_timestamp() GROUP BY half',
   )
-  return row?.count ?? 0
+  const count = (half: Half) => rows.find((row) => row.half === half)?.count ?? 0
+  return { facilitator: count('facilitator'), directory: count('directory') }
 }
 
 async function readVersion(database: Database): Promise<number> {

@@ -33,18 +33,30 @@ interface ReadinessParts {
   isServer: boolean
   disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>
   networks: readonly ReadyNetwork[]
-  /** Returns whether the directory answers; `undefined` where this process has none. */
-  isDirectoryUp: (() => boolean) | undefined
+  /** `undefined` where this process has no directory. */
+  directory: ReadyDirectory | undefined
 }
 
-/** Creates the checks of everything without which no payment can be settled. The doctor runs the same checks. */
+/** The directory of this process as readiness checks it. */
+interface ReadyDirectory {
+  /** Whether there is no facilitator in this process. */
+  isAlone: boolean
+  isUp(): boolean
+  /** Its leases, as it last reported them. */
+  leases(): { isRenewed: boolean; ageMs: number | undefined } | undefined
+}
+
+/**
+ * Creates the checks of everything without which no payment can be settled, or without which a directory alone serves
+ * nobody. The doctor runs the same checks.
+ */
 export function createReadinessChecks({
   journal,
   leases,
   isServer,
   disk,
   networks,
-  isDirectoryUp,
+  directory,
 }: ReadinessParts): ReadinessCheck[] {
   return [
     {
@@ -57,9 +69,9 @@ export function createReadinessChecks({
       toCheck(`chain ${served.network}`, () => checkTokens(served, served.readTokens)),
       toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
     ]),
-    ...(isDirectoryUp === undefined
+    ...(directory === undefined
       ? []
-      : [toCheck('directory', async () => checkDirectory(isDirectoryUp()))]),
+      : [toCheck('directory', async () => checkDirectory(directory))]),
   ]
 }
 
@@ -95,11 +107,22 @@ function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>)
   return warn('disk', detail, 'Make room.')
 }
 
-/** Returns a warning while the directory is away: payments do not need it. */
-function checkDirectory(isUp: boolean): Finding {
-  if (isUp) return ok('directory', 'answers')
-  const detail = 'it is starting; payments settle meanwhile'
-  return warn('directory', detail, 'See the log if it does not come back.')
+/**
+ * Returns a warning while the directory is away: payments do not need it. A process that serves nothing else fails. Without
+ * its leases it answers all the same, and other processes do what one does for all.
+ */
+function checkDirectory({ isAlone, isUp, leases }: ReadyDirectory): Finding {
+  const name = 'directory'
+  const fix = 'See the log if it does not come back.'
+  if (!isUp()) {
+    if (isAlone) return fail(name, 'it is starting', fix)
+    return warn(name, 'it is starting; payments settle meanwhile', fix)
+  }
+  const { isRenewed = true, ageMs = 0 } = leases() ?? {}
+  if (isRenewed) return ok(name, 'answers')
+  const seconds = (ageMs / 1000).toFixed(1)
+  const detail = `answers, but its leases are not renewed for ${seconds} s, so upkeep is left to other processes: the database waits or cannot be reached`
+  return warn(name, detail, 'Check the database server and the network to it.')
 }
 
 async function checkRelayers(served: ReadyNetwork): Promise<Finding> {

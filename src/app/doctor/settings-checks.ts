@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
+import { halvesOf } from '../halves.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 import type { DatabaseInspection, ServerFacts } from './inspection.js'
 
@@ -12,22 +13,25 @@ export function checkSettings(
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
+  const { hasFacilitator, hasDirectory } = halvesOf(config)
   return [
     ...config.warnings.map((text) => warn('settings', text, 'Correct the setting.')),
     ...checkAddresses(config, isMainnet),
-    ...checkKeys(secrets, env),
-    ...checkBuying(secrets),
-    checkWebhookKey(secrets),
-    ...(isMainnet ? checkGuards(config, env) : []),
+    ...(hasFacilitator ? checkKeys(secrets, env) : []),
+    ...(hasDirectory ? [...checkBuying(secrets), checkWebhookKey(secrets)] : []),
+    ...(isMainnet && hasFacilitator ? checkGuards(config) : []),
+    ...(isMainnet ? checkPlace(config, env) : []),
   ]
 }
 
 /** Returns what every start warns of: gas and webhooks that nothing guards, on a chain that is no local one. */
 export function startWarnings(config: Config, secrets: Pick<Secrets, 'webhookKey'>): Finding[] {
   if (config.devnet) return []
+  const { hasFacilitator, hasDirectory } = halvesOf(config)
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
-  const guards = isMainnet ? [checkGasLimit(config), checkMinAmount(config)] : []
-  return [...guards, checkWebhookKey(secrets)].filter(({ state }) => state === 'warn')
+  const guards = isMainnet && hasFacilitator ? [checkGasLimit(config), checkMinAmount(config)] : []
+  const keys = hasDirectory ? [checkWebhookKey(secrets)] : []
+  return [...guards, ...keys].filter(({ state }) => state === 'warn')
 }
 
 function checkWebhookKey({ webhookKey }: Pick<Secrets, 'webhookKey'>): Finding {
@@ -138,8 +142,8 @@ function checkMinAmount({ minAmount: { least } }: Config): Finding {
   )
 }
 
-function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
-  const { failedGasBudget, wastedGasLimit, buybackAddress } = config
+function checkGuards(config: Config): Finding[] {
+  const { failedGasBudget, wastedGasLimit } = config
   return [
     checkRecipients(config),
     checkGasLimit(config),
@@ -151,6 +155,11 @@ function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
         )
       : ok('WASTED_GAS_LIMIT_USD', `${formatNative(wastedGasLimit)}`),
     checkMinAmount(config),
+  ]
+}
+
+function checkPlace({ buybackAddress }: Config, env: NodeJS.ProcessEnv): Finding[] {
+  return [
     buybackAddress === undefined
       ? ok('BUYBACK_ADDRESS', 'unset: no merchant can be marked official')
       : ok('BUYBACK_ADDRESS', buybackAddress),
@@ -173,25 +182,28 @@ const EMPTY_BYTES = 200 * MIB
 /** Checks whether the journal can be kept: the file or server, its schema, and free space. */
 export function checkDatabase(
   inspection: DatabaseInspection,
-  database: Config['database'],
+  { database, only }: Pick<Config, 'database' | 'only'>,
 ): Finding[] {
   const { server } = inspection
   const onServer =
     server === undefined || database.kind !== 'postgres'
       ? []
-      : checkServer(server, database.poolSize)
+      : checkServer(server, database.poolSize, only)
   return [checkFile(inspection), ...checkRoom(inspection), ...checkMode(database), ...onServer]
 }
 
-/** Connections of a replica outside its pool: one for leases, two for search. */
-const OWN_CONNECTIONS = 3
+/**
+ * Connections of a half outside its pool: one for leases, and in the directory two for search and two for the edges of a
+ * process that has no facilitator.
+ */
+const OWN_CONNECTIONS = { facilitator: 1, directory: 5 }
 /** The oldest version that the community still maintains. */
 const LEAST_POSTGRES = 14
 /** Clocks kept by NTP differ by milliseconds. */
 const MAX_CLOCKS_APART_MS = 1_000
 
 /** Checks the server of a database: whether it keeps what it answers, and has room for the replicas. */
-function checkServer(server: ServerFacts, poolSize: number): Finding[] {
+function checkServer(server: ServerFacts, poolSize: number, only: Config['only']): Finding[] {
   const { version, majorVersion, isDurable, isEncrypted } = server
   const link = isEncrypted ? 'with TLS' : 'without TLS'
   const detail = `PostgreSQL ${version}, ${link}`
@@ -206,21 +218,29 @@ function checkServer(server: ServerFacts, poolSize: number): Finding[] {
           'synchronous_commit or fsync is off: a crash of the server can lose transactions that were sent',
           'Set both to on for the database of Arcus.',
         ),
-    checkConnections(server, poolSize),
+    checkConnections(server, poolSize, only),
     checkClocks(server),
     ...(server.isPooled ? [checkPooler(server)] : []),
   ]
 }
 
-function checkConnections({ maxConnections, replicas }: ServerFacts, poolSize: number): Finding {
+/** Checks whether all that live have room together, and one more process, which starts next to them at a restart in turn. */
+function checkConnections(
+  { maxConnections, live }: ServerFacts,
+  poolSize: number,
+  only: Config['only'],
+): Finding {
   const name = 'connections'
-  const each = poolSize + OWN_CONNECTIONS
-  const room = Math.floor(maxConnections / each)
-  const detail = `each replica takes up to ${each} of ${maxConnections}: room for ${room}, ${replicas} live`
+  const ofFacilitator = poolSize + OWN_CONNECTIONS.facilitator
+  const ofDirectory = poolSize + OWN_CONNECTIONS.directory
+  const { hasFacilitator, hasDirectory } = halvesOf({ only })
+  const taken = live.facilitator * ofFacilitator + live.directory * ofDirectory
+  const more = (hasFacilitator ? ofFacilitator : 0) + (hasDirectory ? ofDirectory : 0)
+  const halves = `${live.facilitator} facilitators of ${ofFacilitator}, ${live.directory} directories of ${ofDirectory}`
+  const detail = `those that live take up to ${taken} of ${maxConnections} (${halves}); this process takes up to ${more}`
   const fix = 'Raise max_connections, or lower DATABASE_POOL_SIZE.'
-  if (room < Math.max(1, replicas)) return fail(name, detail, fix)
-  // A new one starts next to the others while they are restarted in turn.
-  return room < replicas + 1 ? warn(name, detail, fix) : ok(name, detail)
+  if (maxConnections < Math.max(taken, more)) return fail(name, detail, fix)
+  return maxConnections < taken + more ? warn(name, detail, fix) : ok(name, detail)
 }
 
 function checkClocks({ clockAhead: { least, most } }: ServerFacts): Finding {

@@ -18,6 +18,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   watch(network: WatchedNetwork): void
   /** Shows discovery and directory in every scrape from now on. */
   watchDirectory(directory: WatchedDirectory): void
+  /** Shows in every scrape from now on how many answers were not kept as activity since the start. */
+  watchActivity(dropped: () => number): void
   /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
   /** Shows the database in every scrape from now on. */
@@ -48,8 +50,6 @@ interface WatchedDirectory {
         index: { endpoints: number; readSeconds: number }
         /** Endpoints that wait for their probe and are read from the database, and endpoints that are being probed. */
         probes: { queued: number; underWay: number }
-        /** Answers since its start whose activity could not be kept. */
-        dropped: number
         /** `undefined` where nothing is bought. */
         checks: CheckFigures | undefined
       }
@@ -57,8 +57,6 @@ interface WatchedDirectory {
   isUp(): boolean
   /** How often its thread was started again. */
   restarts(): number
-  /** Answers that were not handed over to it. */
-  dropped(): number
 }
 
 interface WatchedDatabase {
@@ -153,7 +151,7 @@ export function createMetrics(now: () => number): Metrics {
       const bytes = 'Size of the database, its log included on SQLite.'
       addGauge('arcus_database_bytes', bytes, size, labels)
     },
-    watchDirectory({ figures, isUp, restarts, dropped }) {
+    watchDirectory({ figures, isUp, restarts }) {
       let show: ((found: CheckFigures) => void) | undefined
       refreshes.push(async () => {
         const found = figures()?.checks
@@ -191,11 +189,10 @@ export function createMetrics(now: () => number): Metrics {
         'Endpoints that are being probed.',
         () => figures()?.probes.underWay,
       )
-      addGauge(
-        'arcus_activity_dropped',
-        'Answers since the start whose activity could not be kept.',
-        () => dropped() + (figures()?.dropped ?? 0),
-      )
+    },
+    watchActivity(dropped) {
+      const help = 'Answers since the start whose activity could not be kept.'
+      addGauge('arcus_activity_dropped', help, dropped)
     },
     watchLeases({ ageMs, clockAhead }) {
       addGauge(

@@ -28,6 +28,10 @@ export async function startReplicas(options: {
   replicas: number
   relayers: number
   env?: NodeJS.ProcessEnv
+  /** Where they listen; free ports unless given. */
+  ports?: readonly number[]
+  /** The address that the client asks, of a balancer; each of them unless given. */
+  frontUrl?: string
   /** Settings of one replica beside those of all. */
   envOf?: (replica: number, databaseUrl: string) => NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
 }): Promise<Replicas> {
@@ -67,8 +71,8 @@ async function build(
     const rpcUrls = [proxy.url]
     return startService({ port, rpcUrls, relayerKeys, databaseUrl, env: { ...env, ...own } })
   }
-  const ports: number[] = []
-  for (let i = 0; i < options.replicas; i++) ports.push(await freePort())
+  const ports = [...(options.ports ?? [])]
+  while (ports.length < options.replicas) ports.push(await freePort())
   const services: Service[] = []
   ends.push(() => Promise.all(services.map((service) => service.crash())))
   // At once: all of them find an empty database, one makes the schema.
@@ -76,7 +80,8 @@ async function build(
   for (const result of started) if (result.status === 'fulfilled') services.push(result.value)
   const failed = started.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
-  const client = createClient(...(services.map(({ url }) => url) as [string]))
+  const urls = options.frontUrl === undefined ? services.map(({ url }) => url) : [options.frontUrl]
+  const client = createClient(...(urls as [string]))
   ends.push(client.close)
   return {
     postgres,

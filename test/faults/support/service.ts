@@ -41,7 +41,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     isOver = true
   })
   const deadline = Date.now() + READY_TIMEOUT_MS
-  while (!(await isServing(service.url))) {
+  const path = options.env?.SERVE_ONLY === 'directory' ? '/api/console' : '/supported'
+  while (!(await isServing(service.url + path))) {
     if (isOver || Date.now() > deadline) {
       await service.stop()
       throw new Error(`the service did not start:\n${service.log().slice(-20).join('\n')}`)
@@ -95,7 +96,7 @@ export function spawnService(options: ServiceOptions): Service {
 /** While the service starts, everything but its health is answered with 503. */
 async function isServing(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/supported`)).ok
+    return (await fetch(url)).ok
   } catch {
     return false
   }

@@ -372,6 +372,23 @@ describe('readConfig', () => {
     ])
   })
 
+  it('refuses a half that would not find the other one', () => {
+    const postgres = { DATABASE_URL: 'postgres://a@b/c' }
+    const url = 'https://arcus.example'
+    expect(problems({ SERVE_ONLY: 'facilitator', DIRECTORY_URL: url })).toEqual([
+      expect.stringContaining('SERVE_ONLY needs a PostgreSQL'),
+    ])
+    expect(problems({ SERVE_ONLY: 'facilitator', ...postgres })).toEqual([
+      expect.stringContaining('needs DIRECTORY_URL'),
+    ])
+    expect(problems({ SERVE_ONLY: 'directory', ...postgres })).toEqual([
+      expect.stringContaining('needs BASE_URL'),
+    ])
+    const directory = { SERVE_ONLY: 'directory', BASE_URL: url, ...postgres }
+    expect(read(directory).only).toBe('directory')
+    expect(startWarnings(read(directory), { webhookKey: `0x${'ab'.repeat(32)}` })).toEqual([])
+  })
+
   it('refuses probing of private hosts in production only', () => {
     expect(problems({ PROBE_ALLOW_PRIVATE_HOSTS: 'true', NODE_ENV: 'production' })).toHaveLength(1)
     expect(problems({ PROBE_ALLOW_PRIVATE_HOSTS: 'false', NODE_ENV: 'production' })).toEqual([])

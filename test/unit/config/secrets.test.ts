@@ -41,6 +41,13 @@ describe('readSecrets', () => {
     expect(readSecrets({ RELAYER_PRIVATE_KEYS: list }).relayerPrivateKeys).toEqual([keyB, keyA])
   })
 
+  it('reads no key of a relayer for a directory alone', () => {
+    const env = { SERVE_ONLY: 'directory', RELAYER_PRIVATE_KEYS_FILE: '/nowhere' }
+    const signer = { RELAYER_SIGNER_URL: 'https://signer.example' }
+    const { relayerPrivateKeys, relayerSigner } = readSecrets({ ...env, ...signer })
+    expect([relayerPrivateKeys, relayerSigner]).toEqual([[], undefined])
+  })
+
   it('reads a file of lines, skipping blanks and comments', () => {
     const path = keyFile(`# relayers\r\n${keyA}\r\n\n  ${keyB}\n`)
     expect(readSecrets({ RELAYER_PRIVATE_KEYS_FILE: path }).relayerPrivateKeys).toEqual([

@@ -50,11 +50,9 @@ describe('a scrape', () => {
     metrics.watchDirectory({
       isUp: () => true,
       restarts: () => 3,
-      dropped: () => 0,
       figures: () => ({
         index: { endpoints: 12, readSeconds: 1.5 },
         probes: { queued: 4, underWay: 2 },
-        dropped: 5,
         checks: {
           byReason: [
             { reason: 'delivered', count: 3, last: 1_700_000_000 },
@@ -69,6 +67,7 @@ describe('a scrape', () => {
         },
       }),
     })
+    metrics.watchActivity(() => 5)
     const { text } = await metrics.render()
     for (const line of [
       'arcus_discovery_endpoints 12',

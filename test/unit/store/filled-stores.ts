@@ -9,6 +9,7 @@ export const relayer = '0x00000000000000000000000000000000000000f1'
 export async function fillStores(stores: Stores): Promise<void> {
   const { journal, deliveries, blocks, audit, listings, activity } = stores
   await stores.hostedRecords.change('refund', 'r', () => '{}')
+  await stores.outbox.append('answers', '[]')
   for (const id of ['paid', 'queued', 'submitted']) {
     await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
   }

@@ -47,7 +47,7 @@ describe('the inspection of a PostgreSQL', () => {
     expect(facts).toMatchObject({
       isDurable: false,
       maxConnections: 197,
-      replicas: 0,
+      live: { facilitator: 0, directory: 0 },
       isEncrypted: false,
       isPooled: false,
       timeouts: { idleInTransactionMs: 0, statementMs: 0 },
@@ -55,11 +55,14 @@ describe('the inspection of a PostgreSQL', () => {
     expect(facts?.majorVersion).toBeGreaterThanOrEqual(14)
     expect(facts?.clockAhead.least).toBeLessThanOrEqual(0)
     expect(facts?.clockAhead.most).toBeGreaterThanOrEqual(0)
-    await run(url, "INSERT INTO replicas VALUES ('a', now() + interval '1 minute')")
+    await run(url, "INSERT INTO replicas VALUES ('a', 'directory', now() + interval '1 minute')")
     await run(url, "ALTER ROLE postgres SET statement_timeout = '9s'")
     const later = await look(url)
     await run(url, 'ALTER ROLE postgres RESET statement_timeout')
-    expect(later.server).toMatchObject({ replicas: 1, timeouts: { statementMs: 9_000 } })
+    expect(later.server).toMatchObject({
+      live: { facilitator: 0, directory: 1 },
+      timeouts: { statementMs: 9_000 },
+    })
   })
 
   it('sees a newer schema, and a server that takes no writes', async () => {

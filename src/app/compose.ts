@@ -552,7 +552,7 @@ async function openServer(
     app,
     limiter,
     async addRest() {
-      if (rest !== undefined) await forwardRoutes(app, { rest, isOwn })
+      if (forwarder !== undefined) await forwardRoutes(app, { ...forwarder, isOwn })
     },
   }
 }

@@ -8,6 +8,7 @@ const busy = [
   'clocks',
   'database',
   'deliveries',
+  'directory-thread',
   'hooks',
   'hosted-replicas',
   'kill',

@@ -574,8 +574,9 @@ async function openServer(
     app,
     limiter,
     async addRest() {
+      if (forwarder === undefined) return
       // The page of all payments is the console's; each payment is the facilitator's.
-      if (rest !== undefined) await forwardRoutes(app, { rest, isOwn, pages: ['/payments'] })
+      await forwardRoutes(app, { forward: forwarder.forward, isOwn, pages: ['/payments'] })
     },
   }
 }

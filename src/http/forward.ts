@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type Dispatcher, Pool } from 'undici'
 import { httpFault, RequestFault, rateLimitFault } from './errors.js'
-import { isOpen, openHeaders } from './headers.js'
+import { openHeaders } from './headers.js'
 import type { RateLimiter } from './rate-limit.js'
 import { FORWARDED_FOR, REQUEST_ID } from './server.js'
 
@@ -29,7 +29,7 @@ const MAX_FORWARDED = 5_000
 /** A server that starts again is there within seconds. */
 const RETRY_AFTER_SECONDS = 2
 
-/** Headers of one connection, which are not sent on (RFC 9110 sec. 7.6.1). */
+/** Headers of one connection (RFC 9110 sec. 7.6.1). */
 const hopHeaders = new Set([
   'connection',
   'expect',
@@ -68,7 +68,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     }
     const leaving = new AbortController()
     underWay++
-    reply.raw.once('close', () => {
+    whenOver(request, reply, () => {
       underWay--
       if (!reply.raw.writableFinished) leaving.abort()
     })
@@ -87,13 +87,31 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       })
     // The other server says by itself who may read its answers.
     for (const name of Object.keys(openHeaders)) reply.removeHeader(name)
-    for (const [name, value] of Object.entries(answer.headers)) {
-      if (value !== undefined && !hopHeaders.has(name)) reply.header(name, value)
-    }
-    return reply.code(answer.statusCode).send(answer.body)
+    reply.headers(endToEnd(answer.headers))
+    reply.code(answer.statusCode).send(answer.body)
+    // The head goes out before the first byte of the body, so that whatever breaks off after it cuts the connection.
+    if (!reply.raw.headersSent) reply.raw.flushHeaders()
+    return reply
   }
 
   return { forward, close: () => pool.destroy() }
+}
+
+/**
+ * Calls back once an answer is sent or can no longer be. Node reports nothing of an answer that waits behind another one
+ * on a connection that closes.
+ */
+function whenOver({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply, onOver: () => void) {
+  function end(): void {
+    raw.off('close', end)
+    socket.off('close', end)
+    onOver()
+  }
+  if (socket.destroyed) return onOver()
+  // Any number may wait on one connection.
+  socket.setMaxListeners(0)
+  raw.once('close', end)
+  socket.once('close', end)
 }
 
 function hasBody({ raw: { headers } }: FastifyRequest): boolean {
@@ -118,29 +136,33 @@ function bodyTooLarge(limitBytes: number): RequestFault {
 
 /** Returns the headers as they came, with what this server knows of the caller. */
 function headersFor(request: FastifyRequest): IncomingHttpHeaders {
-  const headers: IncomingHttpHeaders = {}
-  for (const [name, value] of Object.entries(request.raw.headers)) {
-    if (!hopHeaders.has(name)) headers[name] = value
+  return {
+    ...endToEnd(request.raw.headers),
+    [FORWARDED_FOR]: request.ip,
+    'x-forwarded-host': request.host,
+    'x-forwarded-proto': request.protocol,
+    [REQUEST_ID]: request.id,
   }
-  headers[FORWARDED_FOR] = request.ip
-  headers['x-forwarded-host'] = request.host
-  headers['x-forwarded-proto'] = request.protocol
-  headers[REQUEST_ID] = request.id
-  return headers
 }
 
-/** Counts a request and forwards it. */
-export type ForwardRest = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+/** Returns the headers that are sent on: all but those of the connection, and those that it names. */
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? '').toLowerCase().split(/[\s,]+/))
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !hopHeaders.has(name) && !named.has(name)),
+  )
+}
 
-/** Makes the handler of requests that another server answers. They count like all others, before anything is sent on. */
+/**
+ * Makes the handler of requests that no route matches. They were counted like all others, but for preflights, which no
+ * rule for other origins answered: those count here, before anything is sent on.
+ */
 export function createForwardRest(
   { forward }: Pick<Forwarder, 'forward'>,
   findLimiter: () => RateLimiter | undefined,
-): ForwardRest {
+): Forwarder['forward'] {
   return async (request, reply) => {
-    // A page of any origin can then read a refusal of ours too.
-    if (isOpen(pathOf(request))) reply.headers(openHeaders)
-    const state = findLimiter()?.consume(request)
+    const state = request.method === 'OPTIONS' ? findLimiter()?.consume(request) : undefined
     if (state?.limited) throw rateLimitFault(state.retryAfterSeconds)
     return forward(request, reply)
   }
@@ -153,23 +175,23 @@ export function createForwardRest(
 export async function forwardRoutes(
   app: FastifyInstance,
   {
-    rest,
+    forward,
     isOwn,
     pages = [],
-  }: { rest: ForwardRest; isOwn: (path: string) => boolean; pages?: readonly string[] },
+  }: Pick<Forwarder, 'forward'> & { isOwn: (path: string) => boolean; pages?: readonly string[] },
 ): Promise<void> {
   await app.register(async (scope) => {
     // Bodies are not read here.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     const handler = async (request: FastifyRequest, reply: FastifyReply) =>
-      isOwn(pathOf(request)) ? reply.callNotFound() : rest(request, reply)
-    const config = { cors: false, limit: 'manual', isForwarded: true } as const
+      isOwn(pathOf(request)) ? reply.callNotFound() : forward(request, reply)
+    const config = { cors: false, isForwarded: true } as const
     // OPTIONS that no rule for other origins answers comes by `installNotFound`.
     const method: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
     scope.route({ method, url: '/mcp', config: { ...config, family: 'mcp' }, handler })
     scope.route({ method, url: '/*', config, handler })
-    for (const url of pages) scope.route({ method, url, config, handler: rest })
+    for (const url of pages) scope.route({ method, url, config, handler: forward })
   })
 }
 

@@ -42,9 +42,9 @@ export const openHeaders = {
   'access-control-expose-headers': exposedHeaders.join(', '),
 } as const
 
-/** Returns whether pages of any origin may read the answers at a path. */
-export function isOpen(path: string): boolean {
-  return publicPaths.test(path)
+/** Returns whether pages of any origin may read the answers at an address. */
+function isOpen(url: string): boolean {
+  return publicPaths.test(url.split('?', 1)[0] ?? '')
 }
 
 /** Opens the public reads to any origin. Await it before the rate limit, so that browsers can read a 429 too. */
@@ -56,7 +56,7 @@ export async function installCors(app: FastifyInstance): Promise<void> {
     }
   })
   const isClosed = ({ url, routeOptions: { config } }: FastifyRequest) =>
-    !isOpen(url.split('?', 1)[0] ?? '') && !config.cors && !config.isForwarded
+    !isOpen(url) && !config.cors && !config.isForwarded
   // The plugin answers preflights of every path, so those of closed paths must not reach it.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS' && isClosed(request)) reply.callNotFound()
@@ -69,6 +69,11 @@ export async function installCors(app: FastifyInstance): Promise<void> {
     exposedHeaders,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     strictPreflight: false,
+  })
+  // The other server says who may read its answers. This is for refusals of our own.
+  app.addHook('onRequest', ({ url, routeOptions: { config } }, reply, done) => {
+    if (config.isForwarded && isOpen(url)) reply.headers(openHeaders)
+    done()
   })
   // A method that a closed path does not have is answered by the page of unknown paths, which is open.
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,5 +1,6 @@
 import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import type { Directory } from '../../directory/directory.js'
+import { StoreUnavailableError } from '../../sql/errors.js'
 import { createPolling } from '../../sql/polling.js'
 import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
 import { readAnswers, readOfferRow } from './handed-over.js'
@@ -47,6 +48,8 @@ export function createIntake({ outbox, directory, isKeeper, onStatus, log }: Int
       tries.delete(row.id)
       return true
     } catch (err) {
+      // That is no fault of the row: it stays until the database answers again.
+      if (err instanceof StoreUnavailableError) throw err
       const count = (tries.get(row.id) ?? 0) + 1
       log.warn({ err, count }, 'something that the facilitator handed over could not be taken in')
       tries.set(row.id, count)
@@ -65,11 +68,14 @@ export function createIntake({ outbox, directory, isKeeper, onStatus, log }: Int
     for (let isMore = true; isMore && !signal.aborted; ) {
       const rows = await outbox.oldest(kind, ROWS_AT_ONCE)
       const done: number[] = []
-      for (const row of rows) {
-        if (signal.aborted) break
-        if (await isDone(row, take)) done.push(row.id)
+      try {
+        for (const row of rows) {
+          if (signal.aborted) break
+          if (await isDone(row, take)) done.push(row.id)
+        }
+      } finally {
+        await outbox.remove(done)
       }
-      await outbox.remove(done)
       // What failed is tried again after a pause.
       isMore = rows.length === ROWS_AT_ONCE && done.length === rows.length
     }

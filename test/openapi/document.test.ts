@@ -75,7 +75,7 @@ describe('the description', () => {
     const directory = await startDirectory()
     const all = [
       // What it forwards is registered with the directory.
-      ...registeredRoutes(service.app).filter((route) => !/ \/?(\*|mcp)$/.test(route)),
+      ...registeredRoutes(service.app).filter((route) => !/ \/?(\*|mcp|payments)$/.test(route)),
       ...registeredRoutes(directory.app),
       ...besideDirectory,
     ]

@@ -8,6 +8,7 @@ const busy = [
   'clocks',
   'database',
   'deliveries',
+  'halves',
   'hooks',
   'hosted-replicas',
   'kill',

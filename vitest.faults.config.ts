@@ -9,6 +9,7 @@ const busy = [
   'database',
   'deliveries',
   'directory-thread',
+  'halves',
   'hooks',
   'hosted-replicas',
   'kill',

@@ -176,6 +176,13 @@ export function replicaTroubles(world: Replicas, ways: readonly TcpProxy[]): Tro
         }
       },
     },
+    ...databaseTroubles(world, ways),
+  ]
+}
+
+/** A database that dies, or cannot be reached. */
+export function databaseTroubles(world: Replicas, ways: readonly TcpProxy[]): Trouble[] {
+  return [
     { name: 'a database that restarts', run: () => world.postgres.restart(1_000) },
     { name: 'a database that is killed', run: () => world.postgres.crash() },
     {

@@ -21,8 +21,9 @@ function writeSnippet(
 ): string {
   const page = fileURLToPath(new URL('../../../docs/scale.md', import.meta.url))
   const [, snippet = ''] = /```nginx\n([\s\S]*?)```/.exec(readFileSync(page, 'utf8')) ?? []
+  const [, parameters = ''] = /server \S+:4021([^;]*);/.exec(snippet) ?? []
   const servers = (ports: readonly number[]) =>
-    ports.map((it) => `server 127.0.0.1:${it};`).join(' ')
+    ports.map((it) => `server 127.0.0.1:${it}${parameters};`).join(' ')
   return snippet
     .replace(/(upstream facilitators \{ least_conn;).*\}/, `$1 ${servers(facilitators)} }`)
     .replace(/(upstream directories \{ least_conn;).*\}/, `$1 ${servers(directories)} }`)

@@ -159,8 +159,7 @@ async function build(
   }
   metrics?.watchDirectory({
     figures: () => link?.figures(),
-    isUp: () => link?.isUp() ?? false,
-    restarts: () => link?.restarts() ?? 0,
+    thread: link,
     dropped: () => handOver?.dropped() ?? 0,
   })
 

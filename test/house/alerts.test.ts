@@ -50,8 +50,7 @@ const metricsIn = (expr: string) =>
 async function shownMetrics(): Promise<Set<string>> {
   const metrics = createMetrics(() => Date.now())
   metrics.watchDirectory({
-    isUp: () => true,
-    restarts: () => 3,
+    thread: { isUp: () => true, restarts: () => 3 },
     dropped: () => 0,
     figures: () => ({
       index: { endpoints: 0, readSeconds: 0 },
@@ -112,6 +111,15 @@ it('leads from each alert to a panel of the dashboard and to a line of the runbo
 
 it('has every case of the fault suite in the runbook', () => {
   const runbook = read('docs/operations.md')
-  const suites = ['alerting', 'crowd', 'disk', 'key-rotation', 'kill', 'lanes', 'rpc']
+  const suites = [
+    'alerting',
+    'crowd',
+    'directory-thread',
+    'disk',
+    'key-rotation',
+    'kill',
+    'lanes',
+    'rpc',
+  ]
   expect(suites.filter((name) => !runbook.includes(`test/faults/${name}.test.ts`))).toEqual([])
 })

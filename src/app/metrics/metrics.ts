@@ -54,9 +54,14 @@ interface WatchedDirectory {
         checks: CheckFigures | undefined
       }
     | undefined
-  isUp(): boolean
-  /** How often its thread was started again. */
-  restarts(): number
+  /** `undefined` where it is on another machine. */
+  thread:
+    | {
+        isUp(): boolean
+        /** How often it was started again. */
+        restarts(): number
+      }
+    | undefined
   /** Answers that were not handed over to it. */
   dropped(): number
 }
@@ -153,7 +158,7 @@ export function createMetrics(now: () => number): Metrics {
       const bytes = 'Size of the database, its log included on SQLite.'
       addGauge('arcus_database_bytes', bytes, size, labels)
     },
-    watchDirectory({ figures, isUp, restarts, dropped }) {
+    watchDirectory({ figures, thread, dropped }) {
       let show: ((found: CheckFigures) => void) | undefined
       refreshes.push(async () => {
         const found = figures()?.checks
@@ -161,16 +166,18 @@ export function createMetrics(now: () => number): Metrics {
         show ??= createCheckGauges(registry)
         show(found)
       })
-      addGauge(
-        'arcus_directory_up',
-        '1 while the thread of the directory answers, else 0. Payments do not need it.',
-        () => Number(isUp()),
-      )
-      addGauge(
-        'arcus_directory_restarts',
-        'How often the thread of the directory was started again.',
-        restarts,
-      )
+      if (thread !== undefined) {
+        addGauge(
+          'arcus_directory_up',
+          '1 while the thread of the directory answers, else 0. Payments do not need it.',
+          () => Number(thread.isUp()),
+        )
+        addGauge(
+          'arcus_directory_restarts',
+          'How often the thread of the directory was started again.',
+          thread.restarts,
+        )
+      }
       addGauge(
         'arcus_discovery_endpoints',
         'Endpoints that discovery can show; 0 until the catalog is read.',

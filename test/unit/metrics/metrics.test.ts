@@ -48,8 +48,7 @@ describe('a scrape', () => {
   it('shows the state of discovery and directory', async () => {
     const metrics = createMetrics(aClock().now)
     metrics.watchDirectory({
-      isUp: () => true,
-      restarts: () => 3,
+      thread: { isUp: () => true, restarts: () => 3 },
       dropped: () => 0,
       figures: () => ({
         index: { endpoints: 12, readSeconds: 1.5 },
@@ -86,6 +85,14 @@ describe('a scrape', () => {
     ]) {
       expect(text).toContain(`\n${line}\n`)
     }
+  })
+
+  it('shows nothing of a thread where the directory is on another machine', async () => {
+    const metrics = createMetrics(aClock().now)
+    metrics.watchDirectory({ thread: undefined, dropped: () => 7, figures: () => undefined })
+    const { text } = await metrics.render()
+    expect(text).toContain('arcus_activity_dropped 7')
+    expect(text).not.toMatch(/arcus_directory_(up|restarts)/)
   })
 
   it('shows queue, head and lanes', async () => {

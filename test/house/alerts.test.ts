@@ -111,6 +111,15 @@ it('leads from each alert to a panel of the dashboard and to a line of the runbo
 
 it('has every case of the fault suite in the runbook', () => {
   const runbook = read('docs/operations.md')
-  const suites = ['alerting', 'crowd', 'disk', 'key-rotation', 'kill', 'lanes', 'rpc']
+  const suites = [
+    'alerting',
+    'crowd',
+    'directory-thread',
+    'disk',
+    'key-rotation',
+    'kill',
+    'lanes',
+    'rpc',
+  ]
   expect(suites.filter((name) => !runbook.includes(`test/faults/${name}.test.ts`))).toEqual([])
 })

@@ -87,6 +87,14 @@ describe('a scrape', () => {
     }
   })
 
+  it('shows nothing of a thread where the directory is on another machine', async () => {
+    const metrics = createMetrics(aClock().now)
+    metrics.watchActivity(() => 7)
+    const { text } = await metrics.render()
+    expect(text).toContain('arcus_activity_dropped 7')
+    expect(text).not.toContain('arcus_directory')
+  })
+
   it('shows queue, head and lanes', async () => {
     const page = await pageOf(aWatched())
     for (const line of [

@@ -33,7 +33,12 @@ async function startWithThread(): Promise<void> {
   })
 }
 
-const isUp = async () => (await fetch(`${world.service().url}/discovery/resources`)).status === 200
+/** An answer that the end of the thread breaks off is no answer. */
+const isUp = () =>
+  fetch(`${world.service().url}/discovery/resources`).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
 
 /** Each payment on chain is on record once, and nothing else is. */
 async function expectEachRecordedOnce(total: number): Promise<void> {

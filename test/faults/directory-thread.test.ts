@@ -58,12 +58,12 @@ async function expectEachRecordedOnce(total: number): Promise<void> {
   }
 }
 
-it('the thread of the directory, killed again and again, costs no payment and no figure', async () => {
+it('the thread of the directory, that fails again and again, costs no payment and no figure', async () => {
   await startWithThread()
   const load = startLoad(world.client, LOAD_EVERY_MS, PATIENCE_MS)
   for (let kill = 1; kill <= KILLS; kill++) {
     await until('the directory answers', isUp, 90_000)
-    // At any moment of what it does: it may be in the middle of a transaction.
+    // Between any two of its steps.
     await pause(200 + Math.random() * 600)
     world.service().signal('SIGUSR2')
     await until('the directory is away', async () => !(await isUp()))

@@ -43,7 +43,7 @@ describe('two replicas on one PostgreSQL', () => {
         TRUST_PROXY: '1',
         RATE_LIMIT_MAX: String(ALLOWANCE),
         // A first settlement spends less, a crowd of them more.
-        DAILY_GAS_LIMIT_USD: '0.05',
+        DAILY_GAS_LIMIT_USD: '0.15',
       },
     })
   }, 150_000)
@@ -103,7 +103,7 @@ describe('two replicas on one PostgreSQL', () => {
 
   it('share one daily budget of gas: gasCharge at one stops the other', async () => {
     const limited = { invalidReason: 'gas_budget_exceeded', isValid: false }
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 120; round++) {
       const { body } = await aSignedPayment()
       const { success, errorReason } = await post(0, '/settle', body)
       if (success) continue

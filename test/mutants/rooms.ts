@@ -59,16 +59,16 @@ export const rooms: readonly Room[] = [
   money(relayer('lease-keeper'), {
     'src/facilitator/relayer/leases.ts': 'held renew takeFree',
   }),
-  money(relayer('payments', 'outcomes', 'budgets'), {
+  money(relayer('payments', 'outcomes', 'waste'), {
     'src/facilitator/relayer/preparation.ts':
       'checkGain dropHopeless keepPlain simulateAlone dropFailed',
   }),
-  money(relayer('payments', 'fairness', 'budgets', 'restart'), {
+  money(relayer('payments', 'fairness', 'waste', 'restart'), {
     'src/facilitator/relayer/dispatcher.ts':
       'carry freeLanes giveUp isGathering isGivenUp leaveAt maxMembers postpone refuse stopAtBudget takeForAnyLane',
   }),
   money(relayer('fairness', 'payments'), {
-    'src/facilitator/relayer/queue.ts': 'take add putBack serve inTurn',
+    'src/facilitator/relayer/queue.ts': 'take add putBack inTurn',
   }),
   money(relayer('signer'), { 'src/facilitator/relayer/signer.ts': '' }),
   money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {

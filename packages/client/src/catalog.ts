@@ -53,10 +53,9 @@ export function createCatalog(call: Call): Catalog {
 
   async function describe(endpoint: Item | EndpointName): Promise<Description> {
     const name = 'resource' in endpoint ? nameOf(endpoint) : endpoint
-    const [item, { endpoints }] = await Promise.all([
-      findItem(name),
-      call('GET /api/merchants/{id}', { path: { id: name.merchant } }),
-    ])
+    // An unknown merchant is the better reason, so it is looked for first.
+    const { endpoints } = await call('GET /api/merchants/{id}', { path: { id: name.merchant } })
+    const item = await findItem(name)
     const listed = endpoints.find((endpoint) => isSame(endpoint, name))
     if (listed !== undefined) return { item, state: listed.state }
     // The listing was saved between the two answers.

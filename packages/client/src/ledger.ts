@@ -178,7 +178,7 @@ function follow(entry: LedgerEntry, event: Exclude<LedgerEvent, Beginning>): voi
     const unproven = entry.spent - spent
     Object.assign(entry, { state: 'settled', transaction: event.transaction, spent, unproven })
   } else if (event.type === 'released') {
-    // What was signed may have left, so only the chain takes it back, or the facilitator for it.
+    // A signed payment may have left, so only the chain takes it back, or the facilitator for it.
     const isMeant = event.reason === 'unsigned' ? entry.state === 'reserved' : isOut
     const unproven = event.reason === 'failed' ? entry.spent : 0n
     if (isMeant) Object.assign(entry, { state: 'released', spent: 0n, unproven })

@@ -123,7 +123,7 @@ async function beginTurn(sale: Sale, payer: string, inFlight: InFlight) {
   if (turn === undefined) return underWay
   sale.begin(turn)
   if (!turn.isPaidFirst) return undefined
-  // What a metered call costs is known only afterwards.
+  // The cost of a metered call is known only afterwards.
   if (sale.offer.terms.isMetered) return leftTooOften
   const settled = await sale.settleFirst()
   return settled.ok ? undefined : settled

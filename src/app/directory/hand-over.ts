@@ -45,7 +45,7 @@ const offersOfPayTo = { capacity: 50, refillMs: 1_000 }
 
 const processing: BazaarStatus = { status: 'processing' }
 
-/** What is known of the resource of a payment. */
+/** The resource of a payment, as far as the catalog has reported on it. */
 interface Remembered {
   fingerprint: string
   status: BazaarStatus

@@ -2,7 +2,7 @@ import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
 import type { Offer, RefusedOffer } from '../../directory/seen-in-payments/offer.js'
 
-/** What becomes of the resource of a settled payment: it is offered to the catalog, or it is refused at once. */
+/** The resource of a settled payment, which is offered to the catalog or refused at once. */
 export type HandedOffer = { offer: Offer } | { refused: RefusedOffer }
 
 /** Writes answers as JSON. */

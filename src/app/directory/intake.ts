@@ -76,7 +76,7 @@ export function createIntake({ outbox, directory, isKeeper, onStatus, log }: Int
       } finally {
         await outbox.remove(done)
       }
-      // What failed is tried again after a pause.
+      // Rows that failed are tried again after a pause.
       isMore = rows.length === ROWS_AT_ONCE && done.length === rows.length
     }
   }

@@ -26,7 +26,7 @@ export interface DirectoryLink {
   /** Resolves when the directory answers for the first time. Rejects if it cannot start, and trying again does not help. */
   ready: Promise<void>
   isUp(): boolean
-  /** How often the thread was started again. */
+  /** Counts the restarts of the thread. */
   restarts(): number
   /** The figures of its last beat; `undefined` before the first. */
   figures(): DirectoryFigures | undefined
@@ -37,7 +37,7 @@ export interface DirectoryLink {
 
 export interface DirectoryLinkOptions {
   data: Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
-  /** What the thread may ask; absent where the facilitator is on another machine. */
+  /** Answers the questions of the thread; absent where the facilitator is on another machine. */
   calls: FacilitatorCalls | undefined
   onStatus(key: string, fingerprint: string, status: BazaarStatus): void
   log: Logger

@@ -17,7 +17,7 @@ export type DirectorySecrets = Pick<
   | 'operatorWebhook'
 >
 
-/** What the thread is started with. */
+/** The values with which the thread is started. */
 export interface DirectoryThreadData {
   config: Config
   secrets: DirectorySecrets

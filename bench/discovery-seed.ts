@@ -1,3 +1,4 @@
+import { siteOf } from '../src/directory/store/site.js'
 import { openDatabase } from '../src/sql/sqlite/database.js'
 import { type Corpus, createCorpus } from './discovery-corpus.js'
 
@@ -20,9 +21,9 @@ function seed(corpus: Corpus): void {
      VALUES (@id, @payTo, @name, @about, @network, @asset, @payTo, 1, @isOfficial, 0, '', 0, @createdAt, @createdAt)`,
   )
   const insertEndpoint = database.prepare(
-    `INSERT INTO endpoints (merchant_id, position, url, method, tool_name, title, description, pricing, price, asset, symbol,
+    `INSERT INTO endpoints (merchant_id, position, url, site, method, tool_name, title, description, pricing, price, asset, symbol,
        tags, example, input_schema, output, extras, is_hosted, accepts, status, failures, last_updated, created_at)
-     VALUES (@merchantId, @position, @url, @method, '', @title, @description, @pricing, @price, '${asset}', 'USDC',
+     VALUES (@merchantId, @position, @url, @site, @method, '', @title, @description, @pricing, @price, '${asset}', 'USDC',
        @tags, @example, @inputSchema, '{"type":"json"}', '{}', 0, @accepts, @status, 0, @createdAt, @createdAt)`,
   )
   const insertUsage = database.prepare(
@@ -66,10 +67,12 @@ function endpointRow(corpus: Corpus, endpoint: number) {
     properties: { city: { type: 'string', minLength: 1 }, days: { type: 'integer', maximum: 14 } },
     required: ['city'],
   }
+  const url = `https://api-${merchant}.example.com/v1/${corpus.path(endpoint)}`
   return {
     merchantId: merchantId(merchant),
     position: endpoint % 10,
-    url: `https://api-${merchant}.example.com/v1/${corpus.path(endpoint)}`,
+    url,
+    site: siteOf(url),
     method: isPost ? 'POST' : 'GET',
     title: corpus.title(endpoint),
     description: corpus.description(endpoint),

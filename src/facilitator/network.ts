@@ -294,6 +294,7 @@ function toServed({
       multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
     },
     relayers: relayer.addresses as [Address, ...Address[]],
+    openClaims: relayer.openClaims,
     isBatchOffered: batchWatch.isDeployed,
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
     gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),

@@ -71,6 +71,7 @@ export function aFacilitator(
     headBlock: () => feed.latest()?.number ?? 0,
     chainSeconds: () => feed.latest()?.timestamp,
     relayers: relayer.addresses as ServedNetwork['relayers'],
+    openClaims: relayer.openClaims,
     isBatchOffered: () => false,
     guardGas: async () => undefined,
     recipients: { check: async () => 'none' },

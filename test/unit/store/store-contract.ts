@@ -39,6 +39,7 @@ export function aJob(changes: Partial<NewJob> = {}): NewJob {
     to: '0x3600000000000000000000000000000000000000',
     calldata: '0xcf092995',
     details: '{"payer":"p"}',
+    resource: null,
     seenBlock: 41,
     expiresAt: 1_800_000_060,
     ...changes,
@@ -526,6 +527,42 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
     })
 
+    describe('the resource of a payment', () => {
+      const resource = '{"resourceUrl":"https://api.example.com/tides"}'
+
+      it('stays once the payment confirms', async () => {
+        const job = await claim({ resource })
+        expect((await find(job))?.resource).toBe(resource)
+        await recordAttempt(anAttempt({ jobIds: [job.id] }))
+        await decide(job)
+        expect((await find(job))?.resource).toBe(resource)
+      })
+
+      it('goes when the payment fails, and comes back with the next try', async () => {
+        const failed = await fail(await claim({ resource }))
+        expect(failed.resource).toBeNull()
+        const reopened = (await stores.journal.reopen(failed, aJob({ resource }), noon)) as Job
+        expect(reopened.resource).toBe(resource)
+        await decide(reopened)
+        expect((await find(failed))?.resource).toBe(resource)
+      })
+
+      it('is that of the request which found the payment on chain', async () => {
+        const { journal } = stores
+        const outcome = anOutcome({ transferLog: 3 })
+        const found = await journal.recordFound(aJob({ resource }), undefined, outcome, noon)
+        expect(found?.resource).toBe(resource)
+        // Its transfer backs the first, so that it fails.
+        const second = aJob({ id: 'second', resource })
+        const refused = await journal.recordFound(second, undefined, outcome, noon)
+        expect(refused).toMatchObject({ state: 'failed', resource: null })
+        const failed = await fail(await claim({ id: 'third', resource }))
+        const next = anOutcome({ transferLog: 4 })
+        const again = await journal.recordFound(aJob({ id: 'third', resource }), failed, next, noon)
+        expect(again).toMatchObject({ state: 'confirmed', resource })
+      })
+    })
+
     describe('payments brought on chain by others', () => {
       it('are kept as confirmed, once', async () => {
         const outcome = anOutcome({ gasCost: null })
@@ -601,7 +638,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
 
       it('mend a failed row once, and only as it was read', async () => {
-        const failed = await fail(await claim({ details: '{"payer":"p","resourceUrl":"u"}' }))
+        const failed = await fail(await claim({ details: '{"payer":"p","caller":"c"}' }))
         const { mend } = stores.rebuiltJobs
         expect(await mend({ ...failed, round: 1 }, rebuilt(), noon)).toBe(false)
         const results = [mend(failed, rebuilt(), noon), mend(failed, rebuilt(), noon)]
@@ -610,7 +647,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           ...anOutcome(),
           id: failed.id,
           round: 1,
-          details: '{"payer":"p","resourceUrl":"u"}',
+          details: '{"payer":"p","caller":"c"}',
           deliveredAt: noon,
           deliveredKey: RESTORED_KEY,
         })

@@ -96,7 +96,7 @@ function createJobSharing(database: Database, worker: string): JobSharing {
       ),
     async withdraw(job, { state, reason, message }, now) {
       const [row] = await jobs(
-        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', updated_at = $4, worker = $5
+        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', resource = NULL, updated_at = $4, worker = $5
          WHERE id = $6 AND round = $7 AND state = 'queued' AND "transaction" IS NULL
            AND NOT EXISTS (SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
              WHERE m.job_id = jobs.id AND a.is_open = 1)

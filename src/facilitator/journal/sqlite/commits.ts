@@ -95,7 +95,8 @@ export function createJournalCommits(database: Database, commit: GroupCommit): J
   }
 
   function writeOutcome(id: string, round: number, outcome: Outcome, now: number): boolean {
-    const values = [outcome.state, ...outcomeValues(outcome), now, id, round]
+    const { state } = outcome
+    const values = [state, ...outcomeValues(outcome), state, now, id, round]
     return sql.decideJob.run(...values).changes === 1
   }
 
@@ -185,13 +186,14 @@ function prepareStatements(database: Database) {
     ),
     findJobById: database.prepare(`SELECT ${jobColumns} FROM jobs WHERE id = ?`),
     insertJob: database.prepare(
-      `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
+      `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, resource, seen_block,
          expires_at, state, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`,
     ),
     decideJob: database.prepare(
       `UPDATE jobs SET state = ?, "transaction" = ?, reason = ?, message = ?, block_number = ?,
-         gas_cost = ?, transfer_log = ?, attestation = ?, updated_at = ?
+         gas_cost = ?, transfer_log = ?, attestation = ?,
+         resource = CASE WHEN ? = 'failed' THEN NULL ELSE resource END, updated_at = ?
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(

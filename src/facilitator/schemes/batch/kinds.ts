@@ -54,9 +54,10 @@ export function createBatchKinds(
   return {
     [batchKinds.deposit]: {
       profile(job) {
-        const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
+        const { payer, asset, payTo, amount } = detailsOf<DepositDetails>(job)
         return {
           ...alone(job, payer, payTo, DEPOSIT_GAS),
+          asset,
           accountsThatRun: [payer],
           value: BigInt(amount),
         }

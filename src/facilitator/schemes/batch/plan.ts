@@ -6,12 +6,13 @@ import type {
 } from '@arcus/protocol/x402/batch-schemas'
 import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { readChannel, readReceiver } from '../../../chain/batch-settlement.js'
+import { batchContracts, readChannel, readReceiver } from '../../../chain/batch-settlement.js'
 import { checkGain, simulateSingle } from '../../relayer/preparation.js'
 import { type AcceptedToken, checkMinimum, reject } from '../../verify/checks.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import {
   type BatchJob,
+  batchKinds,
   type ClaimDetails,
   hashChannel,
   identifyClaim,
@@ -155,6 +156,27 @@ export async function checkWorth(
   // The relayer simulates again before it signs, and then reports why a simulation fails.
   if (!simulation.ok || simulation.gas >= GAS_CAP) return undefined
   return checkGain(gain, simulation.gas * gasPrice())
+}
+
+/**
+ * Counts a deposit among the open claims of its payer, unless the balance does not cover all of them together. The scheme has
+ * simulated it alone. Other jobs take nothing from a balance. Throws `RpcUnavailableError`.
+ */
+export async function coverDeposit(
+  { action, key, details }: BatchJob,
+  { openClaims, readFacts }: ServedNetwork,
+): Promise<{ uncount(): void } | Rejection> {
+  if (action !== 'deposit') return { uncount() {} }
+  const { payer, asset, amount, nonce } = details
+  const deposit = { kind: batchKinds.deposit, key, payer, asset, value: BigInt(amount) }
+  if (openClaims.besides(deposit) === 0n) return { uncount: openClaims.add(deposit) }
+  const { balance } = await readFacts({ ...deposit, payTo: batchContracts.erc3009Collector, nonce })
+  const uncount = openClaims.cover(deposit, balance)
+  if (uncount !== undefined) return { uncount }
+  return reject(
+    'batchInsufficientBalance',
+    `The payer ${payer} holds ${balance} of ${asset}, and other payments that wait to be sent take ${openClaims.besides(deposit)} of it; the deposit needs ${amount}.`,
+  )
 }
 
 /** The gas limit of the simulation, more than the largest claim takes. */

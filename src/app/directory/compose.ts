@@ -30,6 +30,7 @@ import { shareReads } from '../../http/cached-reply.js'
 import { installOpenApi } from '../../http/docs.js'
 import { installErrorHandling } from '../../http/errors.js'
 import { installCors } from '../../http/headers.js'
+import { leave } from '../../http/leaving.js'
 import { installNotFound } from '../../http/not-found.js'
 import { createServer } from '../../http/server.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
@@ -52,6 +53,8 @@ export interface DirectoryHalf {
   /** Begins its work. Call it once the server listens. */
   start(): Promise<void>
   figures(): Promise<DirectoryFigures>
+  /** Ends the answers that never end by themselves; serving goes on. */
+  leave(): void
   close(): Promise<void>
 }
 
@@ -202,6 +205,7 @@ async function build(
         checks: await readChecks().catch(() => undefined),
       }
     },
+    leave: () => leave(app),
     async close() {
       closing.abort()
       await app.close()

@@ -3,6 +3,7 @@ import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendCached } from '../../http/cached-reply.js'
 import { openEventStream } from '../../http/event-stream.js'
+import { leavingOf } from '../../http/leaving.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { RawQuery } from '../../http/query.js'
 import type { DiscoveryBodies } from './discovery.js'
@@ -133,12 +134,9 @@ export async function discoveryRoutes(
   app: FastifyInstance,
   { answers }: { answers: DiscoveryBodies },
 ): Promise<void> {
-  const closing = new AbortController()
   // Closing the server would wait for these long polls.
-  app.addHook('preClose', async () => {
-    closing.abort()
-    answers.endWaits()
-  })
+  const leaving = leavingOf(app)
+  leaving.addEventListener('abort', answers.endWaits)
   app.get<{ Querystring: RawQuery }>(
     '/discovery/resources',
     describedAs(resourcesOperation),
@@ -155,7 +153,7 @@ export async function discoveryRoutes(
     async (request, reply) => {
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort())
-      const signal = AbortSignal.any([gone.signal, closing.signal])
+      const signal = AbortSignal.any([gone.signal, leaving])
       if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
       // Caches must not answer a reader of the stream with a page.
       reply.header('vary', 'accept, accept-encoding')

@@ -27,7 +27,7 @@ const listOperation: Operation = {
   description:
     'All of it needs no parameter. The first merchants in an order come from the catalog of discovery: while that is read after a start, they answer 503 with `Retry-After`.',
   answers: cached('All of it, as a stream.'),
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
@@ -144,7 +144,7 @@ export async function merchantListRoutes(
     const { sort, limit } = readQuery(catalogQuery, request.query)
     if (sort !== undefined || limit !== undefined) {
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
-      return sendCached(request, reply, await discovery.merchants(wanted))
+      return sendCached(request, reply, await discovery.merchants(wanted, request.ip))
     }
     reply.type('application/json; charset=utf-8')
     if (isKnown(request, reply, tagged(await readTag()))) return reply

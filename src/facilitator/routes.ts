@@ -23,6 +23,7 @@ import {
   verifyOperation,
   wellKnownOperation,
 } from './operations.js'
+import { createRefusalLog } from './refusal-log.js'
 import type { Delivery } from './settle/deliveries.js'
 import {
   createSettleLimit,
@@ -102,6 +103,7 @@ export async function facilitatorRoutes(
   })
 
   const { limiter, takeVerified } = options
+  const logRefusal = createRefusalLog(app.log)
   const enter: SettleLimit =
     limiter === undefined ? async () => () => {} : createSettleLimit(limiter, takeVerified)
   const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
@@ -121,7 +123,7 @@ export async function facilitatorRoutes(
     if (result.body.success) request.log.info({ settlementId }, 'settle answered with success')
     else {
       const reason = result.body.errorReason
-      request.log.info({ settlementId, reason, ...readNames(request.body) }, 'settle refused')
+      logRefusal(request.log, { settlementId, reason, ...readNames(request.body) })
     }
     withoutFailing(request, () => {
       report(reportSettle(result, startedAt))

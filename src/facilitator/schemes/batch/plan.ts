@@ -31,8 +31,11 @@ export type Plan =
   | {
       state: 'toDo'
       job: BatchJob
-      /** The account that is charged for gas spent without a settlement. */
-      gasPayer: Address
+      /**
+       * The account that is charged for gas spent without a settlement. Left out for a payout, which anybody may bring: there
+       * it is the caller.
+       */
+      gasPayer?: Address
       /** The accounts whose code, if they have any, runs in the job. */
       accountsThatRun: readonly Address[]
       /** The amount that must exceed the gas, 6-decimal units; left out where the amount may be smaller. */
@@ -138,7 +141,7 @@ async function planPayout(
   const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, address, 'latest')
   const job = identifySettle(receiver, address, totalSettled)
   const gain = totalClaimed - totalSettled
-  const plan = { state: 'toDo', job, gasPayer: receiver, accountsThatRun: [] } as const
+  const plan = { state: 'toDo', job, accountsThatRun: [] } as const
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }

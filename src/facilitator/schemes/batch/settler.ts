@@ -9,6 +9,7 @@ import { readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { type SettleResult, settleRejection, withSettlementStatus } from '../../answers.js'
+import { PAYOUTS } from '../../journal/budgets.js'
 import type { Job, NewJob, SettlementJournal } from '../../journal/settlement-journal.js'
 import type { Relayer } from '../../relayer/relayer.js'
 import type { Deliveries } from '../../settle/deliveries.js'
@@ -103,7 +104,7 @@ export function createBatchSettler(options: {
     }
     const brought = await checkRecipient(request, chain, caller)
     if (isRejection(brought)) return refuse(request, brought)
-    const { gasPayer, accountsThatRun } = plan
+    const { gasPayer = PAYOUTS + caller, accountsThatRun } = plan
     const refusal =
       plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, brought))
     if (refusal !== undefined) return refuse(request, refusal)

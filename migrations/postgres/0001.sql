@@ -121,16 +121,18 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 );
 
--- Who paid whom more than the gas of it, and the first day of that: the standing of recipients comes from it.
+-- Who paid whom more than the gas of it, and the first and the last day of that: the standing of recipients comes from it.
 CREATE TABLE customers (
   network TEXT COLLATE "C" NOT NULL,
   pay_to TEXT COLLATE "C" NOT NULL,
   payer TEXT COLLATE "C" NOT NULL,
   day TEXT COLLATE "C" NOT NULL,
+  last_day TEXT COLLATE "C" NOT NULL,
   PRIMARY KEY (network, pay_to, payer)
 );
 
 CREATE INDEX customers_payer ON customers (network, payer);
+CREATE INDEX customers_age ON customers (network, last_day);
 
 -- What a signed transaction may burn at worst is reserved from budgets until its slot closes. A budget is a name of the
 -- books: an account, a caller, or everybody.

@@ -12,6 +12,7 @@ import { installErrorHandling } from '../http/errors.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import { laneLease, UPKEEP } from '../sql/leases.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
+import { startForgetting } from './journal/old-books.js'
 import { startShrinking } from './journal/shrinking.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
@@ -181,6 +182,8 @@ async function build(
       const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
       teardown.add('failed payments', startFailedPayments(looking).stop)
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
+      const forgetting = { store: stores.oldBooks, networks: networks.map(networkOf), isKeeper }
+      teardown.add('old sums of gas', startForgetting({ ...forgetting, now, log }).stop)
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return
       const { shrinker } = stores
@@ -257,6 +260,10 @@ function createSchemes(
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
   }
+}
+
+function networkOf({ relayer }: OpenNetwork): string {
+  return relayer.network
 }
 
 function secondsSince(startedAt: number): number {

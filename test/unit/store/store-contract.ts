@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import { type GasBudget, GasBudgetError } from '../../../src/facilitator/journal/budgets.js'
+import { dayOf, type GasBudget, GasBudgetError } from '../../../src/facilitator/journal/budgets.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
@@ -399,6 +399,55 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await others('2026-11-21')).toEqual([])
       expect(await others('2026-11-22')).toEqual([{ payer: '0x1', other: '0xb' }])
       expect(await others('2026-11-23')).toHaveLength(2)
+    })
+
+    describe('what is past its use', () => {
+      const day = (days: number) => dayOf(noon + days * 86_400_000)
+      const at = (days: number) => noon + days * 86_400_000
+
+      it('is deleted of the sums of gas, but for those of everybody and of the days since', async () => {
+        const book = (days: number) =>
+          stores.journal.resolve({
+            outcomes: [],
+            gasCharge: { network, sums: new Map(['', '0xp', 'spent:c'].map((it) => [it, 5n])) },
+            now: at(days),
+          })
+        for (const days of [0, 1, 2]) await book(days)
+        const { budgets, oldBooks } = stores
+        const sumsOf = async (name: string) =>
+          Promise.all([0, 1, 2].map((days) => budgets.burntBy(network, day(days), name)))
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(3)
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(1)
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(0)
+        expect(await oldBooks.forgetSums('eip155:5042002', day(9), 3)).toBe(0)
+        expect(await sumsOf('')).toEqual([5n, 5n, 5n])
+        expect(await sumsOf('0xp')).toEqual([0n, 0n, 5n])
+        expect(await sumsOf('spent:c')).toEqual([0n, 0n, 5n])
+      })
+
+      it('is deleted of customers who never came again, and not of those who did', async () => {
+        const pay = (payTo: string, payer: string, days: number) =>
+          stores.journal.resolve({
+            outcomes: [],
+            customers: { network, pairs: [{ payTo, payer }] },
+            now: at(days),
+          })
+        for (const payer of ['0x1', '0x2']) {
+          await pay('0xa', payer, 0)
+          await pay('0xb', payer, 0)
+        }
+        await pay('0xa', '0x1', 200)
+        await pay('0xb', '0x1', 200)
+        await pay('0xa', '0x1', 199)
+        const { customers, oldBooks } = stores
+        expect(await oldBooks.forgetCustomers(network, day(200), 1)).toBe(1)
+        expect(await oldBooks.forgetCustomers(network, day(200), 9)).toBe(1)
+        expect(await oldBooks.forgetCustomers(network, day(200), 9)).toBe(0)
+        // Since the first day, as before.
+        expect(await customers.othersPaid(network, '0xa', day(1))).toEqual([
+          { payer: '0x1', other: '0xb' },
+        ])
+      })
     })
 
     describe('budgets of gas', () => {

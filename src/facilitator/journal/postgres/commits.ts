@@ -282,9 +282,10 @@ async function decide(
        ORDER BY payer
        ON CONFLICT (network, day, payer) DO UPDATE SET amount = gas_spending.amount + excluded.amount)
      , served AS (
-       INSERT INTO customers (network, pay_to, payer, day)
-       SELECT DISTINCT $22, pay_to, payer, $9 FROM unnest($23::text[], $24::text[]) AS c (pay_to, payer) ORDER BY 2, 3
-       ON CONFLICT DO NOTHING)
+       INSERT INTO customers (network, pay_to, payer, day, last_day)
+       SELECT DISTINCT $22, pay_to, payer, $9, $9 FROM unnest($23::text[], $24::text[]) AS c (pay_to, payer) ORDER BY 2, 3
+       ON CONFLICT (network, pay_to, payer) DO UPDATE SET last_day = excluded.last_day
+       WHERE customers.last_day < excluded.last_day)
      SELECT (SELECT count(*) FROM held) AS held, ARRAY(SELECT id FROM decided) AS decided`,
     [
       slot === undefined ? null : laneLease(slot.network, slot.relayer),

@@ -71,7 +71,7 @@ export function createJournalCommits(database: Database, commit: GroupCommit): J
   function resolve({ slot, outcomes, gasCharge, customers, now }: Resolution): Decision[] {
     if (gasCharge !== undefined) book(gasCharge, dayOf(now))
     for (const { payTo, payer } of customers?.pairs ?? []) {
-      sql.insertCustomer.run(customers?.network, payTo, payer, dayOf(now))
+      sql.insertCustomer.run(customers?.network, payTo, payer, dayOf(now), dayOf(now))
     }
     if (slot !== undefined) {
       sql.freeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
@@ -223,7 +223,9 @@ function prepareStatements(database: Database) {
          WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1)`,
     ),
     insertCustomer: database.prepare(
-      'INSERT INTO customers (network, pay_to, payer, day) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      `INSERT INTO customers (network, pay_to, payer, day, last_day) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (network, pay_to, payer) DO UPDATE SET last_day = excluded.last_day
+       WHERE last_day < excluded.last_day`,
     ),
     insertLane: database.prepare(
       'INSERT INTO lanes (network, relayer, next_nonce) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

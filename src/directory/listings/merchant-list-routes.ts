@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { pipeline as pipe, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { constants, createGunzip, createGzip } from 'node:zlib'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
@@ -148,10 +150,10 @@ export async function merchantListRoutes(
     }
     reply.type('application/json; charset=utf-8')
     if (isKnown(request, reply, tagged(await readTag()))) return reply
-    const { tag, bytes, pieces } = await readList()
+    const { tag, bytes, open } = await readList()
     reply.header('etag', tagged(tag))
-    if (pieces !== undefined) reply.header('content-length', bytes)
-    return reply.send(Readable.from(inTurns(pieces ?? write()), { objectMode: false }))
+    if (open !== undefined) reply.header('content-length', bytes)
+    return reply.send(open?.() ?? inTurns(write()))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -193,25 +195,29 @@ const tagged = (tag: string) => `W/"${tag}"`
 interface KeptList {
   tag: string
   bytes: number
-  /** `undefined` for a list that is too long to be kept: it is read anew for each answer. */
-  pieces: readonly Buffer[] | undefined
+  /** Begins to read it; `undefined` for a list that is too long to be kept: it is read anew for each answer. */
+  open: (() => Readable) | undefined
 }
 
-/** A list of so many bytes is kept, so that many who ask for it cost the database nothing. */
+/**
+ * A list of so many bytes is kept, so that many who ask for it cost the database nothing. A longer one is kept compressed, in
+ * as many bytes: that takes a tenth of them, and the threads of zlib.
+ */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */
-function createListReader(readTag: () => Promise<string>, write: () => AsyncIterable<Buffer>) {
+function createListReader(readTag: () => Promise<string>, write: () => AsyncGenerator<Buffer>) {
   const refresh = singleFlight(async (): Promise<KeptList> => {
     const tag = await readTag()
+    const list = write()
     const pieces: Buffer[] = []
-    let bytes = 0
-    for await (const piece of write()) {
-      pieces.push(piece)
-      bytes += piece.length
-      if (bytes > MAX_KEPT_BYTES) return { tag, bytes, pieces: undefined }
+    for (let bytes = 0; bytes <= MAX_KEPT_BYTES; ) {
+      const { done, value } = await list.next()
+      if (done) return { tag, bytes, open: () => inTurns(pieces) }
+      pieces.push(value)
+      bytes += value.length
     }
-    return { tag, bytes, pieces }
+    return { tag, ...(await readCompressed(joined(pieces, list))) }
   })
   let kept: KeptList | undefined
 
@@ -227,7 +233,11 @@ function createListReader(readTag: () => Promise<string>, write: () => AsyncIter
 /** Without this bound a fast reader would get the whole list in one turn of the event loop. */
 const BYTES_A_TURN = 256 * 1024
 
-async function* inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Readable {
+  return Readable.from(turnsOf(pieces), { objectMode: false })
+}
+
+async function* turnsOf(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const piece of pieces) {
     yield piece
@@ -236,6 +246,44 @@ async function* inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Async
     bytes = 0
     await nextTurn()
   }
+}
+
+/** Reads a long list into compressed pieces, if those may be kept. */
+async function readCompressed(list: AsyncIterable<Buffer>): Promise<Omit<KeptList, 'tag'>> {
+  let bytes = 0
+  let packed = 0
+  let pieces: Buffer[] = []
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const piece of list) {
+      bytes += piece.length
+      yield piece
+    }
+  }
+  await pipeline(counted, createGzip({ level: constants.Z_BEST_SPEED }), async (compressed) => {
+    for await (const piece of compressed) {
+      packed += piece.length
+      if (packed > MAX_KEPT_BYTES) pieces = []
+      else pieces.push(piece)
+    }
+  })
+  if (packed > MAX_KEPT_BYTES) return { bytes, open: undefined }
+  return {
+    bytes,
+    open() {
+      const list = createGunzip()
+      // A reader who leaves ends both streams.
+      pipe(Readable.from(pieces), list, () => {})
+      return list
+    },
+  }
+}
+
+async function* joined(
+  first: readonly Buffer[],
+  rest: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  yield* first
+  yield* rest
 }
 
 /** Merchants of one read; each may have a hundred endpoints. */

@@ -18,7 +18,7 @@ import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
 import { createLeaseKeeper } from '../../facilitator/relayer/leases.js'
 import { schemeContracts } from '../../facilitator/schemes/contracts.js'
-import { readExactDetails, readResource } from '../../facilitator/schemes/exact-job.js'
+import { readPayment } from '../../facilitator/schemes/exact-job.js'
 import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
 import type { AcceptedToken } from '../../facilitator/verify/checks.js'
@@ -136,7 +136,7 @@ async function build(
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
     findPayment: payments.recordOf,
-    readPayment: (job) => Object.assign(readExactDetails(job), readResource(job)),
+    readPayment,
   })
   teardown.add('directory', directory.stop)
   const intake = createIntake({

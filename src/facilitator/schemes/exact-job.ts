@@ -116,6 +116,11 @@ export function readExactDetails({ details }: Pick<Job, 'details'>): ExactDetail
   return JSON.parse(details) as ExactDetails
 }
 
+/** Reads a payment with the resource that it was paid for. */
+export function readPayment(job: Pick<Job, 'details' | 'resource'>): ExactDetails & PaidResource {
+  return { ...readExactDetails(job), ...readResource(job) }
+}
+
 /** Returns the transfer of a job, as an attestation states it. */
 export function transferOf(job: Pick<Job, 'details'>): SettledTransfer {
   const { payer, payTo, asset, value } = readExactDetails(job)

@@ -16,6 +16,8 @@ const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas
 const relayer = (...names: string[]) =>
   [...new Set([...names, ...ofRelayer.split(' ')])].map((it) => `test/unit/relayer/${it}.test.ts`)
 
+const client = (...names: string[]) => names.map((it) => `test/client/${it}.test.ts`)
+
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
     'src/chain/authorization-uses.ts':
@@ -112,7 +114,7 @@ export const rooms: readonly Room[] = [
   money(['test/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
   }),
-  money(['test/client/client.test.ts', 'test/client/pay.test.ts', 'test/client/buyer.test.ts'], {
+  money(client('pay-steps', 'client', 'pay', 'buyer'), {
     'packages/client/src/terms.ts': 'choose',
     'packages/client/src/pay.ts': 'payOnce',
   }),

@@ -2,6 +2,8 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { dropped } from '../faults/support/behaviours.js'
+import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
 import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -11,6 +13,7 @@ import { sendToToken } from '../support/token.js'
 const SLOW = { timeout: 60_000, interval: 500 }
 
 let world: World
+let proxy: RpcProxy
 let unused: SignedPayment
 let spent: SignedPayment
 let transaction: string
@@ -20,29 +23,35 @@ const statusOf = async ({ paymentPayload }: SignedPayment) => {
   return (await world.get(`/payments/eip155:5042/${from}/${nonce}`)).body
 }
 
-/** Makes a claim that fails: two payments of somebody who has the money for one. */
+/** Makes a claim that fails without a transaction, because nobody simulates it. */
 async function aFailedClaim(): Promise<SignedPayment> {
-  for (;;) {
-    const buyer = anAccount()
-    await mintUsdc(world.chainUrl, buyer.address, 10_000n)
-    const wish = { from: buyer.address, signer: buyer, value: 10_000n }
-    const made = [await aSignedPayment(wish), await aSignedPayment(wish)]
-    const answers = await Promise.all(made.map((payment) => world.post('/settle', payment)))
-    const failed = made[answers.findIndex(({ body }) => !body.success)] as SignedPayment
-    if ((await statusOf(failed)).state === 'failed') return failed
-  }
+  const buyer = anAccount()
+  await mintUsdc(world.chainUrl, buyer.address, 10_000n)
+  const payment = await aSignedPayment({ from: buyer.address, signer: buyer, value: 10_000n })
+  const lift = proxy.fault('eth_estimateGas', dropped)
+  const { body } = await world.post('/settle', payment)
+  lift()
+  expect(body).toMatchObject({ success: false, transaction: '' })
+  return payment
 }
 
 beforeAll(async () => {
-  world = await startWorld({ env: { RATE_LIMIT_MAX: '0' } })
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0' },
+    async between(chainUrl) {
+      proxy = await startRpcProxy(chainUrl)
+      return proxy.url
+    },
+  })
   unused = await aFailedClaim()
   spent = await aFailedClaim()
-  const { from } = spent.paymentPayload.payload.authorization
-  await mintUsdc(world.chainUrl, from as `0x${string}`, 10_000n)
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   transaction = await sendToToken(world.chainUrl, spent)
 })
-afterAll(() => world.stop())
+afterAll(async () => {
+  await world.stop()
+  await proxy.close()
+})
 
 describe('a payment that failed without a transaction', { timeout: 120_000 }, () => {
   it('is failed while others may still bring it on chain', async () => {

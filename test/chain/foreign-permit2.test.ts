@@ -282,7 +282,9 @@ describe.each([
       if (at === 'latest') return asked.forward()
       return { error: { code: -32000, message: 'missing trie node: state is not available' } }
     })
-    const { pay } = await aPair()
+    const { pay, from } = await aPair()
+    // The balance covers both of them.
+    await mintUsdc(world.chainUrl, from, CENT)
     const [payment, ghost] = [await pay(), await pay()]
     const [paidBody, cancelledBody] = await Promise.all([
       claimed(payment),

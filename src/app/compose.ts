@@ -566,7 +566,7 @@ async function openServer(
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  const rest = forwarder && createForwardRest(forwarder, () => limiter)
+  const rest = forwarder && createForwardRest(forwarder)
   const { isOwn } = installNotFound(app, undefined, rest, otherHalfOf(config))
   await installCors(app)
   const limiter = installRateLimit(app, { ...config.rateLimit, now }, countExchange)

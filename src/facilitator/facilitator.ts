@@ -166,6 +166,7 @@ async function build(
         ...links,
         ...{ supported, verify, settle, payments, about: { ...about, resources } },
         takeVerified: schemes.takeVerified,
+        isVerified: schemes.isVerified,
         onClaimed: observer.claimed,
       })
     },
@@ -247,8 +248,8 @@ function createSchemes(
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {
-    verify: createBatchVerifier({ ...verifying, networks, journal }),
-    settle: createBatchSettler({ ...settling, networks, statusUrl }),
+    verify: createBatchVerifier({ ...verifying, networks, journal, recovery }),
+    settle: createBatchSettler({ ...settling, networks, recovery, statusUrl }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
@@ -256,6 +257,7 @@ function createSchemes(
     verify: ((body, caller) => schemeOf(body).verify(body, caller)) satisfies Verify as Verify,
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
+    isVerified: verified.hasSignature,
   }
 }
 

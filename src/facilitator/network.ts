@@ -1,3 +1,4 @@
+import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { FastifyBaseLogger } from 'fastify'
@@ -255,7 +256,7 @@ async function watchChain({
 /** Returns the network as verify and settle see it. */
 function toServed({
   place: { network, chainId },
-  world: { blocks },
+  world: { blocks, keccak256 },
   tokens,
   multicall,
   chain,
@@ -295,6 +296,7 @@ function toServed({
     },
     relayers: relayer.addresses as [Address, ...Address[]],
     isBatchOffered: batchWatch.isDeployed,
+    channelDigests: createBatchDigests(keccak256, chainId),
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
     gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }

@@ -52,26 +52,39 @@ export function toCachedBody(text: string): CachedBody {
   return { bytes, etag: `W/"${digest}"` }
 }
 
+/** Bodies that were sent before, and answers that are one of them. */
+const sentBodies = new WeakSet<CachedBody>()
+const keptAnswers = new WeakSet<FastifyReply>()
+
+/** Returns whether the body of an answer was kept from an earlier request. */
+export function isKept(reply: FastifyReply): boolean {
+  return keptAnswers.has(reply)
+}
+
 /** Sends the answer, as JSON unless a type is set, or 304 to a caller that has it already. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, etag }: CachedBody,
+  body: CachedBody,
   cacheControl?: string,
 ): FastifyReply {
+  const { bytes, etag } = body
   if (isKnown(request, reply, etag, cacheControl)) return reply
+  if (sentBodies.has(body)) keptAnswers.add(reply)
+  sentBodies.add(body)
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
 /** An answer with its compressed form. */
-interface PackedBody {
+export interface PackedBody {
   plain: CachedBody
   gzip: CachedBody
 }
 
-export function toPackedBody(text: string): PackedBody {
-  const plain = toCachedBody(text)
+/** The tag is made from the text unless one is given. */
+export function toPackedBody(text: string, etag?: string): PackedBody {
+  const plain = etag === undefined ? toCachedBody(text) : { bytes: Buffer.from(text), etag }
   return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
 }
 

@@ -31,6 +31,7 @@ import { installOpenApi } from '../../http/docs.js'
 import { installErrorHandling } from '../../http/errors.js'
 import { installCors } from '../../http/headers.js'
 import { installNotFound } from '../../http/not-found.js'
+import { reportMadeBytes } from '../../http/rate-limit.js'
 import { createServer } from '../../http/server.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
 import { UPKEEP } from '../../sql/leases.js'
@@ -392,6 +393,7 @@ async function openServer(
   })
   installNotFound(app, pages.answerPage)
   await installCors(app)
+  reportMadeBytes(app)
   installOpenApi(app, { servers: [config.baseUrl, config.directoryUrl], others: mainRoutes })
   return app
 }

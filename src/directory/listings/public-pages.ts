@@ -6,7 +6,6 @@ import { moneyOf } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { sendCached, toCachedBody } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import { escapeHtml, type PageHead } from '../../http/html.js'
 import type { AnswerPage } from '../../http/not-found.js'
@@ -16,6 +15,7 @@ import type { PublicTotalsReader } from '../activity/summary.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
+import type { KeptAnswers } from './kept-answers.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './refusals.js'
 
 interface PagesOptions {
@@ -24,10 +24,11 @@ interface PagesOptions {
     | 'findMerchant'
     | 'endpointsOf'
     | 'endpointStates'
-    | 'lastChange'
+    | 'changeOf'
     | 'publishedIds'
     | 'publishedCount'
   >
+  kept: KeptAnswers
   readTotals: PublicTotalsReader
   answerPage: AnswerPage
   /** `DIRECTORY_URL`. */
@@ -46,7 +47,7 @@ const badgeOperation: Operation = {
 
 /** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */
 export async function pageRoutes(app: FastifyInstance, options: PagesOptions): Promise<void> {
-  const { store, readTotals, answerPage } = options
+  const { store, kept, readTotals, answerPage } = options
   const origin = new URL(options.directoryUrl).origin
 
   /** Heads of merchants, each as it was after a change of the catalog. */
@@ -56,9 +57,9 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   })
 
   async function headOf(id: string): Promise<PageHead> {
-    const sequence = await store.lastChange()
-    const kept = heads.get(id)
-    if (kept?.sequence === sequence) return kept.head
+    const sequence = await store.changeOf(id)
+    const known = heads.get(id)
+    if (known?.sequence === sequence) return known.head
     const merchant = presentInPublic(await store.findMerchant(id))
     const head = toHead(merchant, shownEndpoints(merchant, await store.endpointsOf(id)), origin)
     heads.set(id, { sequence, head })
@@ -103,19 +104,25 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
 
   app.get<OfMerchant>(
     '/badge/:merchant.svg',
-    describedAs(badgeOperation),
+    { compress: false, ...describedAs(badgeOperation) },
     async (request, reply) => {
       const merchant = presentInPublic(await store.findMerchant(request.params.merchant))
       const { id } = merchant
-      const [states, totals, endpoints] = await Promise.all([
-        store.endpointStates(id),
-        readTotals(id),
-        store.endpointsOf(id),
-      ])
-      const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
-      const said = [countCalls(totals.all.settled), countDelivered(endpoints)]
-      const badge = drawBadge(merchant, state ?? 'unverified', said)
-      return sendCached(request, reply.type('image/svg+xml; charset=utf-8'), toCachedBody(badge))
+      const { settled } = (await readTotals(id)).all
+      return kept.send(request, reply, {
+        key: `badge ${id}`,
+        version: `${await store.changeOf(id)}-${settled}`,
+        type: 'image/svg+xml; charset=utf-8',
+        async write() {
+          const [states, endpoints] = await Promise.all([
+            store.endpointStates(id),
+            store.endpointsOf(id),
+          ])
+          const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
+          const said = [countCalls(settled), countDelivered(endpoints)]
+          return drawBadge(merchant, state ?? 'unverified', said)
+        },
+      })
     },
   )
 }

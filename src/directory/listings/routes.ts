@@ -6,6 +6,7 @@ import { getAddress } from 'viem'
 import { describedAs, type Example, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
+import type { KeptAnswers } from './kept-answers.js'
 import type { ViewMerchant } from './merchant-view.js'
 import {
   missingFault,
@@ -126,9 +127,12 @@ const saveOperation: Operation = {
 
 interface WriteRoutesOptions {
   writes: Writes
-  listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
+  listings: Pick<ListingReader, 'findMerchant' | 'historyOf' | 'viewVersion'>
   view: ViewMerchant
+  kept: KeptAnswers
   chainId: number
+  /** Unix milliseconds. */
+  now: () => number
   /** The answer of `GET /api/signing`. */
   signingTerms: () => Record<string, unknown>
 }
@@ -137,33 +141,57 @@ type OfMerchant = { Params: { id: string } }
 type WithQuery = { Querystring: Record<string, unknown> }
 
 const { maxBytes } = listingLimits.request
+const json = 'application/json; charset=utf-8'
+const NOT_STORED = 'no-store'
 
 /** Serves `/api/signing` and `/api/merchants/{id}`: listings as their owners write and read them, and their history. */
 export async function writeRoutes(
   app: FastifyInstance,
   options: WriteRoutesOptions,
 ): Promise<void> {
-  const { writes, listings, view, chainId, signingTerms } = options
+  const { writes, listings, view, kept, chainId, now, signingTerms } = options
   const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
 
   app.addHook('onSend', async (_request, reply) => {
     // Owners must see what they saved, and the clock must be current.
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', NOT_STORED)
   })
 
   app.get('/api/signing', describedAs(signingOperation), () => signingTerms())
 
-  app.get<OfMerchant>('/api/merchants/:id', describedAs(merchantOperation), async ({ params }) =>
-    view(present(await listings.findMerchant(params.id))),
+  app.get<OfMerchant>(
+    '/api/merchants/:id',
+    { compress: false, ...describedAs(merchantOperation) },
+    async (request, reply) => {
+      const { id } = request.params
+      const merchant = present(await listings.findMerchant(id))
+      const isOffered = merchant.offer !== null && merchant.offer.until > now() / 1_000
+      return kept.send(request, reply, {
+        key: `listing ${id}`,
+        version: `${await listings.viewVersion(id)}-${isOffered ? 'offered' : 'kept'}`,
+        type: json,
+        cacheControl: NOT_STORED,
+        write: async () => JSON.stringify(await view(merchant)),
+      })
+    },
   )
 
   app.get<OfMerchant & WithQuery>(
     '/api/merchants/:id/history',
-    describedAs(historyOperation),
-    async ({ params, query }) => {
-      const page = readQuery(historyQuery, query)
-      if ((await listings.findMerchant(params.id)) === undefined) throw missingFault(undefined)
-      return readHistory(listings, { ...page, merchantId: params.id, chainId })
+    { compress: false, ...describedAs(historyOperation) },
+    async (request, reply) => {
+      const { id: merchantId } = request.params
+      const { after, limit } = readQuery(historyQuery, request.query)
+      const merchant = await listings.findMerchant(merchantId)
+      if (merchant === undefined) throw missingFault(undefined)
+      const page = { merchantId, after, limit, chainId }
+      return kept.send(request, reply, {
+        key: `history ${merchantId} ${after} ${limit}`,
+        version: String(merchant.revision),
+        type: json,
+        cacheControl: NOT_STORED,
+        write: async () => JSON.stringify(await readHistory(listings, page)),
+      })
     },
   )
 

@@ -1,3 +1,4 @@
+import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
@@ -45,6 +46,7 @@ export interface ServedNetwork extends NetworkAccess {
   gasPrice(): bigint
   /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
+  channelDigests: BatchDigests
   /** Returns an error if the token at this lower-case address is no longer the pinned one. */
   tokenMismatch(asset: Address): Error | undefined
 }

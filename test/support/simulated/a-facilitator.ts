@@ -1,4 +1,5 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
+import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
@@ -72,6 +73,7 @@ export function aFacilitator(
     chainSeconds: () => feed.latest()?.timestamp,
     relayers: relayer.addresses as ServedNetwork['relayers'],
     isBatchOffered: () => false,
+    channelDigests: createBatchDigests(keccak256, 5042),
     guardGas: async () => undefined,
     recipients: { check: async () => 'none' },
     gasPrice: () => 0n,

@@ -16,7 +16,6 @@ import {
 } from '../../verify/checks.js'
 import type { Brought } from '../../verify/gas-guard.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
-import { hashChannel } from './jobs.js'
 
 /**
  * Checks what the scheme of the official package does not know: network, contracts, asset, parties, minimum. Returns the
@@ -164,10 +163,10 @@ function checkRows(rows: readonly ClaimRow[], asset: Address, terms: Terms): Rej
 /** Refuses several rows of one channel: only the highest counts on chain, and each costs gas. */
 function checkRepetition(
   { payload }: BatchRequest,
-  { terms }: ServedNetwork,
+  { channelDigests }: ServedNetwork,
 ): Rejection | undefined {
   const rows = 'claims' in payload ? payload.claims : []
-  const channels = new Set(rows.map(({ voucher }) => hashChannel(voucher.channel, terms.chainId)))
+  const channels = new Set(rows.map(({ voucher }) => channelDigests.channel(voucher.channel)))
   if (channels.size === rows.length) return undefined
   return reject('batchRepeatedChannel', reasons.batchRepeatedChannel.meaning)
 }

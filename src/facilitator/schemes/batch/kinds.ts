@@ -7,8 +7,8 @@ import {
   claimedTopic,
   findClaim,
   findPayout,
+  readBalances,
   readChannel,
-  readClaimed,
   readHead,
   readReceiver,
   readSettlementLogs,
@@ -203,7 +203,8 @@ async function examineClaim(
 ): Promise<Examination> {
   const to = await headAfter(rpc, since)
   const ids = claims.map(({ channelId }) => channelId)
-  const claimed = await readClaimed(rpc, ids, to)
+  const channels = await readBalances(rpc, ids, to)
+  const claimed = channels.map(({ totalClaimed }) => totalClaimed)
   if (!claims.every(({ totalClaimed }, i) => BigInt(totalClaimed) <= (claimed[i] ?? 0n))) {
     return { state: 'open' }
   }
@@ -318,21 +319,25 @@ function claimedIn(receipt: Receipt): bigint {
 }
 
 /**
- * Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units. Throws
- * `RpcUnavailableError`.
+ * Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units; `undefined` where the
+ * channel holds less than the total. Throws `RpcUnavailableError`.
  */
 export async function readGains(
   rpc: Rpc,
   totals: readonly { channelId: Hex; totalClaimed: string }[],
-): Promise<bigint[]> {
+): Promise<(bigint | undefined)[]> {
   const ids = totals.map(({ channelId }) => channelId)
-  const before = await readClaimed(rpc, ids, 'latest')
-  return totals.map(({ totalClaimed }, i) => BigInt(totalClaimed) - (before[i] ?? 0n))
+  const channels = await readBalances(rpc, ids, 'latest')
+  return totals.map(({ totalClaimed }, i) => {
+    const { balance = 0n, totalClaimed: before = 0n } = channels[i] ?? {}
+    const total = BigInt(totalClaimed)
+    return total > balance ? undefined : total - before
+  })
 }
 
-/** Adds the gains up; a total below what was claimed before counts as zero. */
-export function gainOf(gains: readonly bigint[]): bigint {
-  return gains.reduce((sum, gain) => (gain > 0n ? sum + gain : sum), 0n)
+/** Adds the gains up; a total that is not covered, or below what was claimed before, counts as zero. */
+export function gainOf(gains: readonly (bigint | undefined)[]): bigint {
+  return gains.reduce<bigint>((sum, gain = 0n) => (gain > 0n ? sum + gain : sum), 0n)
 }
 
 async function confirmedBy(rpc: Rpc, { transactionHash }: SettlementLog): Promise<Examination> {

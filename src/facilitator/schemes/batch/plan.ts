@@ -4,7 +4,7 @@ import type {
   EnrichedRefund,
   ReceiverSettle,
 } from '@arcus/protocol/x402/batch-schemas'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { readChannel, readReceiver } from '../../../chain/batch-settlement.js'
 import { checkGain, simulateSingle } from '../../relayer/preparation.js'
@@ -13,12 +13,12 @@ import type { ServedNetwork } from '../../verify/payment-check.js'
 import {
   type BatchJob,
   type ClaimDetails,
-  hashChannel,
   identifyClaim,
   identifyDeposit,
   identifyRefund,
   identifySettle,
   type RefundDetails,
+  totalsOf,
 } from './jobs.js'
 import { gainOf, readGains } from './kinds.js'
 
@@ -54,7 +54,7 @@ export async function planJob(
   switch (payload.type) {
     case 'deposit': {
       const { payer } = payload.channelConfig
-      const job = identifyDeposit(payload, token)
+      const job = identifyDeposit(payload, token, chain.channelDigests)
       return { state: 'toDo', job, gasPayer: payer, accountsThatRun: [payer] }
     }
     case 'claim':
@@ -74,18 +74,16 @@ export async function planJob(
  */
 async function planRefund(
   payload: EnrichedRefund,
-  { rpc, terms: { chainId } }: ServedNetwork,
+  { rpc, channelDigests }: ServedNetwork,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claims, refundAuthorizerSignature, claimAuthorizerSignature, channelConfig } = payload
   if (refundAuthorizerSignature === undefined) return unsigned
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
-  const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
+  const job = identifyRefund(payload, channelDigests, refundAuthorizerSignature)
   const details = job.details as RefundDetails
   const { channelId, accountsThatRun } = details
-  const totals = claims.map(({ voucher, totalClaimed }) => {
-    return { channelId: hashChannel(voucher.channel, chainId), totalClaimed }
-  })
+  const totals = totalsOf(claims, channelDigests)
   const [channel, gains] = await Promise.all([
     readChannel(rpc, channelId, 'latest'),
     readGains(rpc, totals),
@@ -103,6 +101,9 @@ async function planRefund(
     gasPayer: channelConfig.receiverAuthorizer,
     accountsThatRun,
   } as const
+  if (gains.includes(undefined)) {
+    return { ...plan, refusal: uncovered('batchRefundSimulationFailed') }
+  }
   // The scheme says what is wrong with a refund that would move nothing.
   if (gain === 0n && wanted > 0n) return { ...plan, isDone: true }
   const isEmptying =
@@ -114,15 +115,19 @@ async function planRefund(
 
 async function planClaim(
   payload: Claim,
-  { rpc, terms }: ServedNetwork,
+  { rpc, channelDigests }: ServedNetwork,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
-  const job = identifyClaim(payload.claims, terms.chainId, signature)
+  const job = identifyClaim(payload.claims, channelDigests, signature)
   const { claims, authorizer, accountsThatRun } = job.details as ClaimDetails
-  const gain = gainOf(await readGains(rpc, claims))
+  const gains = await readGains(rpc, claims)
+  const gain = gainOf(gains)
   const plan = { state: 'toDo', job, gasPayer: authorizer, accountsThatRun } as const
+  if (gains.includes(undefined)) {
+    return { ...plan, refusal: uncovered('batchClaimSimulationFailed') }
+  }
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
@@ -159,6 +164,11 @@ export async function checkWorth(
 
 /** The gas limit of the simulation, more than the largest claim takes. */
 const GAS_CAP = 25_000_000n
+
+/** Refuses a claim before the scheme encodes it: a channel that nobody filled costs nothing to invent. */
+function uncovered(reason: ReasonKey): Rejection {
+  return reject(reason, 'A claim takes more than its channel holds.')
+}
 
 const unsigned: Plan = {
   state: 'refused',

@@ -9,6 +9,7 @@ import { readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { keptResourceOf } from '@arcus/protocol/x402/payment'
 import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
+import type { SignerRecovery } from '../../../chain/signer-recovery.js'
 import { type SettleResult, settleRejection, withSettlementStatus } from '../../answers.js'
 import type { Job, NewJob, SettlementJournal } from '../../journal/settlement-journal.js'
 import type { Relayer } from '../../relayer/relayer.js'
@@ -23,7 +24,7 @@ import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
 import { checkWorth, type Plan, planJob, type SettledPayload } from './plan.js'
 import { createRequestSigner, settleByScheme } from './scheme.js'
-import { isSameRequest, withCanonicalSignatures } from './signatures.js'
+import { checkClaimSigner, isSameRequest, withCanonicalSignatures } from './signatures.js'
 
 /** The failed row of an earlier request, and the deadline of this one (Unix milliseconds). */
 interface SendTerms {
@@ -45,13 +46,14 @@ export function createBatchSettler(options: {
   relayers: ReadonlyMap<string, Relayer>
   settleWaitSeconds: number
   checksum: (address: Address) => Address
+  recovery: Pick<SignerRecovery, 'recoverSigner'>
   /** Returns where the status of a row is found by its id. */
   statusUrl: (settlementId: string) => string
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
 }): Settle {
-  const { networks, journal, checksum, now } = options
+  const { networks, journal, checksum, recovery, now } = options
   const waitForOutcome = createOutcomeWait(options)
   const answers = createOutcomeAnswers(options)
   const { refuse } = answers
@@ -88,6 +90,8 @@ export function createBatchSettler(options: {
     if (!isSettled(asked.payload)) return refuse(asked, notSettled)
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refuse(asked, chain)
+    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
+    if (unsigned !== undefined) return refuse(asked, unsigned)
     const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const request = { ...asked, payload }
     const token = findToken(request.requirements.asset, chain.terms)

@@ -193,11 +193,12 @@ export async function forwardRoutes(
     const method: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
     for (const name of Object.keys(routeCosts)) {
       const { verb, url } = readRoute(name)
-      if (app.hasRoute({ method: verb, url })) continue
+      if (url === '/mcp' || app.hasRoute({ method: verb, url })) continue
       const verbs: HTTPMethods[] = verb === 'GET' ? ['GET', 'HEAD'] : [verb]
       scope.route({ method: verbs, url, config: { ...config, cost: costOf(name) }, handler })
     }
-    scope.route({ method, url: '/mcp', config: { ...config, family: 'mcp' }, handler })
+    const mcp = { ...config, family: 'mcp', cost: costOf('POST /mcp') } as const
+    scope.route({ method, url: '/mcp', config: mcp, handler })
     scope.route({ method, url: '/*', config, handler })
     for (const url of pages) scope.route({ method, url, config, handler: forward })
   })

@@ -1,4 +1,5 @@
 import { type HistoryAnswer, historyQuery } from '@arcus/protocol/answers/listings'
+import { SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import { listingLimits } from '@arcus/protocol/listing/listing'
 import { type ListingAction, listingDomain } from '@arcus/protocol/listing/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -150,7 +151,7 @@ export async function writeRoutes(
   options: WriteRoutesOptions,
 ): Promise<void> {
   const { writes, listings, view, kept, chainId, now, signingTerms } = options
-  const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
+  const limits = { bodyLimit: SMALL_WRITE_BYTES, onRequest: refuseTooLarge }
 
   app.addHook('onSend', async (_request, reply) => {
     // Owners must see what they saved, and the clock must be current.
@@ -197,7 +198,7 @@ export async function writeRoutes(
 
   app.put<OfMerchant>(
     '/api/merchants/:id',
-    { ...limits, ...describedAs(saveOperation) },
+    { ...limits, bodyLimit: maxBytes, ...describedAs(saveOperation) },
     async ({ params, body, ip }, reply) => {
       const { merchant, isNew } = await writes.save(params.id, body, ip)
       return reply.code(isNew ? 201 : 200).send(await view(merchant))
@@ -239,9 +240,10 @@ export async function writeRoutes(
 
 /** Refuses a large body by its declared length before it is read, with the limit in the message. */
 async function refuseTooLarge(request: FastifyRequest): Promise<void> {
+  const { bodyLimit } = request.routeOptions
   const length = Number(request.headers['content-length'])
-  if (length > maxBytes) {
-    const text = `The request must be at most ${maxBytes} bytes; it has ${length}.`
+  if (length > bodyLimit) {
+    const text = `The request must be at most ${bodyLimit} bytes; it has ${length}.`
     throw new WriteFault('body_too_large', text)
   }
 }

@@ -19,20 +19,25 @@ export interface RouteCost {
 export const usualCost: RouteCost = { request: 1, bodyKiB: 0.25, row: 0, answerKiB: 0.1 }
 
 const settled = { row: 1 }
-const searched = { request: 3 }
-const written = { request: 5 }
+/** A sentence may look at everything that is listed. */
+const searched = { request: 20 }
 
-/** The routes that cost more than `usualCost`, and in what. */
-export const routeCosts: Partial<Record<keyof Routes, Partial<RouteCost>>> = {
+/** The routes that cost more than `usualCost`, and in what: a point is about half a millisecond of a processor. */
+export const routeCosts: Partial<Record<keyof Routes | 'POST /mcp', Partial<RouteCost>>> = {
   'POST /verify': settled,
   'POST /settle': settled,
   'GET /discovery/search': searched,
-  'GET /api/endpoints': searched,
-  'GET /discovery/status': searched,
-  'GET /discovery/changes': { request: 10 },
-  'POST /discovery/validate': written,
-  'PUT /api/merchants/{id}': written,
-  'GET /api/merchants/{id}/activity.csv': { request: 50 },
+  'GET /discovery/resources': { answerKiB: 0.2 },
+  'GET /discovery/status': { request: 2 },
+  'GET /discovery/changes': { request: 20 },
+  'POST /discovery/validate': { request: 5 },
+  'GET /api/endpoints': { request: 10 },
+  'PUT /api/merchants/{id}': { request: 20 },
+  'POST /api/merchants/{id}/probe': { request: 5 },
+  'GET /api/merchants/{id}/activity': { request: 20 },
+  'GET /api/merchants/{id}/activity/breakdown': { request: 20 },
+  'GET /api/merchants/{id}/activity.csv': { request: 100 },
+  'POST /mcp': searched,
 }
 
 /** Returns the cost of a route, given as `GET /path/{name}`. */

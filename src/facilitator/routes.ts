@@ -120,7 +120,12 @@ function settleRoute(
 ): void {
   const { limiter } = options
   const limit = limiter && createSettleLimit(limiter, options)
-  if (limit !== undefined) parseWithin(app, limit)
+  if (limit !== undefined && limiter !== undefined) {
+    app.addHook('onRequest', async (request, reply) =>
+      tellAllowance(reply, limiter, limiter.look(request)),
+    )
+    parseWithin(app, limit)
+  }
 
   async function enter(request: FastifyRequest, reply: FastifyReply): Promise<Leave> {
     if (limit === undefined || limiter === undefined) return () => {}

@@ -167,7 +167,7 @@ const GAS_CAP = 25_000_000n
 
 /** Refuses a claim before the scheme encodes it: a channel that nobody filled costs nothing to invent. */
 function uncovered(reason: ReasonKey): Rejection {
-  return reject(reason, 'A claim takes more than its channel holds.')
+  return reject(reason, 'A claim takes more than its channel holds: "ClaimExceedsBalance".')
 }
 
 const unsigned: Plan = {

@@ -157,7 +157,6 @@ async function build(
   if (hasDirectory) {
     link = startDirectory({ ...config, database }, secrets, {
       turnFlags,
-      handOver,
       readStatus,
       client: facilitator?.ports.client(started.opened, (answer) => handOver?.onAnswer(answer)),
       log,
@@ -338,13 +337,11 @@ function startDirectory(
   secrets: Secrets,
   {
     turnFlags,
-    handOver,
     readStatus,
     client,
     log,
   }: {
     turnFlags: SharedArrayBuffer | undefined
-    handOver: HandOver | undefined
     readStatus: ReadFacilitatorStatus
     client: FacilitatorClient | undefined
     log: Logger
@@ -363,7 +360,6 @@ function startDirectory(
       supported: () => client.getSupported(),
       status: readStatus,
     },
-    onStatus: (...seen) => handOver?.noteStatus(...seen),
     log,
   })
 }

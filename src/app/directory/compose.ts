@@ -1,5 +1,4 @@
 import { createChecksum } from '@arcus/protocol/x402/address'
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
@@ -58,8 +57,6 @@ export interface DirectoryHalf {
 
 export interface DirectoryHalfPorts {
   ask: AskFacilitator
-  /** Receives what the catalog made of an offer. */
-  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
   log: Logger
 }
 
@@ -85,7 +82,7 @@ export async function composeDirectory(
 
 async function build(
   place: Place,
-  { ask, onStatus, log }: DirectoryHalfPorts,
+  { ask, log }: DirectoryHalfPorts,
   teardown: Teardown,
 ): Promise<DirectoryHalf> {
   const { config, secrets } = place
@@ -141,7 +138,7 @@ async function build(
     outbox: stores.outbox,
     directory: directory.ports,
     isKeeper,
-    onStatus,
+    now,
     log,
   })
   teardown.add('intake', intake.stop)

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { integerParameter } from '@arcus/protocol/answers/parameters'
 import { cleanText } from '@arcus/protocol/listing/text'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
@@ -25,6 +25,7 @@ interface PagesOptions {
     | 'endpointsOf'
     | 'endpointStates'
     | 'changeOf'
+    | 'lastChange'
     | 'publishedIds'
     | 'publishedCount'
   >
@@ -87,19 +88,22 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
       .send(`User-agent: *\nDisallow: /console\nSitemap: ${origin}/sitemap.xml\n`),
   )
 
-  app.get('/sitemap.xml', async (request, reply) => {
+  app.get('/sitemap.xml', { compress: false }, async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
     const total = fixedPages.length + (await store.publishedCount())
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       throw httpFault('not_found', `The sitemap has ${pages} pages.`)
     }
-    const parts =
+    const parts = () =>
       page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, store, page)
-    return reply
-      .header('cache-control', 'public, max-age=3600')
-      .type('application/xml; charset=utf-8')
-      .send(Readable.from(parts))
+    return kept.send(request, reply, {
+      key: `sitemap ${page}`,
+      version: String(await store.lastChange()),
+      type: 'application/xml; charset=utf-8',
+      cacheControl: 'public, max-age=3600',
+      write: () => text(parts()),
+    })
   })
 
   app.get<OfMerchant>(
@@ -171,7 +175,7 @@ const SITEMAP_URLS = 50_000
 const SITEMAPS = 'http://www.sitemaps.org/schemas/sitemap/0.9'
 const sitemapQuery = z.object({ page: integerParameter({ min: 1, max: 1_000_000 }).optional() })
 
-function* sitemapIndex(origin: string, pages: number): Generator<string> {
+async function* sitemapIndex(origin: string, pages: number): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${SITEMAPS}">\n`
   for (let page = 1; page <= pages; page++) {
     yield `<sitemap><loc>${origin}/sitemap.xml?page=${page}</loc></sitemap>\n`

@@ -12,6 +12,7 @@ import { installErrorHandling } from '../http/errors.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import { laneLease, UPKEEP } from '../sql/leases.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
+import { startForgetting } from './journal/old-books.js'
 import { startShrinking } from './journal/shrinking.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
@@ -182,6 +183,8 @@ async function build(
       const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
       teardown.add('failed payments', startFailedPayments(looking).stop)
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
+      const forgetting = { store: stores.oldBooks, networks: networks.map(networkOf), isKeeper }
+      teardown.add('old sums of gas', startForgetting({ ...forgetting, now, log }).stop)
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return
       const { shrinker } = stores
@@ -259,6 +262,10 @@ function createSchemes(
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
     isVerified: verified.hasSignature,
   }
+}
+
+function networkOf({ relayer }: OpenNetwork): string {
+  return relayer.network
 }
 
 function secondsSince(startedAt: number): number {

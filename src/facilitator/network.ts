@@ -295,6 +295,7 @@ function toServed({
       multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
     },
     relayers: relayer.addresses as [Address, ...Address[]],
+    openClaims: relayer.openClaims,
     isBatchOffered: batchWatch.isDeployed,
     channelDigests: createBatchDigests(keccak256, chainId),
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),

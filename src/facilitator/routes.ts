@@ -24,6 +24,7 @@ import {
   verifyOperation,
   wellKnownOperation,
 } from './operations.js'
+import { createRefusalLog } from './refusal-log.js'
 import type { Delivery } from './settle/deliveries.js'
 import {
   createSettleLimit,
@@ -120,6 +121,7 @@ function settleRoute(
 ): void {
   const { limiter } = options
   const limit = limiter && createSettleLimit(limiter, options)
+  const logRefusal = createRefusalLog(app.log)
   if (limit !== undefined && limiter !== undefined) {
     app.addHook('onRequest', async (request, reply) =>
       tellAllowance(reply, limiter, limiter.look(request)),
@@ -153,7 +155,7 @@ function settleRoute(
     if (result.body.success) request.log.info({ settlementId }, 'settle answered with success')
     else {
       const reason = result.body.errorReason
-      request.log.info({ settlementId, reason, ...readNames(request.body) }, 'settle refused')
+      logRefusal(request.log, { settlementId, reason, ...readNames(request.body) })
     }
     withoutFailing(request, () => {
       report(reportSettle(result, startedAt))

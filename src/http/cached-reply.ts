@@ -84,12 +84,20 @@ export interface PackedBody {
 
 /** The tag is made from the text unless one is given. */
 export function toPackedBody(text: string, etag?: string): PackedBody {
-  const plain = etag === undefined ? toCachedBody(text) : { bytes: Buffer.from(text), etag }
+  return pack(etag === undefined ? toCachedBody(text) : { bytes: Buffer.from(text), etag })
+}
+
+export function pack(plain: CachedBody): PackedBody {
   return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
 }
 
 /** Matches `gzip` in a list of encodings, unless its weight is zero. */
 const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
+
+/** Returns whether a caller reads gzip. */
+export function takesGzip({ headers }: FastifyRequest): boolean {
+  return TAKES_GZIP.test(headers['accept-encoding'] ?? '')
+}
 
 /** Sends as `sendCached` does, compressed to a caller that takes gzip. */
 export function sendPacked(
@@ -99,9 +107,7 @@ export function sendPacked(
   cacheControl?: string,
 ): FastifyReply {
   reply.header('vary', 'accept-encoding')
-  if (!TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')) {
-    return sendCached(request, reply, plain, cacheControl)
-  }
+  if (!takesGzip(request)) return sendCached(request, reply, plain, cacheControl)
   reply.header('content-encoding', 'gzip')
   return sendCached(request, reply, gzip, cacheControl)
 }

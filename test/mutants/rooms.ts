@@ -27,7 +27,7 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(relayer('outcomes', 'waste'), {
+  money(relayer('gas-charge', 'outcomes', 'waste'), {
     'src/facilitator/relayer/gas-charge.ts':
       'addSettled blameFor findCoded findGasCharge lossesOfFailure lossesOfMembers',
     'src/facilitator/relayer/outcomes.ts': 'keep refuse resolve',
@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
   money(relayer('gas'), {
     'src/facilitator/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
   }),
-  money(relayer('waste'), {
+  money(relayer('waste', 'budgets'), {
     'src/facilitator/relayer/waste.ts':
       'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),

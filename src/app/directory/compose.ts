@@ -17,7 +17,7 @@ import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
 import { createLeaseKeeper } from '../../facilitator/relayer/leases.js'
 import { schemeContracts } from '../../facilitator/schemes/contracts.js'
-import { readExactDetails } from '../../facilitator/schemes/exact-job.js'
+import { readPayment } from '../../facilitator/schemes/exact-job.js'
 import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
 import type { AcceptedToken } from '../../facilitator/verify/checks.js'
@@ -29,6 +29,7 @@ import { shareReads } from '../../http/cached-reply.js'
 import { installOpenApi } from '../../http/docs.js'
 import { installErrorHandling } from '../../http/errors.js'
 import { installCors } from '../../http/headers.js'
+import { leave } from '../../http/leaving.js'
 import { installNotFound } from '../../http/not-found.js'
 import { reportMadeBytes } from '../../http/rate-limit.js'
 import { createServer } from '../../http/server.js'
@@ -52,6 +53,8 @@ export interface DirectoryHalf {
   /** Begins its work. Call it once the server listens. */
   start(): Promise<void>
   figures(): Promise<DirectoryFigures>
+  /** Ends the answers that never end by themselves; serving goes on. */
+  leave(): void
   close(): Promise<void>
 }
 
@@ -131,7 +134,7 @@ async function build(
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
     findPayment: payments.recordOf,
-    readPayment: readExactDetails,
+    readPayment,
   })
   teardown.add('directory', directory.stop)
   const intake = createIntake({
@@ -200,6 +203,7 @@ async function build(
         checks: await readChecks().catch(() => undefined),
       }
     },
+    leave: () => leave(app),
     async close() {
       closing.abort()
       await app.close()

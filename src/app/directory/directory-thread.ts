@@ -27,8 +27,9 @@ let isStopping = false
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(NICENESS)
 surviveRejections(log)
-parentPort?.on('message', (message: Answered | 'stop') => {
-  if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
+parentPort?.on('message', (message: Answered | 'leave' | 'stop') => {
+  if (message === 'leave') half?.leave()
+  else if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
   else byMessage.hear(message)
 })
 await start()

@@ -29,7 +29,7 @@ export interface DirectoryLink {
   restarts(): number
   /** The figures of its last beat; `undefined` before the first. */
   figures(): DirectoryFigures | undefined
-  /** Asks the directory to answer what it has and to end, without waiting for that. */
+  /** Asks the directory to end the answers that never end by themselves. It serves on until `stop`. */
   leave(): void
   stop(): Promise<void>
 }
@@ -70,7 +70,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
   // A start that nobody waits for any more may fail.
   ready.catch(() => {})
 
-  const thread = superviseThread<Answered, FromDirectory>(
+  const thread = superviseThread<Answered | 'leave', FromDirectory>(
     scriptBeside(import.meta.url, 'directory-thread'),
     {
       maxHeapMb: MAX_HEAP_MB,
@@ -118,7 +118,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
     figures: () => figures,
     leave() {
       isLeaving = true
-      thread.post('stop')
+      thread.post('leave')
     },
     async stop() {
       isLeaving = true

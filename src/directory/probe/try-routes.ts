@@ -127,7 +127,7 @@ async function callListed(
 
 /** A call that was refused or found no host was not sent. All others may have been. */
 function unanswered(answer: Exclude<GuardedAnswer, { kind: 'answer' }>): TryAnswer {
-  const unsent = ['ECONNREFUSED', 'ENOTFOUND', 'ENODATA', 'EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT']
+  const unsent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT']
   const wasSent =
     answer.kind === 'unreachable' ? !unsent.includes(answer.code) : answer.kind !== 'blocked'
   return { outcome: 'unanswered', message: answer.message, wasSent }

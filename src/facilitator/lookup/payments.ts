@@ -29,6 +29,7 @@ import {
   isPayment,
   PERMIT2,
   readExactDetails,
+  readResource,
   transferOf,
 } from '../schemes/exact-job.js'
 import { reasonFor } from '../schemes/permit2-checks.js'
@@ -140,8 +141,8 @@ export function createPaymentFinder(options: {
       return only(confirmed.length > 0 ? confirmed : found, async (job) => ({
         status: await toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
-        resourceUrl: readExactDetails(job).resourceUrl,
-        toolName: readExactDetails(job).toolName,
+        resourceUrl: readResource(job).resourceUrl,
+        toolName: readResource(job).toolName,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
         scheme: isUpto(job) ? 'upto' : 'exact',
       }))

@@ -17,7 +17,12 @@ import {
   withSettlementStatus,
 } from '../answers.js'
 import type { DeliveryStore } from '../journal/deliveries.js'
-import { isDecided, type Job, type SettlementJournal } from '../journal/settlement-journal.js'
+import {
+  isDecided,
+  type Job,
+  type NewJob,
+  type SettlementJournal,
+} from '../journal/settlement-journal.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import { readExactDetails, transferOf } from '../schemes/exact-job.js'
@@ -395,9 +400,11 @@ function createJobObtainer(options: SettlerOptions) {
     if (result.state === 'known') return { job: result.job, isOurs: false }
     const { intent } = result
     if (result.state === 'valid') {
-      return intent.failedJob === undefined
-        ? claim(intent, request)
-        : reopen(intent, intent.failedJob, request)
+      const { failedJob } = intent
+      const job = newJob(intent, now())
+      return covered(intent, job, () =>
+        failedJob === undefined ? claim(job, request) : reopen(job, failedJob, request),
+      )
     }
     const { receipt, failedJob } = result
     const found = newJob(intent, readExactDetails(failedJob).claimedAt)
@@ -407,16 +414,32 @@ function createJobObtainer(options: SettlerOptions) {
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
-  async function claim(intent: Intent, request: IdentifiedRequest) {
+  /** Makes the row of a payment, if its balance covers it together with what was claimed since it was checked. */
+  async function covered<Result>(
+    { payment, balance }: Intent,
+    job: NewJob,
+    make: () => Promise<Result>,
+  ): Promise<Result | 'raced'> {
+    const { kind, key } = job
+    const { asset, payer, value } = readExactDetails(job)
+    const { openClaims } = relayers.get(payment.network) as Relayer
+    const taking = { kind, key, asset, payer, value: BigInt(value) }
+    const uncount = openClaims.cover(taking, balance)
+    if (uncount === undefined) return 'raced'
+    // The relayer counts the job from here on.
+    return make().finally(uncount)
+  }
+
+  async function claim(job: NewJob, request: IdentifiedRequest) {
     const { idempotencyKey, identifierKey } = request
-    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now(), identifierKey)
+    const claim = await journal.claim(job, idempotencyKey, now(), identifierKey)
     if (claim.state === 'keyConflict') return findConflict(request)
     return claim.state === 'held' ? 'raced' : begin(claim.job, request)
   }
 
-  async function reopen(intent: Intent, failed: Job, request: SettleRequest) {
-    const job = await journal.reopen(failed, newJob(intent, now()), now())
-    return job === undefined ? 'raced' : begin(job, request)
+  async function reopen(job: NewJob, failed: Job, request: SettleRequest) {
+    const reopened = await journal.reopen(failed, job, now())
+    return reopened === undefined ? 'raced' : begin(reopened, request)
   }
 
   function begin(job: Job, { onClaimed }: SettleRequest): ObtainedJob {

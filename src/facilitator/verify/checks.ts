@@ -99,10 +99,14 @@ export function runChecks(
   return undefined
 }
 
-/** Checks the chain's facts about the transfer of a payment whose signature is good. */
+/**
+ * Checks the chain's facts about the transfer of a payment whose signature is good. The balance covers it together with what
+ * other payments take that wait here.
+ */
 export function checkFacts(
   { asset, payer, payTo, value, nonce }: ExpectedTransfer,
   facts: PaymentFacts,
+  waiting = 0n,
 ): Rejection | undefined {
   if (facts.isNonceUsed) {
     return reject(
@@ -120,6 +124,12 @@ export function checkFacts(
     return reject(
       'insufficientBalance',
       `The payer ${payer} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${asset}, the payment needs ${value} (${formatAtomic(value)}).`,
+    )
+  }
+  if (facts.balance < value + waiting) {
+    return reject(
+      'insufficientBalance',
+      `The payer ${payer} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${asset}, and other payments that wait to be sent take ${waiting} (${formatAtomic(waiting)}) of it; the payment needs ${value} (${formatAtomic(value)}).`,
     )
   }
   return undefined

@@ -26,8 +26,8 @@ export interface Brought {
 
 /** The facts that decide whether the operator pays the gas of a settlement. */
 interface GasQuestion extends Brought {
-  /** The account that is charged for gas spent without a settlement. */
-  account: Address
+  /** The account that is charged for gas spent without a settlement, by its name in the books. */
+  account: string
   /** Whether code of the account would run. */
   hasCode: boolean
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */

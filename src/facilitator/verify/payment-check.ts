@@ -11,6 +11,7 @@ import type { Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import type { OpenClaims } from '../relayer/open-claims.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -42,6 +43,8 @@ export interface ServedNetwork extends NetworkAccess {
   guardGas: GasGuard
   recipients: Recipients
   readCoded: ReadCoded
+  /** What payments take that wait to be sent. */
+  openClaims: OpenClaims
   /** Returns the price of one gas now, 18-decimal units. */
   gasPrice(): bigint
   /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
@@ -137,6 +140,7 @@ export function createPaymentCheck(options: {
       signature,
       isAlone: facts.payerHasCode,
       permit: asked.method.permitFor(payment, facts),
+      balance: facts.balance,
       seenBlock: Math.max(facts.blockNumber, asked.network.headBlock()),
       failedJob: row,
       caller: purpose.caller ?? '',
@@ -251,7 +255,14 @@ export function createPaymentCheck(options: {
     facts: PaymentFacts,
   ): Promise<CheckResult | undefined> {
     const { payment, network, method, nowSeconds } = asked
-    const refusal = method.checkFacts(payment, facts, nowSeconds)
+    const { asset, authorization } = payment
+    const waiting = network.openClaims.besides({
+      kind: method.kind,
+      key: method.keyOf(payment),
+      asset,
+      payer: authorization.from,
+    })
+    const refusal = method.checkFacts(payment, facts, nowSeconds, waiting)
     if (refusal === undefined) return undefined
     const since = await findNewRow(asked)
     if (since !== undefined) return since

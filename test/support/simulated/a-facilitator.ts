@@ -72,6 +72,7 @@ export function aFacilitator(
     headBlock: () => feed.latest()?.number ?? 0,
     chainSeconds: () => feed.latest()?.timestamp,
     relayers: relayer.addresses as ServedNetwork['relayers'],
+    openClaims: relayer.openClaims,
     isBatchOffered: () => false,
     channelDigests: createBatchDigests(keccak256, 5042),
     guardGas: async () => undefined,

@@ -11,6 +11,7 @@ import { createBudgetStore } from '../budgets.js'
 import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import { createFailedJobs } from '../failed-jobs.js'
+import { createOldBooks } from '../old-books.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -32,6 +33,7 @@ export function createFacilitatorStores(
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
     failedJobs: createFailedJobs(sql),
+    oldBooks: createOldBooks(sql),
   }
 }
 

@@ -57,11 +57,11 @@ export function checkRequest(
  */
 export async function checkGasBudgets(
   chain: ServedNetwork,
-  gasPayer: Address,
+  gasPayer: string,
   accountsThatRun: readonly Address[],
   brought: Brought,
 ): Promise<Rejection | undefined> {
-  const coded = await chain.readCoded(accountsThatRun)
+  const coded: ReadonlySet<string> = await chain.readCoded(accountsThatRun)
   for (const account of new Set([gasPayer, ...coded])) {
     const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...brought })
     if (refusal !== undefined) return refusal

@@ -21,6 +21,7 @@ import type { ReadPaymentFacts } from '../../../chain/payment-facts.js'
 import { findReceiptAnywhere, type Receipt } from '../../../chain/receipts.js'
 import type { Rpc } from '../../../chain/rpc.js'
 import { RpcUnavailableError } from '../../../chain/rpc-errors.js'
+import { PAYOUTS } from '../../journal/budgets.js'
 import type { Job } from '../../journal/settlement-journal.js'
 import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../../relayer/jobs.js'
 import { reject } from '../../verify/checks.js'
@@ -54,9 +55,10 @@ export function createBatchKinds(
   return {
     [batchKinds.deposit]: {
       profile(job) {
-        const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
+        const { payer, asset, payTo, amount } = detailsOf<DepositDetails>(job)
         return {
           ...alone(job, payer, payTo, DEPOSIT_GAS),
+          asset,
           accountsThatRun: [payer],
           value: BigInt(amount),
         }
@@ -91,9 +93,9 @@ export function createBatchKinds(
     },
     [batchKinds.settle]: {
       profile(job) {
-        // Anybody may ask for a payout, but only the receiver profits from it.
         const { receiver } = detailsOf<SettleDetails>(job)
-        return { ...alone(job, receiver, receiver, SETTLE_GAS), accountsThatRun: [] }
+        const { caller } = detailsOf<BroughtDetails>(job)
+        return { ...alone(job, PAYOUTS + caller, receiver, SETTLE_GAS), accountsThatRun: [] }
       },
       validAfter: () => 0,
       findSettled: (job, receipt) =>

@@ -6,12 +6,13 @@ import type {
 } from '@arcus/protocol/x402/batch-schemas'
 import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { readChannel, readReceiver } from '../../../chain/batch-settlement.js'
+import { batchContracts, readChannel, readReceiver } from '../../../chain/batch-settlement.js'
 import { checkGain, simulateSingle } from '../../relayer/preparation.js'
 import { type AcceptedToken, checkMinimum, reject } from '../../verify/checks.js'
 import type { ServedNetwork } from '../../verify/payment-check.js'
 import {
   type BatchJob,
+  batchKinds,
   type ClaimDetails,
   identifyClaim,
   identifyDeposit,
@@ -30,8 +31,11 @@ export type Plan =
   | {
       state: 'toDo'
       job: BatchJob
-      /** The account that is charged for gas spent without a settlement. */
-      gasPayer: Address
+      /**
+       * The account that is charged for gas spent without a settlement. Left out for a payout, which anybody may bring: there
+       * it is the caller.
+       */
+      gasPayer?: Address
       /** The accounts whose code, if they have any, runs in the job. */
       accountsThatRun: readonly Address[]
       /** The amount that must exceed the gas, 6-decimal units; left out where the amount may be smaller. */
@@ -142,7 +146,7 @@ async function planPayout(
   const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, address, 'latest')
   const job = identifySettle(receiver, address, totalSettled)
   const gain = totalClaimed - totalSettled
-  const plan = { state: 'toDo', job, gasPayer: receiver, accountsThatRun: [] } as const
+  const plan = { state: 'toDo', job, accountsThatRun: [] } as const
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
@@ -160,6 +164,27 @@ export async function checkWorth(
   // The relayer simulates again before it signs, and then reports why a simulation fails.
   if (!simulation.ok || simulation.gas >= GAS_CAP) return undefined
   return checkGain(gain, simulation.gas * gasPrice())
+}
+
+/**
+ * Counts a deposit among the open claims of its payer, unless the balance does not cover all of them together. The scheme has
+ * simulated it alone. Other jobs take nothing from a balance. Throws `RpcUnavailableError`.
+ */
+export async function coverDeposit(
+  { action, key, details }: BatchJob,
+  { openClaims, readFacts }: ServedNetwork,
+): Promise<{ uncount(): void } | Rejection> {
+  if (action !== 'deposit') return { uncount() {} }
+  const { payer, asset, amount, nonce } = details
+  const deposit = { kind: batchKinds.deposit, key, payer, asset, value: BigInt(amount) }
+  if (openClaims.besides(deposit) === 0n) return { uncount: openClaims.add(deposit) }
+  const { balance } = await readFacts({ ...deposit, payTo: batchContracts.erc3009Collector, nonce })
+  const uncount = openClaims.cover(deposit, balance)
+  if (uncount !== undefined) return { uncount }
+  return reject(
+    'batchInsufficientBalance',
+    `The payer ${payer} holds ${balance} of ${asset}, and other payments that wait to be sent take ${openClaims.besides(deposit)} of it; the deposit needs ${amount}.`,
+  )
 }
 
 /** The gas limit of the simulation, more than the largest claim takes. */

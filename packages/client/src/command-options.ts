@@ -70,18 +70,33 @@ export function serviceUrl({ url }: Given): string {
 export function readAccount(given: Given) {
   const file = given['key-file'] ?? process.env.PAYER_PRIVATE_KEY_FILE
   const key = (
-    file === undefined ? process.env.PAYER_PRIVATE_KEY : readFileSync(file, 'utf8')
+    file === undefined ? process.env.PAYER_PRIVATE_KEY : readText(file, 'The file of the key')
   )?.trim()
   // Programs that this one starts need it as little as a report of its environment does.
   delete process.env.PAYER_PRIVATE_KEY
   if (key === undefined || key === '') {
     const ways = 'PAYER_PRIVATE_KEY, or name a file in PAYER_PRIVATE_KEY_FILE or --key-file'
-    throw new UsageError(`There is no key to pay with: set ${ways}.`)
+    const made = 'arcus-client wallet --key-file payer.key makes one'
+    throw new UsageError(`There is no key to pay with: set ${ways}; ${made}.`)
   }
-  if (!/^(0x)?[0-9a-f]{64}$/i.test(key)) {
+  if (!isKey(key)) {
     throw new UsageError('The key of the payer is not 32 bytes in hexadecimal digits.')
   }
   return privateKeyToAccount(`0x${key.replace(/^0x/i, '')}`)
+}
+
+export function isKey(text: string): boolean {
+  return /^(0x)?[0-9a-f]{64}$/i.test(text)
+}
+
+/** Reads a file that the command line names. Throws `UsageError` where it cannot be read, without the path of a key. */
+export function readText(path: string, name = path): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`${name} cannot be read (${code}).`)
+  }
 }
 
 /** Stands where nothing is signed, and so no key is needed. */

@@ -42,6 +42,8 @@ type StackOptions = {
   forkUrl?: string
   /** The environment of the caller, which is passed on to Arcus. */
   env: NodeJS.ProcessEnv
+  /** Receives what begins, in words for the terminal. */
+  onStep?: (step: string) => void
 }
 
 export type Stack = {
@@ -78,8 +80,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end()
   }
   try {
+    const { onStep = () => {} } = options
+    onStep('local chain with play money')
+    if (!isFresh()) onStep('build of the web console, which takes some seconds the first time')
     const [chain, builtConsole] = await Promise.all([startChain(options, stops), buildConsole()])
+    onStep('Arcus')
     const arcus = await startService(options, chain.url, stops)
+    onStep('sample API')
     const sampleUrl = await startMerchant(options.apiPort, host, arcus.url, stops)
     const sample = await listSampleApi(arcus.url, sampleUrl)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])

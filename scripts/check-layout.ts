@@ -115,14 +115,16 @@ async function startArcus(url: string): Promise<Arcus> {
   }
 }
 
+/** Waits for the facilitator, and for the thread of the directory, which may come later. */
 async function untilReady(url: string, { isGone }: Child, output: () => string): Promise<void> {
   const deadline = Date.now() + READY_TIMEOUT_MS
+  const isOk = async (path: string) =>
+    (await fetch(`${url}${path}`).catch(() => undefined))?.ok ?? false
   while (!isGone() && Date.now() < deadline) {
-    const answer = await fetch(`${url}/ready`).catch(() => undefined)
-    if (answer?.ok) return
+    if ((await isOk('/ready')) && (await isOk('/api/signing'))) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`${url}/ready never answered 200:\n${output()}`)
+  throw new Error(`${url} was never ready:\n${output()}`)
 }
 
 /** Settles a payment, and checks that the chain has paid it. */

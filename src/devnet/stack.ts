@@ -8,6 +8,7 @@ import type { Hex } from 'viem'
 import { CONSOLE_FOLDER } from '../http/console-folder.js'
 import { scriptBeside } from '../sql/thread.js'
 import {
+  devnetAttester,
   devnetBuyback,
   devnetCheckers,
   devnetHost,
@@ -272,6 +273,7 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
     HOSTED_CLAIM_SECONDS: '10',
+    ATTESTATION_PRIVATE_KEY: devnetAttester.privateKey,
     CHECK_PRIVATE_KEYS: devnetCheckers.map(({ privateKey }) => privateKey).join(','),
     // A blank value hides the setting of a `.env` that is meant for production.
     TESTNET_RPC_URLS: '',

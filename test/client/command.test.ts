@@ -339,7 +339,7 @@ describe('arcus-client', () => {
     const call = await agent.use('call', { url: `${dear}/tips` })
     expect(call.said).toMatchObject({
       error: 'too_dear',
-      details: { amount: '20000', listed: '1000' },
+      details: { amount: '0.02 USDC', listed: '0.001 USDC' },
       left: { perDay: '1 USDC' },
     })
   })
@@ -382,7 +382,7 @@ describe('arcus-client', () => {
 
   it('explains each command with its own options, an example and the exit codes', async () => {
     const all = await run(['--help'])
-    const verbs = [...all.stdout.matchAll(/^arcus-client (\w+) /gm)].map(([, verb = '']) => verb)
+    const verbs = [...all.stdout.matchAll(/^arcus-client ([a-z]+) /gm)].map(([, verb = '']) => verb)
     expect(verbs.length).toBe(7)
     for (const verb of verbs) {
       const { code, stdout } = await run([verb, '--help'])
@@ -448,7 +448,7 @@ describe('arcus-client', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['find', 'describe', 'call', 'spent'])
     const { said: found } = await use('find', { query: 'tips day' })
-    expect(found.resources[0]).toMatchObject({ price: '20000', seller: { payToProof: 'owner' } })
+    expect(found.resources[0]).toMatchObject({ price: '0.02 USDC', seller: { payToProof: 'owner' } })
     const { said: described } = await use('describe', { url: `${stall}/tips` })
     expect(described).toMatchObject({ state: { status: 'live' } })
 
@@ -456,7 +456,7 @@ describe('arcus-client', () => {
     const queue = [found.resources[0].url as string]
     const codes: string[] = []
     for (let calls = 0; calls < 24 && queue.length > 0; calls++) {
-      const { said } = await use('call', { url: queue.shift(), maxAmount: '1000000' })
+      const { said } = await use('call', { url: queue.shift(), maxAmount: '1.00 USDC' })
       expect(said.left).toHaveProperty('perDay')
       codes.push(said.error ?? said.cost)
       queue.push(
@@ -475,9 +475,15 @@ describe('arcus-client', () => {
     expect(refused.isError).toBe(true)
     expect(refused.said).toMatchObject({
       error: 'over_limit',
-      details: { limit: 'perSeller', left: '10000', until: null },
+      details: { limit: 'perSeller', left: '0.01 USDC', until: null },
       left: { perDay: '0.94 USDC' },
     })
+    // A whole number could be atomic units, or dollars.
+    for (const maxAmount of ['20000', '0.05 EURC']) {
+      const { said } = await use('call', { url: `${shop}/tips`, maxAmount })
+      expect(said).toMatchObject({ error: 'invalid_amount', left: { perDay: '0.94 USDC' } })
+      expect(said.message).toContain('maxAmount wants money such as "0.05 USDC"')
+    }
     const bought = await use('call', { url: `${shop}/tips?city=Lisbon` })
     expect(bought.said).toMatchObject({
       cost: '0.02 USDC',

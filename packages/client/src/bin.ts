@@ -8,6 +8,7 @@ import { ArcusError } from './calls.js'
 import type { ChannelStatus } from './channels.js'
 import { createArcusClient } from './client.js'
 import {
+  agentMoney,
   buyerOf,
   clean,
   type Given,
@@ -238,7 +239,12 @@ async function mcp(given: Given): Promise<number> {
   const buyer = buyerOf(given, limits, true)
   const arcus = createArcusClient({ url: serviceUrl(given) })
   const { serveMcp } = await import('./mcp-server.js')
-  await serveMcp({ arcus, buyer, show: (amount) => money(given, amount) })
+  await serveMcp({
+    arcus,
+    buyer,
+    show: (amount) => money(given, amount),
+    readAmount: (words) => agentMoney(given, words),
+  })
   return 0
 }
 

@@ -4,7 +4,7 @@ import { stripUnwelcome } from '@arcus/protocol/listing/text'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { BuyerLimits } from './budget.js'
 import { type Buyer, createBuyer } from './buyer.js'
-import { trustedUrl } from './calls.js'
+import { ArcusError, trustedUrl } from './calls.js'
 import { createFileLedger, defaultLedgerPath } from './ledger-file.js'
 import type { PaymentSigner, PayOptions } from './pay.js'
 
@@ -158,6 +158,18 @@ export function moneyOf({ asset = 'USDC' }: Given, name: string, value: string):
   const amount = value.replace(/^[$€]/, '')
   if (/^\d{1,12}(\.\d{1,6})?$/.test(amount)) return `${asset === 'EURC' ? '€' : '$'}${amount}`
   throw new UsageError(`--${name} wants an amount such as 0.05, not "${value}".`)
+}
+
+/**
+ * Reads the money of an agent, `0.05 USDC` or `0.05`, for the buyer. A whole number is refused: it could be atomic units.
+ * Throws `ArcusError`.
+ */
+export function agentMoney({ asset = 'USDC' }: Given, words: string): string {
+  if (/^0x/i.test(asset)) return words
+  const [, amount, symbol = asset] = /^[$€]?(\d{1,12}\.\d{1,6})(?: ([A-Z]+))?$/.exec(words) ?? []
+  if (amount !== undefined && symbol === asset) return `${asset === 'EURC' ? '€' : '$'}${amount}`
+  const message = `maxAmount wants money such as "0.05 ${asset}", not "${words}".`
+  throw new ArcusError('invalid_amount', message)
 }
 
 /** A text of a stranger on one line, without what a terminal would obey. */

@@ -448,7 +448,10 @@ describe('arcus-client', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['find', 'describe', 'call', 'spent'])
     const { said: found } = await use('find', { query: 'tips day' })
-    expect(found.resources[0]).toMatchObject({ price: '0.02 USDC', seller: { payToProof: 'owner' } })
+    expect(found.resources[0]).toMatchObject({
+      price: '0.02 USDC',
+      seller: { payToProof: 'owner' },
+    })
     const { said: described } = await use('describe', { url: `${stall}/tips` })
     expect(described).toMatchObject({ state: { status: 'live' } })
 

@@ -57,6 +57,8 @@ image inspect --type image localhost/arcus |
 
 root=$(image mount "$(image from --pull-never localhost/arcus)")
 echo "its folder has $(du -sm "$root/arcus" | cut -f 1) MB, its bill of materials $(grep -c '"purl"' "$root/arcus/sbom.cdx.json") parts"
+# An engine gives each container this file.
+echo '127.0.0.1 localhost' >"$root/etc/hosts"
 cat >"$folder/arcus" <<RUN
 #!/bin/sh
 # arcus FOLDER WORDS...: runs a verb in the image, with FOLDER as its working directory.

@@ -157,12 +157,16 @@ async function sellByListing(url: string, rpcUrl: string): Promise<void> {
   stops.push(shop.stop)
   const client = createArcusClient({ url })
   const endpoint = { method: 'GET', title: 'A line worth a cent', price: quotePrice } as const
-  await client.listings(devnetMerchant.account).save('check', {
+  const { endpoints } = await client.listings(devnetMerchant.account).save('check', {
     name: 'Check',
     description: 'Sells a line to the check of a release.',
     payTo: devnetMerchant.address,
     endpoints: [{ ...endpoint, url: `${shop.url}/quote`, description: 'A proverb about money.' }],
   })
+  const [listed] = endpoints
+  if (listed?.state.status !== 'live') {
+    throw new Error(`the listed endpoint is not live: ${JSON.stringify(listed?.state)}`)
+  }
   const { resources } = await client.find('a proverb about money')
   const item = resources.find(({ resource }) => resource === `${shop.url}/quote`)
   if (item === undefined) throw new Error('the catalog does not list what was saved')

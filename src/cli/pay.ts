@@ -59,20 +59,38 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   print(`  price         ${describePrice(asked?.accepts[0])}`)
   print(`  answer        ${response.status} ${response.statusText}   ${body}`)
   print(`  transaction   ${settlement?.transaction || 'none'}\n`)
-  printBalances(before, await readBalances(rpcUrl))
+  const after = await readBalances(rpcUrl)
+  printBalances(before, after)
   if (response.ok && settlement?.success) return 0
-  printError(complaintOf(response, settlement))
+  // The official client pays whatever asks for no more than its limit.
+  const call = { isSigned: asked !== undefined, spent: before.payer - after.payer }
+  printError(complaintOf(response, settlement, call))
   return 1
+}
+
+/** What is known of a call apart from its answer. */
+interface CallFacts {
+  isSigned: boolean
+  /** What left the wallet of the payer meanwhile, in 6 decimals. */
+  spent: bigint
 }
 
 /** Says why a call failed, and whether it was charged all the same. */
 export function complaintOf(
-  response: Pick<Response, 'ok' | 'headers'>,
+  response: Pick<Response, 'ok' | 'status' | 'headers'>,
   settlement: Pick<SettleResponse, 'success' | 'transaction' | 'errorReason'> | undefined,
+  { isSigned, spent }: CallFacts,
 ): string {
   const { success = false, transaction = '', errorReason } = settlement ?? {}
   if (success) return `Charged, although the call failed: transaction ${transaction}.`
-  const why = errorReason ?? refusalOf(response) ?? 'nothing was asked'
+  const refusal = errorReason ?? refusalOf(response)
+  if (refusal === undefined && spent > 0n) {
+    return `Charged ${formatUnits(spent, 6)} USDC, although the call failed: the seller names no transaction.`
+  }
+  if (refusal === undefined && isSigned) {
+    return `Not known whether it is paid: the payment was signed, and the seller answered ${response.status} without saying what became of it.`
+  }
+  const why = refusal ?? 'nothing was asked'
   return transaction === ''
     ? `Not paid: ${why}.`
     : `Not known yet whether it is paid: ${why}, transaction ${transaction}.`

@@ -18,7 +18,8 @@ import { readBill } from './sbom.js'
  * npm run layout -- FOLDER
  *
  * Writes what runs in production into an empty folder. Everything that is shipped is this folder: the image, the tarballs,
- * the package `@arcus/server` and what systemd starts. The revision is that of the checkout, or of REVISION.
+ * the package `@arcus/server` and what systemd starts. The revision is that of the checkout, or of REVISION. Compiled parts
+ * are those of this machine, so it runs with the same major version of Node on the same platform.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -101,6 +102,9 @@ function copyPackages(folder: string): string[] {
   for (const path of paths) copyPackage(path, folder)
   const kept = Object.fromEntries(paths.map((path) => [path, packages[path]]))
   writeJson(join(folder, 'node_modules/.package-lock.json'), { ...lock, packages: kept })
+  // `bin/check-node.js` reads it. The package of npm is without: there the compiled parts are made for whoever installs it.
+  const [major] = process.versions.node.split('.')
+  writeJson(join(folder, 'node_modules/.built-for.json'), { major, platform: PLATFORM })
   return paths
 }
 

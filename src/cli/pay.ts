@@ -90,7 +90,7 @@ export function complaintOf(
   if (refusal === undefined && isSigned) {
     return `Not known whether it is paid: the payment was signed, and the seller answered ${response.status} without saying what became of it.`
   }
-  const why = refusal ?? 'nothing was asked'
+  const why = withoutPeriod(refusal ?? 'nothing was asked')
   return transaction === ''
     ? `Not paid: ${why}.`
     : `Not known yet whether it is paid: ${why}, transaction ${transaction}.`
@@ -112,7 +112,7 @@ async function signRequest(url: string): Promise<string> {
 
 function cannotBePaid(url: string): (error: unknown) => never {
   return (error) => {
-    throw new CommandError(`${url} could not be paid: ${reasonOf(error)}.`)
+    throw new CommandError(`${url} could not be paid: ${withoutPeriod(reasonOf(error))}.`)
   }
 }
 
@@ -140,6 +140,11 @@ function settlementOf(response: Response): SettleResponse | undefined {
 function refusalOf(response: Pick<Response, 'headers'>): string | undefined {
   const header = response.headers.get('payment-required')
   return header === null ? undefined : decodePaymentRequiredHeader(header).error
+}
+
+/** Some texts of others are whole sentences. */
+function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, '')
 }
 
 function reasonOf(error: unknown): string {

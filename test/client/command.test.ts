@@ -404,6 +404,8 @@ describe('arcus-client', () => {
       /\/nowhere\.json cannot be read/,
     ],
     [['wallet', '--key-file', `0x${'ab'.repeat(32)}`], {}, /wants a file, not a key/],
+    [['pay', 'localhost:4022/quote', '--max', '1'], withKey, /begins with http:\/\//],
+    [['pay', 'http://127.0.0.1:9', '--max', '1', '--channel', '1'], withKey, /wants --rpc too/],
     [['wallet', '--network', 'arc'], withKey, /--network is eip155:5042 or eip155:5042002/],
     [['pay', 'http://127.0.0.1:9'], withKey, /Set --max: you say what may be spent/],
     [['pay', 'http://127.0.0.1:9', '--max', '0.01'], {}, /There is no key to pay with/],

@@ -46,6 +46,9 @@ const commands: Record<string, (given: Given) => Promise<number>> = {
 async function pay(given: Given): Promise<number> {
   const [target] = given.words
   if (target === undefined) throw new UsageError('Name the URL to call.')
+  if (!/^https?:\/\//i.test(target)) {
+    throw new UsageError(`${target} is no URL: it begins with http:// or https://.`)
+  }
   const isDry = given['dry-run']
   const buyer = buyerOf(given, limitsOf(given, isDry ? [] : ['max']), !isDry)
   const call = callOf(given)

@@ -109,6 +109,9 @@ const nobody: PaymentSigner = {
 export function buyerOf(given: Given, limits: BuyerLimits, signs: boolean): Buyer {
   const { ledger = process.env.ARCUS_LEDGER ?? defaultLedgerPath, network, asset, channel } = given
   const rpcUrl = given.rpc ?? process.env.ARCUS_RPC_URL
+  if (channel !== undefined && rpcUrl === undefined) {
+    throw new UsageError('--channel wants --rpc too, a node that shows what came back.')
+  }
   return createBuyer({
     signer: signs ? readAccount(given) : nobody,
     limits,

@@ -4,6 +4,7 @@ import { type BazaarStatus, canonicalUrl } from '@arcus/protocol/x402/bazaar'
 import { memberOf } from '@arcus/protocol/x402/json'
 import { keptResourceOf, type PaymentAnswer, paidResourceOf } from '@arcus/protocol/x402/payment'
 import { LRUCache } from 'lru-cache'
+import { createPolling } from '../../async/polling.js'
 import { digestQuery, readResource } from '../../directory/activity/attribution.js'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
 import {
@@ -13,7 +14,6 @@ import {
   type SettledPayment,
 } from '../../directory/seen-in-payments/offer.js'
 import { createTokenBuckets } from '../../http/rate-limit.js'
-import { createPolling } from '../../sql/polling.js'
 import type { Outbox } from '../stores/outbox.js'
 import { type HandedOffer, writeAnswers, writeOffer } from './handed-over.js'
 

@@ -1,6 +1,6 @@
+import { createPolling } from '../../async/polling.js'
 import type { Directory } from '../../directory/directory.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
-import { createPolling } from '../../sql/polling.js'
 import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
 import { readAnswers, readOfferRow } from './handed-over.js'
 

@@ -6,8 +6,8 @@ import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../../http/rate-limit.js'
 import { isFree, isUndecided, type SettleResult } from '../answers.js'
-import type { PaymentDigest } from '../schemes/payment-method.js'
-import type { Terms } from '../verify/checks.js'
+import type { Terms } from '../methods/checks.js'
+import type { PaymentDigest } from '../methods/payment-method.js'
 
 /** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void

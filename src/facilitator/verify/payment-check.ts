@@ -11,7 +11,14 @@ import type { Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import type { OpenClaims } from '../relayer/open-claims.js'
+import {
+  type Clock,
+  findTerms,
+  findToken,
+  isRejection,
+  reject,
+  type Terms,
+} from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -20,16 +27,16 @@ import {
   isWhileOpen,
   readExactDetails,
   untraced,
-} from '../schemes/exact-job.js'
+} from '../methods/exact-job.js'
 import {
   type Intent,
   methodOf,
   type NetworkAccess,
   type PaymentDigest,
   type PaymentMethod,
-} from '../schemes/payment-method.js'
-import { isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { type Clock, findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
+} from '../methods/payment-method.js'
+import { isFreeOfCharge } from '../methods/permit2-checks.js'
+import type { OpenClaims } from '../relayer/open-claims.js'
 import type { GasGuard } from './gas-guard.js'
 import type { Recipients } from './recipients.js'
 

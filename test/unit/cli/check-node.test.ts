@@ -37,6 +37,23 @@ it.each(['20.19.0', '22.1.0'])('Node %s before a build is told to build', (versi
   expect(stderr).toMatch(/^Arcus is not built yet: run `npm run build` first, .*\n$/)
 })
 
+it.each([
+  ['22', `${process.platform}-${process.arch}`],
+  ['20', 'plan9-x64'],
+])('a build for Node %s on %s says that it does not fit', (major, platform) => {
+  const { folder, run } = anInstallation('20.19.0')
+  mkdirSync(join(folder, 'node_modules'))
+  const built = join(folder, 'node_modules/.built-for.json')
+  writeFileSync(built, JSON.stringify({ major, platform }))
+  const { status, stderr } = run()
+  expect(status).toBe(1)
+  const here = `${process.platform}-${process.arch}`
+  const said = `This build of Arcus is for Node ${major} on ${platform}, and this is Node 20.19.0 on ${here}`
+  expect(stderr).toContain(said)
+  writeFileSync(built, JSON.stringify({ major: '20', platform: here }))
+  expect(run().stderr).toMatch(/^Arcus is not built yet/)
+})
+
 it('runs what was built', () => {
   const { folder, run } = anInstallation('20.19.0')
   mkdirSync(join(folder, 'dist/cli'), { recursive: true })

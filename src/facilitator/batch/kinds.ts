@@ -1,7 +1,7 @@
 import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
 import { type Address, type Hex, toFunctionSelector } from 'viem'
-import { addressTopic, wordOf } from '../../../chain/abi.js'
-import type { AuthorizationUse, FindAuthorizationUse } from '../../../chain/authorization-uses.js'
+import { addressTopic, wordOf } from '../../chain/abi.js'
+import type { AuthorizationUse, FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import {
   batchContracts,
   claimedTopic,
@@ -15,17 +15,17 @@ import {
   refundedTopic,
   type SettlementLog,
   settledTopic,
-} from '../../../chain/batch-settlement.js'
-import { WALLET_GAS_CAP } from '../../../chain/contract-wallet.js'
-import type { ReadPaymentFacts } from '../../../chain/payment-facts.js'
-import { findReceiptAnywhere, type Receipt } from '../../../chain/receipts.js'
-import type { Rpc } from '../../../chain/rpc.js'
-import { RpcUnavailableError } from '../../../chain/rpc-errors.js'
-import { PAYOUTS } from '../../journal/budgets.js'
-import type { Job } from '../../journal/settlement-journal.js'
-import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../../relayer/jobs.js'
-import { reject } from '../../verify/checks.js'
-import { examine, settledBy, USED_AND_NOT_FOUND } from '../exact-job.js'
+} from '../../chain/batch-settlement.js'
+import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
+import type { ReadPaymentFacts } from '../../chain/payment-facts.js'
+import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { PAYOUTS } from '../journal/budgets.js'
+import type { Job } from '../journal/settlement-journal.js'
+import { reject } from '../methods/checks.js'
+import { examine, settledBy, USED_AND_NOT_FOUND } from '../methods/exact-job.js'
+import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../relayer/jobs.js'
 import {
   type BroughtDetails,
   batchKinds,

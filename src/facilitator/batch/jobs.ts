@@ -3,8 +3,8 @@ import { authorizationFields } from '@arcus/protocol/x402/authorization-types'
 import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Claim, ClaimRow, Deposit, EnrichedRefund } from '@arcus/protocol/x402/batch-schemas'
 import { type Address, concat, encodeAbiParameters, type Hex, hashTypedData, keccak256 } from 'viem'
-import { batchContracts } from '../../../chain/batch-settlement.js'
-import type { Brought } from '../../verify/gas-guard.js'
+import { batchContracts } from '../../chain/batch-settlement.js'
+import type { Brought } from '../verify/gas-guard.js'
 
 /** The kinds of job that `batch-settlement` has in the journal. */
 export const batchKinds = {

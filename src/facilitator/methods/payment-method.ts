@@ -22,7 +22,7 @@ import {
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { Standing } from '../relayer/jobs.js'
-import { type Clock, checkFacts, checkTerms, type Terms } from '../verify/checks.js'
+import { type Clock, checkFacts, checkTerms, type Terms } from './checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {

@@ -8,22 +8,17 @@ import {
   findPayout,
   readChannel,
   readHead,
-} from '../../../chain/batch-settlement.js'
-import { findReceiptAnywhere, type Receipt } from '../../../chain/receipts.js'
-import type { Rpc } from '../../../chain/rpc.js'
-import { RpcUnavailableError } from '../../../chain/rpc-errors.js'
-import {
-  isReasonKey,
-  type SettleAnswer,
-  type SettleResult,
-  settleRejection,
-} from '../../answers.js'
-import type { Job, SettlementJournal } from '../../journal/settlement-journal.js'
-import { confirmation } from '../../relayer/outcomes.js'
-import type { Deliveries } from '../../settle/deliveries.js'
-import { describeOpen, type SettleRequest } from '../../settle/settler.js'
-import { reject } from '../../verify/checks.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
+} from '../../chain/batch-settlement.js'
+import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } from '../answers.js'
+import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import { reject } from '../methods/checks.js'
+import { confirmation } from '../relayer/outcomes.js'
+import type { Deliveries } from '../settle/deliveries.js'
+import { describeOpen, type SettleRequest } from '../settle/settler.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchAction,
   type BatchJob,

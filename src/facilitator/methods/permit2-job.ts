@@ -11,7 +11,7 @@ import {
 } from '../../chain/permit2.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { JobKind, JobProfile } from '../relayer/jobs.js'
-import { reject } from '../verify/checks.js'
+import { reject } from './checks.js'
 import {
   createExactJob,
   type ExactDetails,

@@ -13,9 +13,9 @@ import {
   isRejection,
   reject,
   type Terms,
-} from '../../verify/checks.js'
-import type { Brought } from '../../verify/gas-guard.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
+} from '../methods/checks.js'
+import type { Brought } from '../verify/gas-guard.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 
 /**
  * Checks what the scheme of the official package does not know: network, contracts, asset, parties, minimum. Returns the

@@ -17,7 +17,7 @@ import {
   runChecks,
   type Terms,
   validityStart,
-} from '../verify/checks.js'
+} from './checks.js'
 
 /** A permit of the token must outlast this: it lands with the payment. */
 const PERMIT_MARGIN_SECONDS = 6

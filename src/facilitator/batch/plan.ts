@@ -6,10 +6,10 @@ import type {
 } from '@arcus/protocol/x402/batch-schemas'
 import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { batchContracts, readChannel, readReceiver } from '../../../chain/batch-settlement.js'
-import { checkGain, simulateSingle } from '../../relayer/preparation.js'
-import { type AcceptedToken, checkMinimum, reject } from '../../verify/checks.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
+import { batchContracts, readChannel, readReceiver } from '../../chain/batch-settlement.js'
+import { type AcceptedToken, checkMinimum, reject } from '../methods/checks.js'
+import { checkGain, simulateSingle } from '../relayer/preparation.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchJob,
   batchKinds,

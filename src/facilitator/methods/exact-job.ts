@@ -15,8 +15,8 @@ import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
 import type { Examination, JobKind, Settled, Standing } from '../relayer/jobs.js'
-import type { Attestor, SettledTransfer } from '../settle/attestor.js'
-import { checkFacts, reject } from '../verify/checks.js'
+import type { Attestor, SettledTransfer } from './attestor.js'
+import { checkFacts, reject } from './checks.js'
 
 /** The kind of payments by EIP-3009. */
 export const EXACT = 'exact'

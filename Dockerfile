@@ -23,34 +23,27 @@ USER node
 EXPOSE 4021 4022
 CMD ["npm", "run", "dev"]
 
-FROM build AS production-packages
-RUN npm prune --omit=dev --omit=optional
-# Sources of what is compiled already, and maps that only a debugger reads.
-RUN rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/build/Release/obj && find node_modules -name '*.map' -delete
+FROM build AS layout
+ARG REVISION
+RUN node --import tsx scripts/layout.ts /layout
 
 # A list of all that the image holds, as CycloneDX in JSON: of packages installed and bundled, of Debian, and Node.
 FROM ${NODE_IMAGE} AS inventory
-WORKDIR /arcus
-COPY package.json ./
 COPY scripts/sbom.ts ./
-COPY --from=production-packages /arcus/node_modules ./node_modules
-COPY --from=build /arcus/dist ./dist
-RUN node --no-warnings sbom.ts / > sbom.cdx.json
+COPY --from=layout /layout /arcus
+RUN node --no-warnings sbom.ts /arcus / > sbom.cdx.json && mv sbom.cdx.json /arcus/
 
 FROM ${NODE_IMAGE} AS service
-# Revision and date are of each build: docs/operations.md, "In containers".
-LABEL org.opencontainers.image.title="Arcus" org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="Apache-2.0"
+# Version, revision and date are of each build: docs/releasing.md.
+LABEL org.opencontainers.image.title="Arcus" org.opencontainers.image.licenses="Apache-2.0"
 LABEL org.opencontainers.image.description="x402 payments on Arc: a self-hosted facilitator that verifies and settles stablecoin payments for paid HTTP APIs."
 ENV NODE_ENV=production
 WORKDIR /arcus
-COPY --from=production-packages /arcus/node_modules ./node_modules
-COPY --from=build /arcus/dist ./dist
-COPY package.json ./
-COPY migrations ./migrations
-COPY --from=inventory /arcus/sbom.cdx.json ./
-RUN mkdir data && chown node:node data
+COPY --from=inventory /arcus ./
+RUN ln -s /arcus/bin/arcus /usr/local/bin/arcus && mkdir data && chown node:node data
 USER node
 VOLUME /arcus/data
 EXPOSE 4021
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 4021) + '/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "dist/cli/arcus.js", "serve"]
+ENTRYPOINT ["arcus"]
+CMD ["serve"]

@@ -16,6 +16,8 @@ export default defineConfig({
       'test/mutants/**',
       'test/**/*.postgres.test.ts',
     ],
+    // The official packages print this line for each answer of a facilitator.
+    onConsoleLog: (text) => !text.startsWith('[x402] extension responses'),
     // A busy machine is slow to show what is waited for.
     expect: { poll: { timeout: 15_000 } },
     // Bounds for what hangs: on a busy machine everything takes three times as long.

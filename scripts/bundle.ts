@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'vite'
 import { verbs } from '../src/cli/commands.js'
@@ -21,6 +23,7 @@ const threads = [
  */
 export async function bundleService(outDir: string, { forDevelopers = false } = {}): Promise<void> {
   const entries = ['main', 'cli/arcus', ...threads]
+  removeBundle(outDir)
   await build({
     configFile: false,
     root,
@@ -32,7 +35,8 @@ export async function bundleService(outDir: string, { forDevelopers = false } = 
       ssr: true,
       target: 'node20',
       outDir,
-      emptyOutDir: true,
+      // The console is built by itself.
+      emptyOutDir: false,
       sourcemap: true,
       minify: false,
       license: { fileName: 'licenses.md' },
@@ -42,6 +46,14 @@ export async function bundleService(outDir: string, { forDevelopers = false } = 
       },
     },
   })
+}
+
+/** Removes what an earlier build left, but for the console. */
+function removeBundle(outDir: string): void {
+  if (!existsSync(outDir)) return
+  for (const name of readdirSync(outDir)) {
+    if (name !== 'console') rmSync(join(outDir, name), { recursive: true, force: true })
+  }
 }
 
 /** Leaves the verbs of developers empty: they need the local chain and packages of development. */

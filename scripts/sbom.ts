@@ -1,13 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /*
- * Writes the bill of materials of an image: `node scripts/sbom.ts ROOT [FOLDER]`. ROOT is the root of the image, and the
- * working directory has `package.json`, `node_modules` and `dist`.
+ * The bill of materials of a layout. `node scripts/sbom.ts FOLDER ROOT` writes that of an image: ROOT is the root of the
+ * image, and FOLDER the layout in it.
  *
  * `npm sbom --omit dev` leaves out every package that a package of development needs as well, such as viem, and knows
  * nothing of what is bundled or of Debian. So the parts are read from where they are: the lockfile that npm keeps inside
- * `node_modules`, the licenses that Vite writes next to its bundles, and the status of dpkg.
+ * `node_modules`, the licenses that Vite writes of its bundles, and the status of dpkg.
  */
 
 /** A component of CycloneDX 1.5. */
@@ -112,31 +112,29 @@ export function billOfMaterials(
   }
 }
 
-/** Reads an image. Throws where a list is missing: an image without one is not known. */
-function readImage(root: string, folder: string) {
-  const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8')
-  const dpkg = join(root, 'var/lib/dpkg/status')
-  const node: Component = {
-    type: 'platform',
-    'bom-ref': `pkg:generic/node@${process.versions.node}`,
-    name: 'node',
-    version: process.versions.node,
-    purl: `pkg:generic/node@${process.versions.node}`,
-  }
-  const bundled = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' }).filter(
-    (path) => basename(path) === 'licenses.md',
-  )
-  // One of the service and one of the console.
-  if (bundled.length < 2) throw new Error(`${bundled.length} of 2 lists of licenses are in dist`)
+/** Reads the bill of a layout, and of the system around it if the root of an image is given. */
+export function readBill(folder: string, root?: string) {
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8')
   return billOfMaterials(JSON.parse(read('package.json')), [
-    node,
-    ...componentsOfLock(JSON.parse(read('node_modules', '.package-lock.json')).packages),
-    ...bundled.flatMap((path) => componentsOfLicenses(read('dist', path))),
-    ...(existsSync(dpkg) ? componentsOfDpkg(readFileSync(dpkg, 'utf8')) : []),
+    ...(root === undefined ? [] : [nodeOfThisProcess(), ...componentsOfDpkg(statusOf(root))]),
+    ...componentsOfLock(JSON.parse(read('node_modules/.package-lock.json')).packages),
+    ...componentsOfLicenses(read('licenses.md')),
   ])
 }
 
-const [, script, root, folder = '.'] = process.argv
-if (script?.endsWith('sbom.ts') && root !== undefined) {
-  process.stdout.write(`${JSON.stringify(readImage(root, folder), undefined, 1)}\n`)
+function nodeOfThisProcess(): Component {
+  const { node: version } = process.versions
+  const purl = `pkg:generic/node@${version}`
+  return { type: 'platform', 'bom-ref': purl, name: 'node', version, purl }
+}
+
+/** An image need not be of Debian. */
+function statusOf(root: string): string {
+  const file = join(root, 'var/lib/dpkg/status')
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+const [, script, folder, root] = process.argv
+if (script?.endsWith('sbom.ts') && folder !== undefined) {
+  process.stdout.write(`${JSON.stringify(readBill(folder, root), undefined, 1)}\n`)
 }

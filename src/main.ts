@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
-  for (const { name, detail, fix } of startWarnings(config, secrets)) {
+  for (const { name, detail, fix } of startWarnings(config, secrets, process.env)) {
     log.warn(`${name} is ${detail}. ${fix}`)
   }
   surviveRejections(log)

@@ -677,3 +677,12 @@ CREATE TABLE outbox (
   body TEXT NOT NULL
 );
 CREATE INDEX outbox_kind ON outbox (kind, id);
+
+-- What the catalog made of the resources that were offered to it, by their keys, for some minutes.
+CREATE TABLE offer_outcomes (
+  key TEXT COLLATE "C" PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  status TEXT NOT NULL,
+  at BIGINT NOT NULL
+);
+CREATE INDEX offer_outcomes_at ON offer_outcomes (at);

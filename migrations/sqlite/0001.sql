@@ -566,3 +566,12 @@ CREATE TABLE outbox (
   body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX outbox_kind ON outbox (kind, id);
+
+-- What the catalog made of the resources that were offered to it, by their keys, for some minutes.
+CREATE TABLE offer_outcomes (
+  key TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  status TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX offer_outcomes_at ON offer_outcomes (at);

@@ -279,16 +279,29 @@ async function post(
       await response.body.dump()
       throw new Error('refused')
     }
+    if (/^text\/html\b/.test(String(response.headers['content-type']))) {
+      await response.body.dump()
+      throw new WebPageError()
+    }
     if (maxBytes === undefined) return await response.body.json()
     return JSON.parse(await readUpTo(response.body, maxBytes))
-  } catch {
-    const problem = abort.signal.aborted
-      ? `the chain node did not answer within ${timeoutMs} ms`
-      : 'the chain node could not be reached or did not answer in JSON'
+  } catch (error) {
+    if (abort.signal.aborted) {
+      throw new RpcUnavailableError(`the chain node did not answer within ${timeoutMs} ms`)
+    }
+    const problem =
+      error instanceof WebPageError
+        ? 'the address of the chain node answered with a web page: it is no JSON-RPC node'
+        : 'the chain node could not be reached or did not answer in JSON'
     throw new RpcUnavailableError(problem)
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The answer of an address that is no node. */
+class WebPageError extends Error {
+  override readonly name = 'WebPageError'
 }
 
 /** Reads a body as text. Throws when it is longer than so many bytes; leaving the loop ends the connection. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { ConfigError } from '../app/config/env.js'
+import { revision, version } from '../http/version.js'
 import { CopyError, MigrationError, StoreUnavailableError } from '../sql/errors.js'
 import { CommandError, loadEnvFile, print, printError, UsageError } from './command-line.js'
 import { verbs } from './commands.js'
@@ -24,11 +25,12 @@ async function run([name = '--help', ...args]: string[]): Promise<number> {
 
 async function start(name: string, args: string[]): Promise<unknown> {
   if (name === '--help' || name === 'help') return print(help())
+  if (name === '--version') return print(describeVersion())
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
   if (verb === undefined) {
     throw new UsageError(`There is no command ${JSON.stringify(name)}; try --help.`)
   }
-  if (!verb.isForDevelopers) loadEnvFile()
+  if (!verb.isForDevelopers && !verb.needsNoSettings) loadEnvFile()
   const { command } = await verb.load()
   if (command === undefined) {
     throw new CommandError(`arcus ${name} needs a checkout with its development packages.`)
@@ -42,8 +44,12 @@ function help(): string {
 
 ${lines.join('\n')}
 
-arcus COMMAND --help explains one. In a checkout "arcus" is: npm run arcus --, in a container: node dist/cli/arcus.js.
+arcus COMMAND --help explains one, and arcus --version names the version. In a checkout "arcus" is: npm run arcus --
 Settings are read as the service reads them, from .env too.`
+}
+
+function describeVersion(): string {
+  return revision === undefined ? version : `${version} (${revision.slice(0, 12)})`
 }
 
 /** Returns one sentence for a problem that the operator can fix, and the whole error for a bug. */

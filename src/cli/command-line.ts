@@ -75,7 +75,7 @@ const NPM_CHECK_MS = 500
 
 /** Returns whether npm itself runs `arcus`. Other programs pass npm's environment on to what they start. */
 export function isRunByNpm(): boolean {
-  return process.env.npm_lifecycle_script?.includes('cli/arcus.') ?? false
+  return /\b(cli|bin)\/arcus\b/.test(process.env.npm_lifecycle_script ?? '')
 }
 
 /**

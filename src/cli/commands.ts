@@ -5,12 +5,19 @@ interface Verb {
   summary: string
   /** Loads its code. `undefined` for those of developers in a bundle without them. */
   load(): Promise<{ command: Command | undefined }>
+  /** Whether it runs without settings: a `.env` is not read. */
+  needsNoSettings?: true
   /** Whether it belongs to the local chain: it reads no `.env`, and production does not have it. */
   isForDevelopers?: true
 }
 
 /** Every verb of `arcus`. Each loads its own code alone, so that a start reads no more than it needs. */
 export const verbs: Readonly<Record<string, Verb>> = {
+  init: {
+    summary: 'writes .env and the keys of the relayers',
+    load: () => import('./init.js'),
+    needsNoSettings: true,
+  },
   serve: { summary: 'runs the service', load: () => import('./serve.js') },
   doctor: {
     summary: 'checks everything a payment depends on',

@@ -65,7 +65,7 @@ async function run(options: Options): Promise<void> {
   const signalled = untilSignal()
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
-    stack = await startStack({ ...options, env: process.env })
+    stack = await startStack({ ...options, env: process.env, onStep })
     await describe(options, stack)
     throw await stack.failed
   }
@@ -75,6 +75,10 @@ async function run(options: Options): Promise<void> {
     // A stack that is half started when the signal comes ends with this process.
     await Promise.race([stack?.stop(), pause(shutdownLimitMs)])
   }
+}
+
+function onStep(step: string): void {
+  print(`starting: ${step}`)
 }
 
 /** Resolves at a signal, or when the parent is gone without having passed one on, as happens with npm and its shell. */
@@ -124,9 +128,10 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
   USDC         ${devnetContracts.usdc}   a mock
   Payer        ${devnetPayer.address}   ${funds} USDC, no gas
                key ${devnetPayer.privateKey}
-  Merchant     ${devnetMerchant.address}
-  Buyback      ${devnetBuyback.address}
-${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
+  Seller       ${devnetMerchant.address}   owns the sample API
+               key ${devnetMerchant.privateKey}
+  Operator     ${devnetBuyback.address}   is paid for what is hosted
+${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}   pays the gas`).join('\n')}
 
 Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
 The operator's commands about merchants (docs/directory.md) run in another terminal:

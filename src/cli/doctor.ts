@@ -38,7 +38,7 @@ async function checkEverything(): Promise<Finding[]> {
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const fix = 'README.md and .env.example explain every setting.'
+    const fix = '.env.example explains every setting, and arcus init writes a first .env.'
     return error.problems.map((problem) => fail('settings', problem, fix))
   }
 }

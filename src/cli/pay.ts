@@ -59,20 +59,38 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   print(`  price         ${describePrice(asked?.accepts[0])}`)
   print(`  answer        ${response.status} ${response.statusText}   ${body}`)
   print(`  transaction   ${settlement?.transaction || 'none'}\n`)
-  printBalances(before, await readBalances(rpcUrl))
+  const after = await readBalances(rpcUrl)
+  printBalances(before, after)
   if (response.ok && settlement?.success) return 0
-  printError(complaintOf(response, settlement))
+  // The official client pays whatever asks for no more than its limit.
+  const call = { isSigned: asked !== undefined, spent: before.payer - after.payer }
+  printError(complaintOf(response, settlement, call))
   return 1
+}
+
+/** What is known of a call apart from its answer. */
+interface CallFacts {
+  isSigned: boolean
+  /** What left the wallet of the payer meanwhile, in 6 decimals. */
+  spent: bigint
 }
 
 /** Says why a call failed, and whether it was charged all the same. */
 export function complaintOf(
-  response: Pick<Response, 'ok' | 'headers'>,
+  response: Pick<Response, 'ok' | 'status' | 'headers'>,
   settlement: Pick<SettleResponse, 'success' | 'transaction' | 'errorReason'> | undefined,
+  { isSigned, spent }: CallFacts,
 ): string {
   const { success = false, transaction = '', errorReason } = settlement ?? {}
   if (success) return `Charged, although the call failed: transaction ${transaction}.`
-  const why = errorReason ?? refusalOf(response) ?? 'nothing was asked'
+  const refusal = errorReason ?? refusalOf(response)
+  if (refusal === undefined && spent > 0n) {
+    return `Charged ${formatUnits(spent, 6)} USDC, although the call failed: the seller names no transaction.`
+  }
+  if (refusal === undefined && isSigned) {
+    return `Not known whether it is paid: the payment was signed, and the seller answered ${response.status} without saying what became of it.`
+  }
+  const why = withoutPeriod(refusal ?? 'nothing was asked')
   return transaction === ''
     ? `Not paid: ${why}.`
     : `Not known yet whether it is paid: ${why}, transaction ${transaction}.`
@@ -94,7 +112,7 @@ async function signRequest(url: string): Promise<string> {
 
 function cannotBePaid(url: string): (error: unknown) => never {
   return (error) => {
-    throw new CommandError(`${url} could not be paid: ${reasonOf(error)}.`)
+    throw new CommandError(`${url} could not be paid: ${withoutPeriod(reasonOf(error))}.`)
   }
 }
 
@@ -122,6 +140,11 @@ function settlementOf(response: Response): SettleResponse | undefined {
 function refusalOf(response: Pick<Response, 'headers'>): string | undefined {
   const header = response.headers.get('payment-required')
   return header === null ? undefined : decodePaymentRequiredHeader(header).error
+}
+
+/** Some texts of others are whole sentences. */
+function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, '')
 }
 
 function reasonOf(error: unknown): string {

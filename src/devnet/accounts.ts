@@ -24,6 +24,9 @@ export const devnetHost: DevnetAccount = accountAt(6)
 /** Buy from listed APIs, to check that they deliver. */
 export const devnetCheckers: readonly DevnetAccount[] = [7, 8].map(accountAt)
 
+/** Signs attestations of payments, and holds no money. */
+export const devnetAttester: DevnetAccount = accountAt(9)
+
 function accountAt(addressIndex: number): DevnetAccount {
   const account = mnemonicToAccount(publicTestMnemonic, { addressIndex })
   const key = account.getHdKey().privateKey

@@ -77,14 +77,17 @@ export function findAnvil(path = process.env.PATH ?? '', resolvePackage = packag
   const found = folders.map((folder) => join(folder, 'anvil')).find(isExecutable)
   if (found !== undefined) return found
   throw new DevnetError(
-    'anvil was not found: run `npm ci` on Linux x64, or install Foundry from https://getfoundry.sh and put anvil on your PATH.',
+    'anvil was not found: run `npm ci` on Linux, or install Foundry from https://getfoundry.sh and put anvil on your PATH.',
   )
 }
+
+/** The package that npm installs on this machine, if there is one. */
+export const anvilPackage = `@foundry-rs/anvil-linux-${process.arch === 'arm64' ? 'arm64' : 'amd64'}`
 
 function packageFolder(): string | undefined {
   try {
     const resolve = createRequire(import.meta.url).resolve
-    return dirname(resolve('@foundry-rs/anvil-linux-amd64/package.json'))
+    return dirname(resolve(`${anvilPackage}/package.json`))
   } catch {
     return undefined
   }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Hex } from 'viem'
 import { CONSOLE_FOLDER } from '../http/console-folder.js'
-import { scriptBeside } from '../sql/thread.js'
 import {
+  devnetAttester,
   devnetBuyback,
   devnetCheckers,
   devnetHost,
@@ -42,6 +42,8 @@ type StackOptions = {
   forkUrl?: string
   /** The environment of the caller, which is passed on to Arcus. */
   env: NodeJS.ProcessEnv
+  /** Receives what begins, in words for the terminal. */
+  onStep?: (step: string) => void
 }
 
 export type Stack = {
@@ -49,16 +51,36 @@ export type Stack = {
   stop(): Promise<void>
   /** Resolves with the reason when a part ends by itself. */
   failed: Promise<DevnetError>
-  console: ConsoleBuild
+  console: Build
   sample: SampleListing
   /** Settings with which a command of the operator finds the database of this Arcus. */
   operatorEnv: Record<'DATABASE_URL' | 'MAINNET_RPC_URLS' | 'BUYBACK_ADDRESS', string>
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** The code of the console, and the pages that it shows. */
-const consoleSources = ['src/console', 'docs/quickstarts'].map((path) => join(root, path))
-const consolePage = join(root, CONSOLE_FOLDER, 'index.html')
+
+/** Something that `npm run build` makes. */
+interface BuildTask {
+  /** A file that is written last. */
+  product: string
+  /** Folders and files of the project. */
+  sources: readonly string[]
+  command: readonly string[]
+}
+
+const consoleBuild: BuildTask = {
+  product: join(CONSOLE_FOLDER, 'index.html'),
+  // Its code, and the pages that it shows.
+  sources: ['src/console', 'docs/quickstarts'],
+  command: ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn'],
+}
+const packages = ['protocol', 'client', 'merchant'].map((name) => `packages/${name}/src`)
+const rooms = ['app', 'async', 'chain', 'cli', 'directory', 'facilitator', 'hosted', 'http', 'sql']
+const serviceBuild: BuildTask = {
+  product: 'dist/main.js',
+  sources: [...rooms.map((room) => `src/${room}`), ...packages, 'src/main.ts', 'package-lock.json'],
+  command: ['--import', 'tsx', 'scripts/bundle.ts'],
+}
 
 // Gas for some 40,000 settlements each at 20 gwei.
 const relayerFundsWei = 100n * 10n ** 18n
@@ -78,8 +100,22 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end()
   }
   try {
-    const [chain, builtConsole] = await Promise.all([startChain(options, stops), buildConsole()])
+    const { onStep = () => {} } = options
+    onStep('local chain with play money')
+    if (!isFresh(consoleBuild) || !isFresh(serviceBuild)) {
+      onStep('build of Arcus and its console, which takes some seconds after each change')
+    }
+    const [chain, builtConsole, builtService] = await Promise.all([
+      startChain(options, stops),
+      build(consoleBuild),
+      build(serviceBuild),
+    ])
+    if (builtService.state === 'failed') {
+      throw new DevnetError(`Arcus could not be built:\n${builtService.complaint}`)
+    }
+    onStep('Arcus')
     const arcus = await startService(options, chain.url, stops)
+    onStep('sample API')
     const sampleUrl = await startMerchant(options.apiPort, host, arcus.url, stops)
     const sample = await listSampleApi(arcus.url, sampleUrl)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])
@@ -234,12 +270,11 @@ type ArcusOptions = {
 
 type Arcus = { url: string; stop(): Promise<void>; exited: Promise<ChildExit> }
 
-/** Starts the service in a process of its own, from its sources as a rule. Resolves when `/health` and `/ready` answer 200. */
+/** Starts the service as it was built, in a process of its own. Resolves when `/health` and `/ready` answer 200. */
 async function startArcus(options: ArcusOptions): Promise<Arcus> {
-  const { href } = scriptBeside(import.meta.url, '../main')
-  const loader = href.endsWith('.ts') ? ['--import', 'tsx'] : []
-  const child = spawn(process.execPath, [...loader, fileURLToPath(href)], {
-    // `tsx` is resolved from here.
+  // A process that loads a few files starts several times as fast as one that loads the sources.
+  const script = join(root, serviceBuild.product)
+  const child = spawn(process.execPath, ['--enable-source-maps', script], {
     cwd: root,
     env: settingsOf(options),
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -265,6 +300,7 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     HOSTED_PRIVATE_KEY: devnetHost.privateKey,
     BUYBACK_ADDRESS: devnetBuyback.address,
     HOSTED_CLAIM_SECONDS: '10',
+    ATTESTATION_PRIVATE_KEY: devnetAttester.privateKey,
     CHECK_PRIVATE_KEYS: devnetCheckers.map(({ privateKey }) => privateKey).join(','),
     // A blank value hides the setting of a `.env` that is meant for production.
     TESTNET_RPC_URLS: '',
@@ -311,30 +347,34 @@ function describeExit({ code, signal }: ChildExit): string {
   return code === null ? 'it could not be started' : `exit code ${code}`
 }
 
-type ConsoleBuild =
+type Build =
   | { state: 'fresh' | 'built' }
   /** `complaint` holds the last lines of the build's output. */
   | { state: 'failed'; complaint: string }
 
-/** Builds the console when it was never built or its sources are newer, which takes some seconds. Never rejects. */
-export async function buildConsole(): Promise<ConsoleBuild> {
-  if (isFresh()) return { state: 'fresh' }
-  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
-  const { code, output } = await run(process.execPath, [vite, 'build', '--logLevel', 'warn'])
+/** Builds the console as `build` does. */
+export const buildConsole = (): Promise<Build> => build(consoleBuild)
+
+/** Builds what was never built or has newer sources, which takes some seconds. Never rejects. */
+async function build(task: BuildTask): Promise<Build> {
+  if (isFresh(task)) return { state: 'fresh' }
+  const { code, output } = await run(process.execPath, [...task.command])
   if (code === 0) return { state: 'built' }
   return { state: 'failed', complaint: output.trim().split('\n').slice(-5).join('\n') }
 }
 
-function isFresh(): boolean {
+function isFresh({ product, sources }: BuildTask): boolean {
+  const paths = sources.map((path) => join(root, path))
   // An image may hold the build without its sources.
-  if (!consoleSources.every((folder) => existsSync(folder))) return true
-  if (!existsSync(consolePage)) return false
-  const builtAt = statSync(consolePage).mtimeMs
-  return consoleSources.every((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' }).every(
-      (name) => statSync(join(folder, name)).mtimeMs <= builtAt,
-    ),
-  )
+  if (!paths.every((path) => existsSync(path))) return true
+  if (!existsSync(join(root, product))) return false
+  const builtAt = statSync(join(root, product)).mtimeMs
+  return paths.flatMap(filesOf).every((file) => statSync(file).mtimeMs <= builtAt)
+}
+
+function filesOf(path: string): string[] {
+  if (statSync(path).isFile()) return [path]
+  return readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
 }
 
 function run(command: string, args: string[]): Promise<{ code: number | null; output: string }> {

@@ -10,27 +10,27 @@ import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { loadSignerRecovery, type SignerRecovery } from '../chain/signer-recovery.js'
 import { installErrorHandling } from '../http/errors.js'
 import { StoreUnavailableError } from '../sql/errors.js'
+import type { LeaseKeeper } from '../sql/lease-keeper.js'
 import { laneLease, UPKEEP } from '../sql/leases.js'
+import { createBatchSettler } from './batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './batch/verifier.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
 import { startForgetting } from './journal/old-books.js'
 import { startShrinking } from './journal/shrinking.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
+import type { Attestor } from './methods/attestor.js'
+import { createPaymentDigest } from './methods/payment-method.js'
 import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
 import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
-import type { LeaseKeeper } from './relayer/leases.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
-import { createBatchSettler } from './schemes/batch/settler.js'
-import { createBatchVerifier, createVerifiedDepositCheck } from './schemes/batch/verifier.js'
-import { createPaymentDigest } from './schemes/payment-method.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import type { Attestor } from './settle/attestor.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
 import { startFailedPayments } from './settle/failed-payments.js'
 import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
@@ -167,6 +167,7 @@ async function build(
         ...links,
         ...{ supported, verify, settle, payments, about: { ...about, resources } },
         takeVerified: schemes.takeVerified,
+        isVerified: schemes.isVerified,
         onClaimed: observer.claimed,
       })
     },
@@ -250,8 +251,8 @@ function createSchemes(
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {
-    verify: createBatchVerifier({ ...verifying, networks, journal }),
-    settle: createBatchSettler({ ...settling, networks, statusUrl }),
+    verify: createBatchVerifier({ ...verifying, networks, journal, recovery }),
+    settle: createBatchSettler({ ...settling, networks, recovery, statusUrl }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
@@ -259,6 +260,7 @@ function createSchemes(
     verify: ((body, caller) => schemeOf(body).verify(body, caller)) satisfies Verify as Verify,
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
+    isVerified: verified.hasSignature,
   }
 }
 

@@ -1,14 +1,15 @@
 import type { SupportedAnswer } from '@arcus/protocol/answers/payments'
 import type { FacilitatorAnswer } from '@arcus/protocol/answers/service'
 import { type BazaarStatus, encodeExtensionResponses } from '@arcus/protocol/x402/bazaar'
-import { readNonce, readPayer } from '@arcus/protocol/x402/parse-request'
+import { readNonce, readPayer, readPayloadSize } from '@arcus/protocol/x402/parse-request'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
+import { rateLimitFault } from '../http/errors.js'
 import type { OpenPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
-import { partyOf, type RateLimiter } from '../http/rate-limit.js'
+import { partyOf, pointsAsked, type RateLimiter, tellAllowance } from '../http/rate-limit.js'
 import {
   type Answered,
   reportSettle,
@@ -27,6 +28,7 @@ import { createRefusalLog } from './refusal-log.js'
 import type { Delivery } from './settle/deliveries.js'
 import {
   createSettleLimit,
+  type IsVerified,
   type Leave,
   type SettleLimit,
   type TakeVerified,
@@ -41,6 +43,8 @@ interface FacilitatorRoutesOptions extends FacilitatorLinks {
   settle: Settle
   /** Returns whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
+  /** Returns whether verify accepted a signature here. */
+  isVerified: IsVerified
   payments: PaymentFinder
   /** The part of `/.well-known/x402` that does not change. */
   about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>
@@ -93,6 +97,7 @@ export async function facilitatorRoutes(
 
   const verifying = { family: 'verify', operation: verifyOperation } as const
   app.post('/verify', { config: verifying }, async (request, reply) => {
+    chargeRows(request)
     const startedAt = performance.now()
     const result = await options.verify(request.body, partyOf(request.ip))
     withoutFailing(request, () => {
@@ -102,13 +107,40 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  const { limiter, takeVerified } = options
+  await app.register(async (scope) => settleRoute(scope, options, report))
+
+  paymentRoutes(app, options.payments, options.merchantOf, options.answerPage)
+  wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
+}
+
+/** Serves `/settle`, which asks the rate limit itself: a settle that ends well is not counted. */
+function settleRoute(
+  app: FastifyInstance,
+  options: FacilitatorRoutesOptions,
+  report: (answer: PaymentAnswer | undefined) => void,
+): void {
+  const { limiter } = options
+  const limit = limiter && createSettleLimit(limiter, options)
   const logRefusal = createRefusalLog(app.log)
-  const enter: SettleLimit =
-    limiter === undefined ? async () => () => {} : createSettleLimit(limiter, takeVerified)
+  if (limit !== undefined && limiter !== undefined) {
+    app.addHook('onRequest', async (request, reply) =>
+      tellAllowance(reply, limiter, limiter.look(request)),
+    )
+    parseWithin(app, limit)
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply): Promise<Leave> {
+    if (limit === undefined || limiter === undefined) return () => {}
+    try {
+      return await limit.enter(request, pointsAsked(request, rowsIn(request.body)))
+    } finally {
+      tellAllowance(reply, limiter, limiter.look(request))
+    }
+  }
+
   const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
   app.post('/settle', { config: settling }, async (request, reply) => {
-    const leave = await enter(request)
+    const leave = await enter(request, reply)
     const startedAt = performance.now()
     const asked: SettleRequest = {
       body: request.body,
@@ -139,9 +171,36 @@ export async function facilitatorRoutes(
     }
     return reply.code(result.status).send(result.body)
   })
+}
 
-  paymentRoutes(app, options.payments, options.merchantOf, options.answerPage)
-  wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
+/** Parses the JSON of a body that the limit lets through. */
+function parseWithin(app: FastifyInstance, limit: SettleLimit): void {
+  const parse = app.getDefaultJsonParser('ignore', 'ignore')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      limit.checkUnparsed(request, body as Buffer)
+    } catch (error) {
+      return done(error as Error)
+    }
+    void parse(request, body.toString(), done)
+  })
+}
+
+/** A deposit takes as much work as so many claims. */
+const DEPOSIT_ROWS = 4
+
+/** Counts the claims in a body that nobody has checked yet. */
+function rowsIn(body: unknown): number {
+  const { type, claims } = readPayloadSize(body)
+  return claims + (type === 'deposit' ? DEPOSIT_ROWS : 0)
+}
+
+/** Charges a verify for its claims, which are known once the body is parsed. */
+function chargeRows(request: FastifyRequest): void {
+  const { cost } = request.routeOptions.config
+  const points = (cost?.row ?? 0) * rowsIn(request.body)
+  const allowance = points > 0 ? request.server.limiter?.consume(request, points) : undefined
+  if (allowance?.limited) throw rateLimitFault(allowance.resetSeconds)
 }
 
 /** Callers may keep the answer for as long. The wallet that `upto` names takes turns, and would change the tag each time. */

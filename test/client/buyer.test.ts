@@ -62,6 +62,15 @@ async function refusalOf(promise: Promise<unknown>) {
   return error as ArcusError & { details: Record<string, unknown> }
 }
 
+it('names what is missing in the options of a buyer', () => {
+  const make = (options: object) => () => createBuyer(options as Parameters<typeof createBuyer>[0])
+  expect(make({})).toThrow(/^createBuyer needs signer: .*; limits: .*; ledger: /)
+  const ledger = createMemoryLedger()
+  const limits = { perCall: '$1', perDay: '$1' }
+  expect(make({ limits, ledger, signer: '0xkey' })).toThrow(/^createBuyer needs signer: an account/)
+  expect(make({ limits, signer: account })).toThrow(/^createBuyer needs ledger: createFileLedger/)
+})
+
 describe('the limits of a buyer', () => {
   it('let a call through, book what it cost, and say what is left', async () => {
     const buyer = aBuyer({ total: '$2', perSeller: '$0.5' })

@@ -375,7 +375,12 @@ it('an agent sees what a call on a channel cost, and what is left in it', async 
   const accepts = [{ network, asset, payTo: seller.receiver, amount: '10000' }]
   const item = { resource, type: 'http', accepts, metadata } as unknown as Item
   const find = { findAt: async () => item } as unknown as McpOptions['arcus']
-  const server = createMcpServer({ arcus: find, buyer, show: (amount) => `${amount}` })
+  const server = createMcpServer({
+    arcus: find,
+    buyer,
+    show: (amount) => `${amount}`,
+    readAmount: (words) => words,
+  })
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const agent = new Client({ name: 'agent', version: '1' })
   await Promise.all([server.connect(theirs), agent.connect(ours)])

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -339,12 +339,74 @@ describe('arcus-client', () => {
     const call = await agent.use('call', { url: `${dear}/tips` })
     expect(call.said).toMatchObject({
       error: 'too_dear',
-      details: { amount: '20000', listed: '1000' },
+      details: { amount: '0.02 USDC', listed: '0.001 USDC' },
       left: { perDay: '1 USDC' },
     })
   })
 
+  it('makes a wallet that nobody else reads, and shows its balance and where money comes from', async () => {
+    const file = join(folder, 'made.key')
+    const wallet = ['wallet', '--key-file', file]
+    const env = { ARCUS_RPC_URL: world.chainUrl }
+    const made = await run(wallet, env)
+    expect(made.code, made.stderr).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const secret = readFileSync(file, 'utf8').trim()
+    const { address: owner } = privateKeyToAccount(secret as Hex)
+    expect(made.stdout).toMatch(new RegExp(`^made +${file}, readable by you alone$`, 'm'))
+    expect(made.stdout).toMatch(new RegExp(`^address +${owner} on eip155:5042$`, 'm'))
+    expect(made.stdout).toMatch(/^balance +0 USDC$/m)
+    expect(made.stdout + made.stderr).not.toContain(secret)
+    await mintUsdc(world.chainUrl, owner, 20_000n)
+    const again = await run([...wallet, '--json'], env)
+    expect(JSON.parse(again.stdout)).toMatchObject({ address: owner, balance: '0.02 USDC' })
+    expect(readFileSync(file, 'utf8').trim()).toBe(secret)
+  })
+
+  it('names the faucet on the testnet, and fails where the node does not answer', async () => {
+    const words = ['wallet', '--network', 'eip155:5042002', '--rpc', 'http://127.0.0.1:9']
+    const ran = await run(words, withKey)
+    expect(ran.code).toBe(1)
+    expect(ran.stdout).toContain('https://faucet.circle.com')
+    expect(ran.stdout).toMatch(/^balance +not known/m)
+  })
+
+  it('a wallet without money is named, with what to do', async () => {
+    const poor = generatePrivateKey()
+    const env = { PAYER_PRIVATE_KEY: poor, ARCUS_LEDGER: join(folder, 'poor.jsonl') }
+    const ran = await run(['pay', `${shopUrl}/quote`, '--max', '0.05'], env)
+    expect(ran.code).toBe(1)
+    const { address: owner } = privateKeyToAccount(poor)
+    expect(ran.stderr).toContain(`The wallet ${owner} has too little. Send a few dollars`)
+  })
+
+  it('explains each command with its own options, an example and the exit codes', async () => {
+    const all = await run(['--help'])
+    const verbs = [...all.stdout.matchAll(/^arcus-client ([a-z]+) /gm)].map(([, verb = '']) => verb)
+    expect(verbs.length).toBe(7)
+    for (const verb of verbs) {
+      const { code, stdout } = await run([verb, '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toMatch(new RegExp(`^arcus-client ${verb} .+\\n\\nExit code: 0`, 'm'))
+    }
+    expect((await run(['find', '--help'])).stdout).not.toContain('--max')
+  })
+
   it.each<[string[], Record<string, string>, RegExp]>([
+    [
+      ['pay', 'http://127.0.0.1:9', '--max', '1', '--key-file', '/nowhere'],
+      {},
+      /The file of the key cannot be read \(ENOENT\)/,
+    ],
+    [
+      ['import', '/nowhere.json', '--id', 'a', '--price', '1'],
+      withKey,
+      /\/nowhere\.json cannot be read/,
+    ],
+    [['wallet', '--key-file', `0x${'ab'.repeat(32)}`], {}, /wants a file, not a key/],
+    [['pay', 'localhost:4022/quote', '--max', '1'], withKey, /begins with http:\/\//],
+    [['pay', 'http://127.0.0.1:9', '--max', '1', '--channel', '1'], withKey, /wants --rpc too/],
+    [['wallet', '--network', 'arc'], withKey, /--network is eip155:5042 or eip155:5042002/],
     [['pay', 'http://127.0.0.1:9'], withKey, /Set --max: you say what may be spent/],
     [['pay', 'http://127.0.0.1:9', '--max', '0.01'], {}, /There is no key to pay with/],
     [
@@ -388,7 +450,10 @@ describe('arcus-client', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['find', 'describe', 'call', 'spent'])
     const { said: found } = await use('find', { query: 'tips day' })
-    expect(found.resources[0]).toMatchObject({ price: '20000', seller: { payToProof: 'owner' } })
+    expect(found.resources[0]).toMatchObject({
+      price: '0.02 USDC',
+      seller: { payToProof: 'owner' },
+    })
     const { said: described } = await use('describe', { url: `${stall}/tips` })
     expect(described).toMatchObject({ state: { status: 'live' } })
 
@@ -396,7 +461,7 @@ describe('arcus-client', () => {
     const queue = [found.resources[0].url as string]
     const codes: string[] = []
     for (let calls = 0; calls < 24 && queue.length > 0; calls++) {
-      const { said } = await use('call', { url: queue.shift(), maxAmount: '1000000' })
+      const { said } = await use('call', { url: queue.shift(), maxAmount: '1.00 USDC' })
       expect(said.left).toHaveProperty('perDay')
       codes.push(said.error ?? said.cost)
       queue.push(
@@ -415,9 +480,15 @@ describe('arcus-client', () => {
     expect(refused.isError).toBe(true)
     expect(refused.said).toMatchObject({
       error: 'over_limit',
-      details: { limit: 'perSeller', left: '10000', until: null },
+      details: { limit: 'perSeller', left: '0.01 USDC', until: null },
       left: { perDay: '0.94 USDC' },
     })
+    // A whole number could be atomic units, or dollars.
+    for (const maxAmount of ['20000', '0.05 EURC']) {
+      const { said } = await use('call', { url: `${shop}/tips`, maxAmount })
+      expect(said).toMatchObject({ error: 'invalid_amount', left: { perDay: '0.94 USDC' } })
+      expect(said.message).toContain('maxAmount wants money such as "0.05 USDC"')
+    }
     const bought = await use('call', { url: `${shop}/tips?city=Lisbon` })
     expect(bought.said).toMatchObject({
       cost: '0.02 USDC',

@@ -65,7 +65,7 @@ describe('findAnvil', () => {
   it.runIf(process.platform === 'linux' && process.arch === 'x64')(
     'falls back to the npm package when PATH has none',
     () => {
-      expect(findAnvil('')).toMatch(/anvil-linux-amd64\/bin\/anvil$/)
+      expect(findAnvil('')).toMatch(/anvil-linux-(amd64|arm64)\/bin\/anvil$/)
     },
   )
 })

@@ -111,6 +111,11 @@ async function expectSettles(url: string, print: Command): Promise<void> {
   }
   expect(await post('/verify')).toMatchObject({ isValid: true, payer: devnetPayer.address })
   expect(await post('/settle')).toMatchObject({ success: true, payer: devnetPayer.address })
+  // So that docs/proof.md can be tried here.
+  const { paymentPayload } = JSON.parse(print.stdout())
+  const { nonce } = paymentPayload.payload.authorization
+  const payment = `${url}/payments/eip155:5042/${devnetPayer.address}/${nonce}`
+  expect((await fetch(`${payment}/attestation`)).status).toBe(200)
 }
 
 /** Returns the settings in the line that dev prints for the operator. */
@@ -134,8 +139,12 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     const env = { CHECK_PRIVATE_KEYS: '' }
     const { dev, payArgs, up, url, rpcUrl } = await startDev([], { fromSources: true, env })
     await up()
-    // Nothing stands above the welcome, and what `npm run pay` pays has a name.
-    expect(dev.stdout().trimStart()).toMatch(/^Arcus is running on a local chain/)
+    // Each line above the welcome says what begins, and what `npm run pay` pays has a name.
+    const [steps = '', welcome] = dev.stdout().split('\n\n')
+    expect(steps.split('\n').filter((line) => !line.startsWith('starting: '))).toEqual([])
+    expect(steps).toMatch(/^starting: local chain with play money\n/)
+    expect(welcome).toMatch(/^Arcus is running on a local chain/)
+    expect(dev.stdout()).toContain(`key ${devnetMerchant.privateKey}`)
     expect(dev.stdout()).toContain(`key ${devnetPayer.privateKey}`)
     const answer = await fetch(`${url}/api/merchants/sample-api`)
     const sample = (await answer.json()) as { endpoints: unknown[] }
@@ -204,7 +213,7 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
   it('passes exported settings on, and says so when Arcus does not start with them', async () => {
     const { dev } = await startDev([], { env: { MIN_AMOUNT: 'a lot' } })
     expect(await dev.code).toBe(1)
-    expect(dev.stdout()).toBe('')
+    expect(dev.stdout()).not.toContain('Arcus is running')
     expect(dev.stderr()).toContain('MIN_AMOUNT')
     expect(dev.stderr()).toContain('Arcus stopped while starting (exit code 1).')
   })

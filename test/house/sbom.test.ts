@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { external } from '../../scripts/bundle.js'
+import { closureOf } from '../../scripts/layout.js'
 import {
   billOfMaterials,
   componentsOfDpkg,
@@ -69,12 +71,39 @@ it('names the packages of Debian that are installed', () => {
 
 it('is in the image, which has labels that fit the project', () => {
   const said = read('Dockerfile').split(' AS service\n')[1] ?? ''
-  expect(said).toContain('COPY --from=inventory /arcus/sbom.cdx.json ./')
   const labels = [...said.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)]
   expect(Object.fromEntries(labels.map(([, name, value]) => [name, value]))).toEqual({
     title: 'Arcus',
-    version: project.version,
     description: project.description,
     licenses: project.license,
   })
+})
+
+it('of a layout has the packages that are not bundled and what they load, without installers', () => {
+  const installed = JSON.parse(read('node_modules/.package-lock.json')).packages
+  const paths = closureOf(external, installed)
+  for (const name of [
+    'better-sqlite3',
+    'bindings',
+    'pg',
+    'pg-types',
+    'secp256k1',
+    'node-gyp-build',
+  ]) {
+    expect(paths).toContain(`node_modules/${name}`)
+  }
+  expect(paths).not.toContain('node_modules/prebuild-install')
+  expect(paths.length).toBeLessThan(40)
+})
+
+it('of a layout has the package that Node finds for each user', () => {
+  const installed = {
+    'node_modules/a': { dependencies: { b: '1', c: '1' } },
+    'node_modules/a/node_modules/b': { dependencies: { c: '1' } },
+    'node_modules/b': {},
+    'node_modules/c': {},
+  }
+  const found = ['node_modules/a', 'node_modules/a/node_modules/b', 'node_modules/c']
+  expect(closureOf(['a'], installed)).toEqual(found)
+  expect(() => closureOf(['d'], installed)).toThrow('d is not installed')
 })

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -10,29 +19,35 @@ const unit = read('deploy/systemd/arcus.service')
 const valuesOf = (key: string) =>
   [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value ?? '')
 
-it('the commands of the handbook put there what the unit names', () => {
-  const section = read('docs/operations.md').split('### On one machine with systemd')[1]
-  const commands = /```sh\n([\s\S]*?)```/.exec(section ?? '')?.[1] ?? ''
+it('the commands of the page put there what the units name', () => {
+  const page = read('docs/quickstarts/vps.md').split('\n## Arcus\n')[1]
+  const commands = /```sh\n([\s\S]*?)```/.exec(page ?? '')?.[1] ?? ''
   const machine = mkdtempSync(join(tmpdir(), 'machine-'))
-  const checkout = join(machine, 'checkout')
-  for (const folder of ['dist/cli', 'migrations', 'node_modules', 'deploy/systemd']) {
-    mkdirSync(join(checkout, folder), { recursive: true })
-  }
-  const files = ['relayer.keys', '.env', 'package.json', 'dist/cli/arcus.js']
-  for (const file of files) writeFileSync(join(checkout, file), '')
-  writeFileSync(join(checkout, 'deploy/systemd/arcus.service'), unit)
-  for (const folder of ['opt', 'etc/systemd/system']) {
+  for (const folder of ['opt', 'etc/systemd/system', 'usr/local/bin', 'var/lib', 'arcus/bin']) {
     mkdirSync(join(machine, folder), { recursive: true })
   }
-  const moved = commands.replace(/ \/(opt|etc)\//g, ` ${machine}/$1/`)
-  const script = `useradd() { :; }\nsystemctl() { :; }\n${moved}`
-  execFileSync('sh', ['-e', '-c', script], { cwd: checkout })
+  // A layout of which the command does what `arcus init` does: it writes both files.
+  const program = '#!/bin/sh\ntouch .env relayer.keys\n'
+  writeFileSync(join(machine, 'arcus/bin/arcus'), program, { mode: 0o755 })
+  cpSync(join(root, 'deploy/systemd'), join(machine, 'arcus/systemd'), { recursive: true })
+  execFileSync('tar', ['-czf', 'arcus.tar.gz', 'arcus'], { cwd: machine })
+  const moved = commands
+    .replace(/ \/(opt|etc|usr|var)\b/g, ` ${machine}/$1`)
+    .replace('-o arcus -g arcus ', '')
+  const script = `useradd() { :; }\nPATH="${machine}/usr/local/bin:$PATH"\n${moved}`
+  execFileSync('sh', ['-e', '-c', script], { cwd: machine })
 
-  const program = `${valuesOf('WorkingDirectory')[0]}/${valuesOf('ExecStart')[0]?.split(' ')[1]}`
+  const command = valuesOf('ExecStart')[0]
+    ?.split(' ')
+    .find((word) => word.endsWith('/bin/arcus'))
   const keys = valuesOf('LoadCredential')[0]?.split(':')[1]
-  const named = [program, keys, valuesOf('EnvironmentFile')[0]]
+  const named = [command, keys, valuesOf('EnvironmentFile')[0]]
   expect(named.filter((path) => !existsSync(join(machine, String(path))))).toEqual([])
-  expect(existsSync(join(machine, 'etc/systemd/system/arcus.service'))).toBe(true)
+  expect(readdirSync(join(machine, 'etc/systemd/system')).sort()).toEqual([
+    'arcus-backup.service',
+    'arcus-backup.timer',
+    'arcus.service',
+  ])
   rmSync(machine, { recursive: true })
 })
 

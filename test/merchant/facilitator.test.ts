@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { x402 } from '@arcus/merchant'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { startServer } from '../support/a-server.js'
 import {
   aPayload,
@@ -111,4 +111,37 @@ it('long texts of the facilitator are cut, so that buyers can read the answer', 
   expect(response.statusCode).toBe(402)
   expect(String(response.headers['payment-response']).length).toBeLessThan(8_192)
   expect(readSettlement(response)).toMatchObject({ errorReason: 'some_code', transaction })
+})
+
+/** Starts a shop that listens, and resolves to the warning that it logs. */
+async function warningOf(facilitator: string, network: 'eip155:5042' | 'eip155:5042002') {
+  const logged: string[] = []
+  const stream = { write: (line: string) => void logged.push(JSON.parse(line).msg) }
+  const app = fastify({ logger: { level: 'warn', stream } })
+  onTestFinished(() => app.close())
+  await app.register(x402, { facilitator, payTo, network })
+  app.get('/quote', { config: { x402: '$0.01' } }, () => 'goods')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return logged
+}
+
+it('a start warns of a facilitator that is away, and goes on', async () => {
+  const logged = await warningOf('http://127.0.0.1:9', 'eip155:5042')
+  const said = /^x402: the facilitator does not answer, so paid calls will get 502: /
+  await vi.waitFor(() => expect(logged).toEqual([expect.stringMatching(said)]))
+})
+
+it('a start warns of a network that the facilitator does not settle on', async () => {
+  const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:5042' }]
+  let asked = 0
+  const server = await startServer((_, response) => {
+    asked++
+    json({ kinds, extensions: [], signers: {} })(response, _)
+  })
+  onTestFinished(() => server.close())
+  expect(await warningOf(server.url, 'eip155:5042')).toEqual([])
+  await vi.waitFor(() => expect(asked).toBe(1))
+  const logged = await warningOf(server.url, 'eip155:5042002')
+  const said = /^x402: the facilitator settles no payment on eip155:5042002 that is asked for here/
+  await vi.waitFor(() => expect(logged).toEqual([expect.stringMatching(said)]))
 })

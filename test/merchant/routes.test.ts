@@ -225,6 +225,10 @@ describe('a mistake in the options', () => {
   }
   it.each([
     [{ facilitator: 'facilitator.example' }, /facilitator must be an http/],
+    [{ facilitator: undefined }, /x402: facilitator is missing/],
+    [{ facilitater: 'http://127.0.0.1:1' }, /x402: there is no option "facilitater"/],
+    [{ routes: { '/quote': { prize: '$1' } } }, /there is no member "prize" in a price/],
+    [{ routes: { '/quote': { description: 'a' } } }, /price is missing/],
     [{ baseUrl: 'https://a.example/path' }, /baseUrl is an origin/],
     [{ payTo: undefined }, /GET \/quote: payTo is missing/],
     [{ payTo: '0x12' }, /payTo must be an address/],
@@ -271,6 +275,7 @@ describe('a mistake in the options', () => {
     [{ payTo: mistyped }, /GET \/quote: payTo must have a right EIP-55 checksum/],
     [{ price: { amount: '1', asset: mistyped } }, /asset must have a right EIP-55 checksum/],
     [{ streaming: 'now' }, /streaming is/],
+    [{ descriptoin: 'a' }, /GET \/quote: there is no member "descriptoin" in a price/],
     [{ description: 'x'.repeat(12_000) }, /shorten the description/],
   ])('stops the server at the declaration of a route: %j', async (route, message) => {
     await expect(start({}, route)).rejects.toThrow(message)

@@ -12,7 +12,7 @@ export const equal: readonly (readonly [name: string, reason: string])[] = [
     'The receipt lands a moment later.',
   ],
   [
-    'src/facilitator/verify/checks.ts checkMinimum: minAmount > 1n -> minAmount >= 1n',
+    'src/facilitator/methods/checks.ts checkMinimum: minAmount > 1n -> minAmount >= 1n',
     'Both are one unit where the minimum is one.',
   ],
   [

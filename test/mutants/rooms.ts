@@ -59,7 +59,7 @@ export const rooms: readonly Room[] = [
       'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),
   money(relayer('lease-keeper'), {
-    'src/facilitator/relayer/leases.ts': 'held renew takeFree',
+    'src/sql/lease-keeper.ts': 'held renew takeFree',
   }),
   money(relayer('payments', 'outcomes', 'waste'), {
     'src/facilitator/relayer/preparation.ts':
@@ -74,7 +74,7 @@ export const rooms: readonly Room[] = [
   }),
   money(relayer('signer'), { 'src/facilitator/relayer/signer.ts': '' }),
   money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
-    'src/facilitator/verify/checks.ts': '',
+    'src/facilitator/methods/checks.ts': '',
   }),
   money(['test/unit/facilitator/payment-check.test.ts'], {
     'src/facilitator/verify/payment-check.ts': '',
@@ -85,7 +85,7 @@ export const rooms: readonly Room[] = [
       'test/unit/relayer/outcomes.test.ts',
       'test/unit/facilitator/payment-check.test.ts',
     ],
-    { 'src/facilitator/schemes/exact-job.ts': '' },
+    { 'src/facilitator/methods/exact-job.ts': '' },
   ),
   money(['test/unit/facilitator/settler.test.ts'], {
     'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
@@ -98,8 +98,8 @@ export const rooms: readonly Room[] = [
     'src/facilitator/verify/recipients.ts': '',
   }),
   money(['test/chain/permit2.test.ts'], {
-    'src/facilitator/schemes/permit2-checks.ts': 'amount facilitator spender',
-    'src/facilitator/schemes/permit2-job.ts': 'checkAllowance',
+    'src/facilitator/methods/permit2-checks.ts': 'amount facilitator spender',
+    'src/facilitator/methods/permit2-job.ts': 'checkAllowance',
   }),
   money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
     'src/sql/sqlite/group-commit.ts': 'syncCommitted',

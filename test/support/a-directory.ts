@@ -23,7 +23,7 @@ import {
 } from '../../src/directory/directory.js'
 import { parseBody } from '../../src/directory/listings/refusals.js'
 import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
-import { readPayment } from '../../src/facilitator/schemes/exact-job.js'
+import { readPayment } from '../../src/facilitator/methods/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
 import { type AnswerPage, installNotFound } from '../../src/http/not-found.js'

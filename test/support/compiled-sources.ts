@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { bundleService, external } from '../../scripts/bundle.js'
+import { anvilPackage } from '../../src/devnet/anvil.js'
 import { CONSOLE_FOLDER } from '../../src/http/console-folder.js'
 
 declare module 'vitest' {
@@ -14,9 +15,7 @@ declare module 'vitest' {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const packages = [...external, '@foundry-rs/anvil-linux-amd64'].map(
-  (name) => `node_modules/${name}`,
-)
+const packages = [...external, anvilPackage].map((name) => `node_modules/${name}`)
 const shared = ['package.json', 'migrations', 'contracts', ...packages]
 
 /**

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { type ReadBody, readUpTo } from './body.js'
@@ -9,6 +8,7 @@ import { ArcusError } from './calls.js'
 import type { ChannelStatus } from './channels.js'
 import { createArcusClient } from './client.js'
 import {
+  agentMoney,
   buyerOf,
   clean,
   type Given,
@@ -16,43 +16,17 @@ import {
   moneyOf,
   readAccount,
   readArguments,
+  readText,
   serviceUrl,
   toJson,
   UsageError,
 } from './command-options.js'
+import { helpOf } from './help.js'
 import { listingFromOpenApi } from './open-api.js'
 import { readAsset } from './pay.js'
 import type { Item } from './sellers.js'
 import { CHANNEL } from './terms.js'
-
-const help = `arcus-client pay URL --max 0.05     calls a paid API and pays for it once
-arcus-client find "weather today"  searches the catalog
-arcus-client ledger                says what was spent, and what is left
-arcus-client channels [close]      lists the open channels, or asks for what is left in them
-arcus-client import openapi.json --id my-api --price 0.01
-                                   lists your API, paid to the key that signs or to --pay-to
-arcus-client mcp --max 0.05 --per-day 1 --per-seller 0.25
-                                   serves an agent by the Model Context Protocol over stdio
-
-Limits, in dollars (in euros with --asset EURC)
-  --max M           of one call          --per-day M     of any 24 hours, default 1.00, or --max if that is more
-  --per-seller M    of one seller        --total M       of this ledger
-  --sellers WHO     proven, delivered, any, or a list of listings, addresses and hosts with commas;
-                    any is the default of pay, proven that of mcp
-  --channel M       opens a channel with M in it where a seller offers that, within the same limits
-
-The call of pay
-  --method M  --query NAME=VALUE (as often as needed)  --body JSON  --tool NAME (arguments in --body)
-  --price M         the most that this call may cost; by default the price in the catalog, where it is listed
-  --dry-run         shows price, seller, proof and record of delivery, and pays nothing
-
-For all
-  --url URL         of the Arcus service: ARCUS_URL, default http://localhost:4021
-  --ledger FILE     ARCUS_LEDGER, default ~/.arcus/ledger.jsonl
-  --rpc URL         of a node, for channels: ARCUS_RPC_URL
-  --key-file FILE   of the payer, else PAYER_PRIVATE_KEY_FILE, else the key in PAYER_PRIVATE_KEY
-  --network N  --asset A  --json
-`
+import { describeWallet, fundingOf, readWallet } from './wallet.js'
 
 /** Bytes of an answer that are shown, and that JSON holds. */
 const MAX_BODY_BYTES = 8 * 1_024 * 1_024
@@ -65,12 +39,16 @@ const commands: Record<string, (given: Given) => Promise<number>> = {
   ledger,
   channels,
   import: importApi,
+  wallet,
   mcp,
 }
 
 async function pay(given: Given): Promise<number> {
   const [target] = given.words
   if (target === undefined) throw new UsageError('Name the URL to call.')
+  if (!/^https?:\/\//i.test(target)) {
+    throw new UsageError(`${target} is no URL: it begins with http:// or https://.`)
+  }
   const isDry = given['dry-run']
   const buyer = buyerOf(given, limitsOf(given, isDry ? [] : ['max']), !isDry)
   const call = callOf(given)
@@ -87,6 +65,9 @@ async function showBought(given: Given, bought: Bought): Promise<number> {
   if (inVain) note('charged, although the call failed')
   if (transaction !== undefined) note(`transaction ${clean(transaction)}`)
   if (refusal !== undefined) note(`refused: ${clean(refusal)}`)
+  if (payment !== undefined && /insufficient_(balance|funds)/.test(refusal ?? '')) {
+    note(`The wallet ${payment.payer} has too little. ${fundingOf(payment.network)}`)
+  }
   if (channel !== undefined) note(channelLine(given, channel))
   note(`left today ${money(given, left.perDay)}`)
   if (given.json) {
@@ -239,7 +220,7 @@ async function importApi(given: Given): Promise<number> {
   if (!/^\d{1,12}(\.\d{1,6})?$/.test(price)) throw new UsageError('--price wants one such as 0.01.')
   const [whole = '', fraction = ''] = price.split('.')
   const account = readAccount(given)
-  const { listing, skipped } = listingFromOpenApi(parseJson(path, readFileSync(path, 'utf8')), {
+  const { listing, skipped } = listingFromOpenApi(parseJson(path, readText(path)), {
     payTo: (given['pay-to'] as `0x${string}` | undefined) ?? account.address,
     price: `${BigInt(whole + fraction.padEnd(6, '0'))}`,
     ...(server !== undefined && { server }),
@@ -261,8 +242,20 @@ async function mcp(given: Given): Promise<number> {
   const buyer = buyerOf(given, limits, true)
   const arcus = createArcusClient({ url: serviceUrl(given) })
   const { serveMcp } = await import('./mcp-server.js')
-  await serveMcp({ arcus, buyer, show: (amount) => money(given, amount) })
+  await serveMcp({
+    arcus,
+    buyer,
+    show: (amount) => money(given, amount),
+    readAmount: (words) => agentMoney(given, words),
+  })
   return 0
+}
+
+/** Shows the wallet that pays. */
+async function wallet(given: Given): Promise<number> {
+  const state = await readWallet(given)
+  print(given.json ? toJson(state) : describeWallet(state))
+  return state.balance === null ? 1 : 0
 }
 
 function money({ network, asset }: Given, amount: bigint): string {
@@ -295,7 +288,7 @@ async function run(): Promise<number> {
     const given = readArguments(args)
     const command = commands[given.command ?? '']
     if (given.help || given.command === undefined) {
-      print(help)
+      print(helpOf(given.command))
       return given.help ? 0 : 2
     }
     if (command !== undefined) return await command(given)

@@ -138,6 +138,7 @@ const NO_LIMIT = 2n ** 256n - 1n
 
 /** Creates a buyer whose limits hold for all calls of all processes on one ledger. Throws `ArcusError` (`no_limit`). */
 export function createBuyer(options: BuyerOptions): Buyer {
+  checkGiven(options)
   const { signer, ledger, rpcUrl, url, fetch = globalThis.fetch } = options
   const money = readAsset(options)
   const budget = readBudget(options.limits, money)
@@ -470,6 +471,17 @@ function readDeposit({ channels, rpcUrl }: BuyerOptions, budget: Budget): bigint
   if (lower !== undefined) throw new ArcusError('no_limit', `deposit is above the limit ${lower}.`)
   if (rpcUrl !== undefined) return deposit
   throw new ArcusError('no_limit', 'channels want rpcUrl, a node that says what came back.')
+}
+
+/** Says which option is missing: options that are not typed are caught here, before anything is signed. */
+function checkGiven({ signer, limits, ledger }: Partial<BuyerOptions>): void {
+  const isSigner = typeof signer?.signTypedData === 'function' && typeof signer.address === 'string'
+  const missing = [
+    ...(isSigner ? [] : ['signer: an account, such as privateKeyToAccount of viem makes']),
+    ...(limits === undefined ? ['limits: perCall and perDay at least'] : []),
+    ...(ledger === undefined ? ['ledger: createFileLedger of @arcus/client/ledger-file'] : []),
+  ]
+  if (missing.length > 0) throw new TypeError(`createBuyer needs ${missing.join('; ')}.`)
 }
 
 /** Returns the refusal of a price above the limit of a call; `undefined` for any other error. */

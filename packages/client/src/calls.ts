@@ -135,7 +135,10 @@ export async function request(
   } catch (cause) {
     if (cause instanceof ArcusError) throw cause
     if (signal?.aborted) throw cause
-    const error = new ArcusError('unreachable', 'Arcus does not answer. Are you online?')
+    const error = new ArcusError(
+      'unreachable',
+      `${parseUrl(url)?.origin ?? 'Arcus'} does not answer. Are you online?`,
+    )
     error.cause = cause
     throw error
   }

@@ -4,7 +4,7 @@ import { stripUnwelcome } from '@arcus/protocol/listing/text'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { BuyerLimits } from './budget.js'
 import { type Buyer, createBuyer } from './buyer.js'
-import { trustedUrl } from './calls.js'
+import { ArcusError, trustedUrl } from './calls.js'
 import { createFileLedger, defaultLedgerPath } from './ledger-file.js'
 import type { PaymentSigner, PayOptions } from './pay.js'
 
@@ -70,18 +70,33 @@ export function serviceUrl({ url }: Given): string {
 export function readAccount(given: Given) {
   const file = given['key-file'] ?? process.env.PAYER_PRIVATE_KEY_FILE
   const key = (
-    file === undefined ? process.env.PAYER_PRIVATE_KEY : readFileSync(file, 'utf8')
+    file === undefined ? process.env.PAYER_PRIVATE_KEY : readText(file, 'The file of the key')
   )?.trim()
   // Programs that this one starts need it as little as a report of its environment does.
   delete process.env.PAYER_PRIVATE_KEY
   if (key === undefined || key === '') {
     const ways = 'PAYER_PRIVATE_KEY, or name a file in PAYER_PRIVATE_KEY_FILE or --key-file'
-    throw new UsageError(`There is no key to pay with: set ${ways}.`)
+    const made = 'arcus-client wallet --key-file payer.key makes one'
+    throw new UsageError(`There is no key to pay with: set ${ways}; ${made}.`)
   }
-  if (!/^(0x)?[0-9a-f]{64}$/i.test(key)) {
+  if (!isKey(key)) {
     throw new UsageError('The key of the payer is not 32 bytes in hexadecimal digits.')
   }
   return privateKeyToAccount(`0x${key.replace(/^0x/i, '')}`)
+}
+
+export function isKey(text: string): boolean {
+  return /^(0x)?[0-9a-f]{64}$/i.test(text)
+}
+
+/** Reads a file that the command line names. Throws `UsageError` where it cannot be read, without the path of a key. */
+export function readText(path: string, name = path): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`${name} cannot be read (${code}).`)
+  }
 }
 
 /** Stands where nothing is signed, and so no key is needed. */
@@ -94,6 +109,9 @@ const nobody: PaymentSigner = {
 export function buyerOf(given: Given, limits: BuyerLimits, signs: boolean): Buyer {
   const { ledger = process.env.ARCUS_LEDGER ?? defaultLedgerPath, network, asset, channel } = given
   const rpcUrl = given.rpc ?? process.env.ARCUS_RPC_URL
+  if (channel !== undefined && rpcUrl === undefined) {
+    throw new UsageError('--channel wants --rpc too, a node that shows what came back.')
+  }
   return createBuyer({
     signer: signs ? readAccount(given) : nobody,
     limits,
@@ -143,6 +161,18 @@ export function moneyOf({ asset = 'USDC' }: Given, name: string, value: string):
   const amount = value.replace(/^[$€]/, '')
   if (/^\d{1,12}(\.\d{1,6})?$/.test(amount)) return `${asset === 'EURC' ? '€' : '$'}${amount}`
   throw new UsageError(`--${name} wants an amount such as 0.05, not "${value}".`)
+}
+
+/**
+ * Reads the money of an agent, `0.05 USDC` or `0.05`, for the buyer. A whole number is refused: it could be atomic units.
+ * Throws `ArcusError`.
+ */
+export function agentMoney({ asset = 'USDC' }: Given, words: string): string {
+  if (/^0x/i.test(asset)) return words
+  const [, amount, symbol = asset] = /^[$€]?(\d{1,12}\.\d{1,6})(?: ([A-Z]+))?$/.exec(words) ?? []
+  if (amount !== undefined && symbol === asset) return `${asset === 'EURC' ? '€' : '$'}${amount}`
+  const message = `maxAmount wants money such as "0.05 ${asset}", not "${words}".`
+  throw new ArcusError('invalid_amount', message)
 }
 
 /** A text of a stranger on one line, without what a terminal would obey. */

@@ -1,4 +1,6 @@
 import { markedText, withoutHidden } from '@arcus/protocol/listing/marked-text'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { isObject } from '@arcus/protocol/x402/json'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
@@ -16,8 +18,10 @@ export interface McpOptions {
   arcus: Pick<ArcusClient, 'find' | 'findAt' | 'describe'>
   /** Pays within the limits of the person who starts the server. */
   buyer: Buyer
-  /** Writes an amount for people. */
+  /** Writes an amount as agents read it everywhere here, such as `0.05 USDC`. */
   show: (amount: bigint) => string
+  /** Reads an amount in that form for the buyer. Throws `ArcusError`. */
+  readAmount: (text: string) => string
 }
 
 const instructions =
@@ -46,7 +50,7 @@ const callInput = {
     .string()
     .max(80)
     .optional()
-    .describe('most that this call may cost, in atomic units; the listed price unless given'),
+    .describe('most that this call may cost, such as "0.05 USDC"; the listed price unless given'),
 }
 
 /** Serves an agent on stdin and stdout, until its input ends. */
@@ -62,7 +66,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 }
 
 /** Makes the server. It knows no key, and none of its tools can change a limit. */
-export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
+export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions): McpServer {
   const server = new McpServer({ name: 'arcus-client', version: '0.1.0' }, { instructions })
   const leftOf = (left: Left) =>
     Object.fromEntries(Object.entries(left).map(([name, amount]) => [name, show(amount)]))
@@ -73,6 +77,15 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
     left: show(left),
     calls,
   })
+
+  /** Returns the facts of a refusal with its amounts as `show` writes them. */
+  function shownDetails(details: Record<string, unknown>): Record<string, unknown> {
+    const shown = Object.entries(details).map(([name, value]) => {
+      const isAmount = ['amount', 'listed', 'left', 'cost'].includes(name)
+      return [name, isAmount && /^\d+$/.test(String(value)) ? show(BigInt(String(value))) : value]
+    })
+    return Object.fromEntries(shown)
+  }
 
   async function listed(wanted: Address): Promise<Item> {
     const item = await arcus.findAt(wanted)
@@ -115,12 +128,14 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
       inputSchema: callInput,
       annotations: { destructiveHint: true, openWorldHint: true },
     },
-    ({ url, method, toolName, ...given }) =>
+    ({ url, method, toolName, maxAmount, ...given }) =>
       answer(async () => {
+        const limit = maxAmount === undefined ? undefined : readAmount(maxAmount)
         const item = await listed({ url, method, toolName })
         const inUrl = Object.fromEntries(new URL(url).searchParams)
         const queryParams = { ...inUrl, ...given.queryParams }
-        const call = Object.entries({ ...given, queryParams }).filter(([, it]) => it !== undefined)
+        const wanted = { ...given, queryParams, maxAmount: limit }
+        const call = Object.entries(wanted).filter(([, it]) => it !== undefined)
         const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
         const { response, cost, isDecided, transaction = null, refusal, left, channel } = bought
         return {
@@ -168,7 +183,8 @@ export function createMcpServer({ arcus, buyer, show }: McpOptions): McpServer {
       if (!(error instanceof ArcusError)) throw error
       const { left } = await buyer.spent()
       const { code, message, details } = error
-      const said = { error: code, message, details: details ?? null, left: leftOf(left) }
+      const facts = isObject(details) ? shownDetails(details) : null
+      const said = { error: code, message, details: facts, left: leftOf(left) }
       return { isError: true, content: [{ type: 'text', text: markedText(withoutHidden(said)) }] }
     }
   }
@@ -181,7 +197,8 @@ function shortened(item: Item) {
   const { title, description, merchant, price, symbol, pricing, input } = metadata
   const { method, toolName } = input
   const seller = { id: merchant.id, name: merchant.name, payToProof: merchant.payToProof }
-  const priced = { price, symbol, pricing, status, delivery: deliveryOf(item) }
+  const cost = `${formatAtomic(BigInt(price))} ${symbol}`
+  const priced = { price: cost, pricing, status, delivery: deliveryOf(item) }
   return { url: resource, method, toolName, title, description, ...priced, seller }
 }
 

@@ -5,6 +5,7 @@ import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Channels } from './channels.js'
+import { checkMemberNames } from './check-options.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { type RoutePrice, type Scheme, schemes, type X402Options } from './options.js'
 import { type Price, parsePrice } from './price.js'
@@ -50,6 +51,7 @@ export function createPricedRoutes(
   if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
   const listed = readListed(options.routes ?? {})
   const late = new WeakMap<object, TermsByMethod>()
+  const offered: PaymentRequirements[] = []
   for (const [name, price] of listed) {
     const [url = '', method = 'GET'] = name.split(' ').reverse()
     createTerms({ method, url, schema: undefined, sharedSchemas: {} }, price, options)
@@ -68,10 +70,9 @@ export function createPricedRoutes(
       if (price === undefined) continue
       const schema = route.schema as { querystring?: unknown } | undefined
       const sharedSchemas = app.getSchemas()
-      terms.set(
-        method,
-        createTerms({ method, url: route.url, schema, sharedSchemas }, price, options),
-      )
+      const made = createTerms({ method, url: route.url, schema, sharedSchemas }, price, options)
+      terms.set(method, made)
+      offered.push(...made.accepts)
     }
     return terms
   }
@@ -103,6 +104,8 @@ export function createPricedRoutes(
       if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
       return terms && offeredNow(terms, options.channels, wallets)
     },
+    /** Returns what the routes that were declared so far ask for. */
+    accepts: (): readonly PaymentRequirements[] => offered,
     /** Returns `false` for routes that were declared before the plugin was loaded. */
     isDeclared: (request: FastifyRequest): boolean => termsKey in request.routeOptions.config,
     /** Throws when a price in the options belongs to no route. */
@@ -211,6 +214,7 @@ function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Te
 }
 
 function readRoutePrice(price: Price | RoutePrice): RoutePrice {
+  if (typeof price === 'object' && price !== null) checkMemberNames(price)
   return typeof price === 'object' && price !== null && 'price' in price ? price : { price }
 }
 

@@ -1,5 +1,6 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { checkOptionNames, warnOfFacilitator } from './check-options.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
 import type { X402Options } from './options.js'
@@ -37,6 +38,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   if (app.hasRequestDecorator('payment')) {
     throw new Error('x402: it is registered in this scope already, or in one around it.')
   }
+  checkOptionNames(options)
   app.decorateRequest('payment', null)
   if (typeof options.facilitator === 'string') httpUrl('facilitator', options.facilitator)
   const facilitator = toFacilitatorClient(options.facilitator, options.facilitatorTimeoutMs)
@@ -115,6 +117,11 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     else done(null, payload)
   })
   app.addHook('onReady', async () => routes.checkOptions())
+  app.addHook('onListen', async () => {
+    const accepts = routes.accepts()
+    // Nobody waits for it: a seller starts while the facilitator is away.
+    if (accepts.length > 0) void warnOfFacilitator(facilitator, accepts, app.log)
+  })
 }
 
 /** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */

@@ -268,7 +268,9 @@ export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secre
   const config = attempt(() => readConfig(source))
   const secrets = attempt(() => readSecrets(source))
   if (config.ok && secrets.ok) return { config: config.value, secrets: secrets.value }
-  throw new ConfigError([...problemsOf(config), ...problemsOf(secrets)])
+  // A setting that is missing may be there under a name that is nearly right.
+  const misspelt = findMisspellings(source)
+  throw new ConfigError([...problemsOf(config), ...problemsOf(secrets), ...misspelt])
 }
 
 type Attempt<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }

@@ -55,14 +55,22 @@ export function findMisspellings(source: NodeJS.ProcessEnv): string[] {
   const warnings: string[] = []
   for (const name of Object.keys(source).sort()) {
     if (known.has(name) || !/^[A-Z][A-Z0-9_]*$/.test(name)) continue
-    const meant = variableNames.find(
-      (candidate) =>
-        candidate.length >= MIN_NAME_CHARS && editDistance(name, candidate) <= MAX_DISTANCE,
-    )
+    const meant =
+      variableNames.find(
+        (candidate) =>
+          candidate.length >= MIN_NAME_CHARS && editDistance(name, candidate) <= MAX_DISTANCE,
+      ) ?? variableNames.find((candidate) => isPartOf(name, candidate))
     if (meant !== undefined)
       warnings.push(`${name} is not a setting and is ignored: did you mean ${meant}?`)
   }
   return warnings
+}
+
+/** Returns whether a name leaves out the beginning or the end of another: `DAILY_GAS_LIMIT`, `RPC_URL`. */
+function isPartOf(name: string, candidate: string): boolean {
+  if (name.length < MIN_NAME_CHARS || !name.includes('_')) return false
+  const endings = [`_${name}`, `_${name}S`]
+  return candidate.startsWith(`${name}_`) || endings.some((ending) => candidate.endsWith(ending))
 }
 
 /** Computes the Levenshtein distance; a result above `MAX_DISTANCE` only means "far". */

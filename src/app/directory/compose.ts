@@ -1,5 +1,4 @@
 import { createChecksum } from '@arcus/protocol/x402/address'
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
@@ -16,12 +15,11 @@ import { createDirectory, type Directory } from '../../directory/directory.js'
 import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
 import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
-import { createLeaseKeeper } from '../../facilitator/relayer/leases.js'
-import { schemeContracts } from '../../facilitator/schemes/contracts.js'
-import { readPayment } from '../../facilitator/schemes/exact-job.js'
+import type { AcceptedToken } from '../../facilitator/methods/checks.js'
+import { schemeContracts } from '../../facilitator/methods/contracts.js'
+import { readPayment } from '../../facilitator/methods/exact-job.js'
 import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
-import type { AcceptedToken } from '../../facilitator/verify/checks.js'
 import { HOSTED_PREFIX } from '../../hosted/endpoints.js'
 import type { Hosted } from '../../hosted/hosted.js'
 import { unlistHosted } from '../../hosted/listing.js'
@@ -32,8 +30,10 @@ import { installErrorHandling } from '../../http/errors.js'
 import { installCors } from '../../http/headers.js'
 import { leave } from '../../http/leaving.js'
 import { installNotFound } from '../../http/not-found.js'
+import { reportMadeBytes } from '../../http/rate-limit.js'
 import { createServer } from '../../http/server.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
+import { createLeaseKeeper } from '../../sql/lease-keeper.js'
 import { UPKEEP } from '../../sql/leases.js'
 import { createCheckBuyer, createCheckSigner } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
@@ -60,8 +60,6 @@ export interface DirectoryHalf {
 
 export interface DirectoryHalfPorts {
   ask: AskFacilitator
-  /** Receives what the catalog made of an offer. */
-  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
   log: Logger
 }
 
@@ -87,7 +85,7 @@ export async function composeDirectory(
 
 async function build(
   place: Place,
-  { ask, onStatus, log }: DirectoryHalfPorts,
+  { ask, log }: DirectoryHalfPorts,
   teardown: Teardown,
 ): Promise<DirectoryHalf> {
   const { config, secrets } = place
@@ -143,7 +141,7 @@ async function build(
     outbox: stores.outbox,
     directory: directory.ports,
     isKeeper,
-    onStatus,
+    now,
     log,
   })
   teardown.add('intake', intake.stop)
@@ -396,6 +394,7 @@ async function openServer(
   })
   installNotFound(app, pages.answerPage)
   await installCors(app)
+  reportMadeBytes(app)
   installOpenApi(app, { servers: [config.baseUrl, config.directoryUrl], others: mainRoutes })
   return app
 }

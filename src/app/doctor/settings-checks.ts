@@ -24,14 +24,24 @@ export function checkSettings(
   ]
 }
 
-/** Returns what every start warns of: gas and webhooks that nothing guards, on a chain that is no local one. */
-export function startWarnings(config: Config, secrets: Pick<Secrets, 'webhookKey'>): Finding[] {
+/**
+ * Returns what every start warns of, on a chain that is no local one: gas and webhooks that nothing guards, keys that
+ * others can read, and in production an address that callers cannot reach.
+ */
+export function startWarnings(
+  config: Config,
+  secrets: Pick<Secrets, 'webhookKey'>,
+  env: NodeJS.ProcessEnv = {},
+): Finding[] {
   if (config.devnet) return []
   const { hasFacilitator, hasDirectory } = halvesOf(config)
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
   const guards = isMainnet && hasFacilitator ? [checkGasLimit(config), checkMinAmount(config)] : []
   const keys = hasDirectory ? [checkWebhookKey(secrets)] : []
-  return [...guards, ...keys].filter(({ state }) => state === 'warn')
+  const addresses = env.NODE_ENV === 'production' ? checkAddresses(config, isMainnet) : []
+  return [...guards, ...keys, ...checkKeyFile(env), ...addresses].filter(
+    ({ state }) => state === 'warn',
+  )
 }
 
 function checkWebhookKey({ webhookKey }: Pick<Secrets, 'webhookKey'>): Finding {
@@ -53,10 +63,10 @@ function checkAddresses(config: Config, isMainnet: boolean): Finding[] {
     const { protocol, hostname } = new URL(address)
     const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
     const where = 'Set it to the address callers use, such as https://pay.example.com.'
-    if (isMainnet && isLocal) findings.push(warn(name, `${address} is this machine`, where))
+    if (isMainnet && isLocal) findings.push(warn(name, `${address}, which is this machine`, where))
     else if (!isLocal && protocol === 'http:') {
       findings.push(
-        warn(name, `${address} is not encrypted`, 'Put a TLS proxy in front and use https.'),
+        warn(name, `${address}, which is not encrypted`, 'Put a TLS proxy in front and use https.'),
       )
     } else findings.push(ok(name, address))
   }
@@ -102,13 +112,16 @@ function checkKeys(
           ),
         ]
       : [ok(name, `${count} keys, ${count} lanes`)]
-  const file = env.RELAYER_PRIVATE_KEYS_FILE?.trim()
-  if (file && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) {
-    findings.push(
-      warn('key file', 'others on this machine can read it', 'chmod 600, owned by the service.'),
-    )
-  }
-  return findings
+  return [...findings, ...checkKeyFile(env)]
+}
+
+function checkKeyFile(env: NodeJS.ProcessEnv): Finding[] {
+  const name = 'RELAYER_PRIVATE_KEYS_FILE'
+  const file = env[name]?.trim()
+  const mode = file ? (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) : 0
+  if ((mode & 0o077) === 0) return []
+  const detail = 'a file that others on this machine can read'
+  return [warn(name, detail, 'chmod 600, owned by the service.')]
 }
 
 /** The gas of a settlement alone in its transaction, at Arc's floor of 20 gwei, 6-decimal units. */

@@ -7,8 +7,12 @@ import {
   merchantEventTypes,
   publicEventTypes,
 } from '@arcus/protocol/answers/events'
-import { hookBody, hookRemoval, hookTargetBody } from '@arcus/protocol/answers/writes'
-import { listingLimits } from '@arcus/protocol/listing/listing'
+import {
+  hookBody,
+  hookRemoval,
+  hookTargetBody,
+  SMALL_WRITE_BYTES,
+} from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
@@ -144,7 +148,7 @@ interface HookRoutesOptions extends OwnerCheckOptions {
 export async function hookRoutes(app: FastifyInstance, options: HookRoutesOptions): Promise<void> {
   const { hooks, check, secrets, now } = options
   const path = '/api/merchants/:id/hooks'
-  const bodyLimit = listingLimits.request.maxBytes
+  const bodyLimit = SMALL_WRITE_BYTES
   const tests = createHourlyCounts(now)
   /** The webhooks that are being tested. */
   const underTest = new Set<string>()

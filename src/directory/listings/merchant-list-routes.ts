@@ -10,10 +10,11 @@ import { merchantIdKind } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
-import { isKnown, sendCached, shareReads } from '../../http/cached-reply.js'
+import { isKnown, pack, sendPacked, shareReads, takesGzip } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
+import { MADE_BYTES } from '../../http/rate-limit.js'
 import type { DiscoveryBodies } from '../discovery/discovery.js'
 import type { ListingReader, Merchant, PublishedMerchant } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
@@ -142,18 +143,26 @@ export async function merchantListRoutes(
     }
   }
 
-  app.get('/api/merchants', describedAs(listOperation), async (request, reply) => {
+  const inFull = { compress: false, ...describedAs(listOperation) } as const
+  app.get('/api/merchants', inFull, async (request, reply) => {
     const { sort, limit } = readQuery(catalogQuery, request.query)
     if (sort !== undefined || limit !== undefined) {
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
-      return sendCached(request, reply, await discovery.merchants(wanted, request.ip))
+      return sendPacked(request, reply, pack(await discovery.merchants(wanted, request.ip)))
     }
-    reply.type('application/json; charset=utf-8')
+    reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding')
     if (isKnown(request, reply, tagged(await readTag()))) return reply
-    const { tag, bytes, open } = await readList()
+    const { tag, bytes, packed } = await readList()
     reply.header('etag', tagged(tag))
-    if (open !== undefined) reply.header('content-length', bytes)
-    return reply.send(open?.() ?? inTurns(write()))
+    if (packed === undefined) return reply.send(inTurns(write()))
+    if (takesGzip(request)) {
+      const { pieces, bytes } = packed
+      reply.header('content-encoding', 'gzip').header('content-length', bytes)
+      return reply.send(inTurns(pieces))
+    }
+    // Unpacking it is work for this caller alone.
+    reply.header(MADE_BYTES, bytes).header('content-length', bytes)
+    return reply.send(unpacked(packed.pieces))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -194,30 +203,20 @@ const tagged = (tag: string) => `W/"${tag}"`
 /** The list as it was when its tag was read, or later. */
 interface KeptList {
   tag: string
+  /** Of the list itself. */
   bytes: number
-  /** Begins to read it; `undefined` for a list that is too long to be kept: it is read anew for each answer. */
-  open: (() => Readable) | undefined
+  /** The list as gzip; `undefined` for one that is too long to be kept: it is read anew for each answer. */
+  packed: { pieces: readonly Buffer[]; bytes: number } | undefined
 }
 
-/**
- * A list of so many bytes is kept, so that many who ask for it cost the database nothing. A longer one is kept compressed, in
- * as many bytes: that takes a tenth of them, and the threads of zlib.
- */
+/** A list of so many bytes is kept, so that many who ask for it cost the database and zlib nothing. It has a tenth of them. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */
-function createListReader(readTag: () => Promise<string>, write: () => AsyncGenerator<Buffer>) {
+function createListReader(readTag: () => Promise<string>, write: () => AsyncIterable<Buffer>) {
   const refresh = singleFlight(async (): Promise<KeptList> => {
     const tag = await readTag()
-    const list = write()
-    const pieces: Buffer[] = []
-    for (let bytes = 0; bytes <= MAX_KEPT_BYTES; ) {
-      const { done, value } = await list.next()
-      if (done) return { tag, bytes, open: () => inTurns(pieces) }
-      pieces.push(value)
-      bytes += value.length
-    }
-    return { tag, ...(await readCompressed(joined(pieces, list))) }
+    return { tag, ...(await packList(write())) }
   })
   let kept: KeptList | undefined
 
@@ -228,6 +227,35 @@ function createListReader(readTag: () => Promise<string>, write: () => AsyncGene
     if (kept.tag !== (await readTag())) kept = await refresh()
     return kept
   }
+}
+
+/** Packs a list a piece at a time, and drops what was packed of one that is too long. */
+async function packList(list: AsyncIterable<Buffer>): Promise<Omit<KeptList, 'tag'>> {
+  let bytes = 0
+  let packedBytes = 0
+  let pieces: Buffer[] = []
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const piece of list) {
+      bytes += piece.length
+      yield piece
+    }
+  }
+  await pipeline(counted, createGzip({ level: constants.Z_BEST_SPEED }), async (compressed) => {
+    for await (const piece of compressed) {
+      packedBytes += piece.length
+      if (packedBytes > MAX_KEPT_BYTES) pieces = []
+      else pieces.push(piece)
+    }
+  })
+  const isKept = packedBytes <= MAX_KEPT_BYTES
+  return { bytes, packed: isKept ? { pieces, bytes: packedBytes } : undefined }
+}
+
+function unpacked(pieces: readonly Buffer[]): Readable {
+  const list = createGunzip()
+  // A reader who leaves ends both streams.
+  pipe(Readable.from(pieces), list, () => {})
+  return list
 }
 
 /** Without this bound a fast reader would get the whole list in one turn of the event loop. */
@@ -246,44 +274,6 @@ async function* turnsOf(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Async
     bytes = 0
     await nextTurn()
   }
-}
-
-/** Reads a long list into compressed pieces, if those may be kept. */
-async function readCompressed(list: AsyncIterable<Buffer>): Promise<Omit<KeptList, 'tag'>> {
-  let bytes = 0
-  let packed = 0
-  let pieces: Buffer[] = []
-  async function* counted(): AsyncGenerator<Buffer> {
-    for await (const piece of list) {
-      bytes += piece.length
-      yield piece
-    }
-  }
-  await pipeline(counted, createGzip({ level: constants.Z_BEST_SPEED }), async (compressed) => {
-    for await (const piece of compressed) {
-      packed += piece.length
-      if (packed > MAX_KEPT_BYTES) pieces = []
-      else pieces.push(piece)
-    }
-  })
-  if (packed > MAX_KEPT_BYTES) return { bytes, open: undefined }
-  return {
-    bytes,
-    open() {
-      const list = createGunzip()
-      // A reader who leaves ends both streams.
-      pipe(Readable.from(pieces), list, () => {})
-      return list
-    },
-  }
-}
-
-async function* joined(
-  first: readonly Buffer[],
-  rest: AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
-  yield* first
-  yield* rest
 }
 
 /** Merchants of one read; each may have a hundred endpoints. */

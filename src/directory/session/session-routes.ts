@@ -1,4 +1,5 @@
 import { type NonceAnswer, type SessionAnswer, signInBody } from '@arcus/protocol/answers/session'
+import { SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import '@fastify/cookie'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -119,7 +120,8 @@ export async function sessionRoutes(
     },
   )
 
-  app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
+  const signingIn = { bodyLimit: SMALL_WRITE_BYTES, ...describedAs(signInOperation) }
+  app.post('/api/session', signingIn, async (request, reply) => {
     const body = signInBody.safeParse(request.body)
     if (!body.success) {
       const text = 'The body must be {"message": string, "signature": string} and nothing else.'

@@ -1,4 +1,4 @@
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import type { Sql } from '../../sql/sql.js'
 import { dayOf, EVERYBODY } from './budgets.js'
 

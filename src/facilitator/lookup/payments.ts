@@ -16,13 +16,8 @@ import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { isReasonKey, settlementStatuses } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import {
-  attestationOperation,
-  paymentOperation,
-  receiptOperation,
-  statusOperation,
-  transactionOperation,
-} from '../operations.js'
+import { attestationOf } from '../methods/attestor.js'
+import type { Terms } from '../methods/checks.js'
 import {
   EXACT,
   exactKey,
@@ -31,11 +26,16 @@ import {
   readExactDetails,
   readResource,
   transferOf,
-} from '../schemes/exact-job.js'
-import { reasonFor } from '../schemes/permit2-checks.js'
-import { permit2Key, readPermit2Details } from '../schemes/permit2-job.js'
-import { attestationOf } from '../settle/attestor.js'
-import type { Terms } from '../verify/checks.js'
+} from '../methods/exact-job.js'
+import { reasonFor } from '../methods/permit2-checks.js'
+import { permit2Key, readPermit2Details } from '../methods/permit2-job.js'
+import {
+  attestationOperation,
+  paymentOperation,
+  receiptOperation,
+  statusOperation,
+  transactionOperation,
+} from '../operations.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */

@@ -23,15 +23,15 @@ import {
   type NewJob,
   type SettlementJournal,
 } from '../journal/settlement-journal.js'
+import { attestationExtensions, attestationOf } from '../methods/attestor.js'
+import { reject, SETTLE_MARGIN_SECONDS } from '../methods/checks.js'
+import { readExactDetails, transferOf } from '../methods/exact-job.js'
+import { type Intent, methodOf } from '../methods/payment-method.js'
+import { inCodesOf, isFreeOfCharge } from '../methods/permit2-checks.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
-import { readExactDetails, transferOf } from '../schemes/exact-job.js'
-import { type Intent, methodOf } from '../schemes/payment-method.js'
-import { inCodesOf, isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { reject, SETTLE_MARGIN_SECONDS } from '../verify/checks.js'
 import { createPayerTurns } from '../verify/payer-turns.js'
 import type { CheckPayment, CheckResult } from '../verify/payment-check.js'
-import { attestationExtensions, attestationOf } from './attestor.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
 
 export interface SettleRequest {

@@ -11,10 +11,10 @@ import {
   WASTED,
   wastedBy,
 } from '../journal/budgets.js'
+import { reject } from '../methods/checks.js'
 import { type GasModel, priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/gas.js'
 import type { ExpectedGas, Standing } from '../relayer/jobs.js'
 import { shareOf, spentBudget, type WasteLimits } from '../relayer/waste.js'
-import { reject } from './checks.js'
 
 /** Who brings a settlement, and for whom. */
 export interface Brought {

@@ -1,3 +1,4 @@
+import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
@@ -10,7 +11,14 @@ import type { Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import type { OpenClaims } from '../relayer/open-claims.js'
+import {
+  type Clock,
+  findTerms,
+  findToken,
+  isRejection,
+  reject,
+  type Terms,
+} from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -19,16 +27,16 @@ import {
   isWhileOpen,
   readExactDetails,
   untraced,
-} from '../schemes/exact-job.js'
+} from '../methods/exact-job.js'
 import {
   type Intent,
   methodOf,
   type NetworkAccess,
   type PaymentDigest,
   type PaymentMethod,
-} from '../schemes/payment-method.js'
-import { isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { type Clock, findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
+} from '../methods/payment-method.js'
+import { isFreeOfCharge } from '../methods/permit2-checks.js'
+import type { OpenClaims } from '../relayer/open-claims.js'
 import type { GasGuard } from './gas-guard.js'
 import type { Recipients } from './recipients.js'
 
@@ -48,6 +56,7 @@ export interface ServedNetwork extends NetworkAccess {
   gasPrice(): bigint
   /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
+  channelDigests: BatchDigests
   /** Returns an error if the token at this lower-case address is no longer the pinned one. */
   tokenMismatch(asset: Address): Error | undefined
 }

@@ -5,15 +5,15 @@ import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Token } from '../../../src/chain/token.js'
 import type { Directory } from '../../../src/directory/directory.js'
 import { createPaymentFinder } from '../../../src/facilitator/lookup/payments.js'
+import type { Terms } from '../../../src/facilitator/methods/checks.js'
 import {
   EXACT,
   type ExactDetails,
   exactKey,
   PERMIT2,
   writeResource,
-} from '../../../src/facilitator/schemes/exact-job.js'
-import { permit2Key } from '../../../src/facilitator/schemes/permit2-job.js'
-import type { Terms } from '../../../src/facilitator/verify/checks.js'
+} from '../../../src/facilitator/methods/exact-job.js'
+import { permit2Key } from '../../../src/facilitator/methods/permit2-job.js'
 
 /** The payer and the recipient of a payment, unless wished otherwise. */
 export const payer: Address = '0x4444444444444444444444444444444444444444'

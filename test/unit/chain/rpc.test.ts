@@ -68,6 +68,17 @@ describe('one node', () => {
     expect(counts(nodes)).toEqual([1])
   })
 
+  it('that is a web page is called one', async () => {
+    const { rpc } = await open((_calls, _request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+      response.end('<!doctype html><title>A page</title>')
+      return undefined
+    })
+    const error = await errorOf(ask(rpc))
+    expect(error).toBeInstanceOf(RpcUnavailableError)
+    expect(error.message).toContain('answered with a web page: it is no JSON-RPC node')
+  })
+
   it('is tried again when it failed fast, as a restarted one does', async () => {
     const { rpc, nodes } = await open(dropping)
     await expect(ask(rpc)).rejects.toBeInstanceOf(RpcUnavailableError)

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { type Config, readConfig } from '../../../src/app/config/config.js'
+import { type Config, readConfig, readSettings } from '../../../src/app/config/config.js'
 import { ConfigError, variableNames } from '../../../src/app/config/env.js'
 import { startWarnings } from '../../../src/app/doctor/settings-checks.js'
 
@@ -311,6 +313,24 @@ describe('readConfig', () => {
     expect(startWarnings(local, { webhookKey: undefined })).toEqual([])
   })
 
+  it('warns of a key file that others can read, and of an address in production that is this machine', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'keys-'))
+    const file = join(folder, 'relayer.keys')
+    writeFileSync(file, '', { mode: 0o644 })
+    const guarded = read({ DAILY_GAS_LIMIT_USD: '25', MIN_AMOUNT: '2300' })
+    const said = (env: Record<string, string>) =>
+      startWarnings(guarded, { webhookKey }, env).map(({ name, detail }) => `${name} is ${detail}`)
+    const readable = 'RELAYER_PRIVATE_KEYS_FILE is a file that others on this machine can read'
+    expect(said({ RELAYER_PRIVATE_KEYS_FILE: file })).toEqual([readable])
+    chmodSync(file, 0o600)
+    expect(said({ RELAYER_PRIVATE_KEYS_FILE: file })).toEqual([])
+    expect(said({ NODE_ENV: 'production' })).toEqual([
+      'BASE_URL is http://localhost:4021, which is this machine',
+      'DIRECTORY_URL is http://localhost:4021, which is this machine',
+    ])
+    rmSync(folder, { recursive: true })
+  })
+
   it('warns of unguarded gas on mainnet, and only there', () => {
     const guarded = { DAILY_GAS_LIMIT_USD: '25', MIN_AMOUNT: '2300' }
     expect(warned({})).toEqual([
@@ -408,8 +428,34 @@ describe('readConfig', () => {
       'MIN_AMOUT is not a setting and is ignored: did you mean MIN_AMOUNT?',
       'RELAYER_PRIVATE_KEY is not a setting and is ignored: did you mean RELAYER_PRIVATE_KEYS?',
     ])
+    expect(read({ DAILY_GAS_LIMIT: '25', RPC_URL: 'http://a' }).warnings).toEqual([
+      'DAILY_GAS_LIMIT is not a setting and is ignored: did you mean DAILY_GAS_LIMIT_USD?',
+      'RPC_URL is not a setting and is ignored: did you mean MAINNET_RPC_URLS?',
+    ])
+    expect(read({ TEST_DATABASE: '1', URL: 'a', LIMIT: '1', LIMIT_MAX: '1' }).warnings).toEqual([
+      expect.stringMatching(/^LIMIT_MAX /),
+    ])
     expect(read({ MIN_AMOU: '1' }).warnings).toHaveLength(1)
     expect(read({ MIN_AMO: '1' }).warnings).toEqual([])
+  })
+})
+
+describe('readSettings', () => {
+  it('names a setting that is nearly right when the right one is missing', () => {
+    const env = { MAINNET_RPC_URL: 'http://127.0.0.1:1', RELAYER_PRIVATE_KEY: '0xsecret' }
+    const said = (() => {
+      try {
+        return readSettings(env)
+      } catch (error) {
+        return (error as Error).message
+      }
+    })()
+    expect(said).toContain('MAINNET_RPC_URLS and TESTNET_RPC_URLS are both unset')
+    expect(said).toContain(
+      'MAINNET_RPC_URL is not a setting and is ignored: did you mean MAINNET_RPC_URLS?',
+    )
+    expect(said).toContain('did you mean RELAYER_PRIVATE_KEYS?')
+    expect(said).not.toContain('secret')
   })
 })
 

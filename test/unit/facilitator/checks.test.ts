@@ -10,7 +10,7 @@ import {
   SETTLE_MARGIN_SECONDS,
   type Terms,
   VERIFY_MARGIN_SECONDS,
-} from '../../../src/facilitator/verify/checks.js'
+} from '../../../src/facilitator/methods/checks.js'
 import { aTerms, aToken } from '../../support/simulated/a-facilitator.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 

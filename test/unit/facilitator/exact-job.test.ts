@@ -9,7 +9,7 @@ import {
   readExactDetails,
   readResource,
   rejectionOfRevert,
-} from '../../../src/facilitator/schemes/exact-job.js'
+} from '../../../src/facilitator/methods/exact-job.js'
 import { aPayment } from '../x402/a-payment.js'
 
 it.each([

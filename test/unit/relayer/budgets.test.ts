@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { WASTED, wastedBy } from '../../../src/facilitator/journal/budgets.js'
 import { newRow } from '../../../src/facilitator/journal/sql-journal.js'
+import { createExactKind, EXACT } from '../../../src/facilitator/methods/exact-job.js'
 import { createTrackedJobs, type JobProfile } from '../../../src/facilitator/relayer/jobs.js'
 import { createWaste } from '../../../src/facilitator/relayer/waste.js'
-import { createExactKind, EXACT } from '../../../src/facilitator/schemes/exact-job.js'
 import { aWorld, network, useVirtualClock } from '../../support/simulated/a-relayer.js'
 import { BASE_FEE } from '../../support/simulated/chain.js'
 

@@ -4,10 +4,10 @@ import type { Receipt } from '../../../src/chain/receipts.js'
 import { NEWCOMERS, spentBy, WASTED, wastedBy } from '../../../src/facilitator/journal/budgets.js'
 import type { Attempt, Job } from '../../../src/facilitator/journal/settlement-journal.js'
 import { newRow } from '../../../src/facilitator/journal/sql-journal.js'
+import { createExactKind, EXACT } from '../../../src/facilitator/methods/exact-job.js'
 import { findGasCharge } from '../../../src/facilitator/relayer/gas-charge.js'
 import { createTrackedJobs, type JobProfile } from '../../../src/facilitator/relayer/jobs.js'
 import { confirmation } from '../../../src/facilitator/relayer/outcomes.js'
-import { createExactKind, EXACT } from '../../../src/facilitator/schemes/exact-job.js'
 import { aWorld, useVirtualClock } from '../../support/simulated/a-relayer.js'
 
 useVirtualClock()

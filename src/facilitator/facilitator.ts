@@ -33,10 +33,10 @@ import {
 } from './settings.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
 import { startFailedPayments } from './settle/failed-payments.js'
-import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
 import { createPaymentCheck } from './verify/payment-check.js'
+import { createVerifiedCheck, createVerifiedPayments } from './verify/verified-payments.js'
 import { createVerifier, type Verify } from './verify/verifier.js'
 
 /** What a facilitator is given. Whoever gives it also closes it, after the facilitator has stopped. */

@@ -17,6 +17,7 @@ import {
   type SettleResult,
   type VerifyAnswer,
 } from './answers.js'
+import type { Delivery } from './journal/deliveries.js'
 import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './lookup/payments.js'
 import {
   settleOperation,
@@ -25,15 +26,9 @@ import {
   wellKnownOperation,
 } from './operations.js'
 import { createRefusalLog } from './refusal-log.js'
-import type { Delivery } from './settle/deliveries.js'
-import {
-  createSettleLimit,
-  type IsVerified,
-  type Leave,
-  type SettleLimit,
-  type TakeVerified,
-} from './settle/settle-limit.js'
+import { createSettleLimit, type Leave, type SettleLimit } from './settle/settle-limit.js'
 import type { Settle, SettleRequest } from './settle/settler.js'
+import type { IsVerified, TakeVerified } from './verify/verified-payments.js'
 import type { Verify } from './verify/verifier.js'
 
 interface FacilitatorRoutesOptions extends FacilitatorLinks {

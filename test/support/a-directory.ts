@@ -21,7 +21,7 @@ import {
   type DirectoryPorts,
   type DirectorySettings,
 } from '../../src/directory/directory.js'
-import { parseBody } from '../../src/directory/listings/refusals.js'
+import { parseBody } from '../../src/directory/refusals.js'
 import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
 import { readPayment } from '../../src/facilitator/methods/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'

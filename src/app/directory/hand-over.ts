@@ -4,6 +4,7 @@ import { type BazaarStatus, canonicalUrl } from '@arcus/protocol/x402/bazaar'
 import { memberOf } from '@arcus/protocol/x402/json'
 import { keptResourceOf, type PaymentAnswer, paidResourceOf } from '@arcus/protocol/x402/payment'
 import { LRUCache } from 'lru-cache'
+import { createTokenBuckets } from '../../async/limits.js'
 import { createPolling } from '../../async/polling.js'
 import { digestQuery, readResource } from '../../directory/activity/attribution.js'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
@@ -13,7 +14,6 @@ import {
   readOffer,
   type SettledPayment,
 } from '../../directory/seen-in-payments/offer.js'
-import { createTokenBuckets } from '../../http/rate-limit.js'
 import type { Outbox } from '../stores/outbox.js'
 import { type HandedOffer, writeAnswers, writeOffer } from './handed-over.js'
 

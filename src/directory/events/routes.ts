@@ -14,20 +14,11 @@ import {
   SMALL_WRITE_BYTES,
 } from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
+import { createHourlyCounts } from '../../async/limits.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { createHourlyCounts } from '../../http/rate-limit.js'
 import { ofOwner, ownerCodes } from '../activity/routes.js'
 import { requireProof } from '../listings/merchant-view.js'
-import {
-  listingFault,
-  missingFault,
-  parseBody,
-  presentInPublic,
-  refusals,
-  unknownMerchant,
-  WriteFault,
-} from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import {
   type CheckedWrite,
@@ -37,6 +28,15 @@ import {
   type WriteQuota,
 } from '../listings/signed-write.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
+import {
+  listingFault,
+  missingFault,
+  parseBody,
+  presentInPublic,
+  refusals,
+  unknownMerchant,
+  WriteFault,
+} from '../refusals.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { EventStore } from '../store/events.js'
 import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../store/hooks.js'

@@ -6,9 +6,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
 import { describedAs, type Example, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
-import type { KeptAnswers } from './kept-answers.js'
-import type { ViewMerchant } from './merchant-view.js'
 import {
   missingFault,
   present,
@@ -16,7 +13,10 @@ import {
   unknownMerchant,
   WriteFault,
   writeCodes,
-} from './refusals.js'
+} from '../refusals.js'
+import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
+import type { KeptAnswers } from './kept-answers.js'
+import type { ViewMerchant } from './merchant-view.js'
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 

@@ -14,11 +14,12 @@ import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { networks } from '@arcus/protocol/x402/networks'
 import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
 import type { z } from 'zod'
+import { createHourlyCounts } from '../../async/limits.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
-import { blockOf, createHourlyCounts } from '../../http/rate-limit.js'
+import { blockOf } from '../../http/rate-limit.js'
+import { missingFault, parseBody, parseRequest, type RefusalCode, WriteFault } from '../refusals.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
-import { missingFault, parseBody, parseRequest, type RefusalCode, WriteFault } from './refusals.js'
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 function parseEnvelope(request: unknown) {

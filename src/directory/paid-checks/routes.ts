@@ -4,7 +4,6 @@ import { checkBody, SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { refusals, WriteFault, writeCodes } from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import { replayFault, type WriteCheck, type WriteQuota } from '../listings/signed-write.js'
 import {
@@ -13,6 +12,7 @@ import {
   missingEndpoint,
   type OfEndpoint,
 } from '../probe/endpoint-history.js'
+import { refusals, WriteFault, writeCodes } from '../refusals.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
 import { toView } from './verdicts.js'

@@ -3,15 +3,13 @@ import type { BatchRequest } from '@arcus/protocol/x402/batch-request'
 import type { ChannelConfig, ClaimRow } from '@arcus/protocol/x402/batch-schemas'
 import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import {
   checkDomain,
   checkMinimum,
   checkParties,
   findToken,
-  isRejection,
-  reject,
   type Terms,
 } from '../methods/checks.js'
 import type { Brought } from '../verify/gas-guard.js'

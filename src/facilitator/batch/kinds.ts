@@ -1,4 +1,4 @@
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { type Address, type Hex, toFunctionSelector } from 'viem'
 import { addressTopic, wordOf } from '../../chain/abi.js'
 import type { AuthorizationUse, FindAuthorizationUse } from '../../chain/authorization-uses.js'
@@ -23,7 +23,6 @@ import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { PAYOUTS } from '../journal/budgets.js'
 import type { Job } from '../journal/settlement-journal.js'
-import { reject } from '../methods/checks.js'
 import { examine, settledBy, USED_AND_NOT_FOUND } from '../methods/exact-job.js'
 import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../relayer/jobs.js'
 import {

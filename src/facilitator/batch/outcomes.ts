@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type BatchRequest, payerOf } from '@arcus/protocol/x402/batch-request'
-import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import {
   batchContracts,
@@ -14,7 +14,6 @@ import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import { reject } from '../methods/checks.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Deliveries } from '../settle/deliveries.js'
 import { describeOpen, type SettleRequest } from '../settle/settler.js'

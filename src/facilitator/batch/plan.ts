@@ -4,10 +4,10 @@ import type {
   EnrichedRefund,
   ReceiverSettle,
 } from '@arcus/protocol/x402/batch-schemas'
-import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { batchContracts, readChannel, readReceiver } from '../../chain/batch-settlement.js'
-import { type AcceptedToken, checkMinimum, reject } from '../methods/checks.js'
+import { type AcceptedToken, checkMinimum } from '../methods/checks.js'
 import { checkGain, simulateSingle } from '../relayer/preparation.js'
 import type { ServedNetwork } from '../verify/payment-check.js'
 import {

@@ -1,5 +1,5 @@
 import type { BatchRequest } from '@arcus/protocol/x402/batch-request'
-import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/facilitator'
 import { type Abi, type Address, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
@@ -9,7 +9,6 @@ import { isAcceptedByWallet, WALLET_GAS_CAP } from '../../chain/contract-wallet.
 import type { Rpc } from '../../chain/rpc.js'
 import { asUnasked, isRevert, revertText } from '../../chain/rpc-errors.js'
 import type { Job } from '../journal/settlement-journal.js'
-import { reject } from '../methods/checks.js'
 import { nameRevert } from './kinds.js'
 
 /** The state of a channel in an answer of verify. */

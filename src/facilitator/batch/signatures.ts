@@ -5,7 +5,7 @@ import type {
   ClaimRow,
   Voucher,
 } from '@arcus/protocol/x402/batch-schemas'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import {
   type Address,
@@ -23,7 +23,6 @@ import type { Rpc } from '../../chain/rpc.js'
 import { asUnasked, isRevert, revertText } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job } from '../journal/settlement-journal.js'
-import { reject } from '../methods/checks.js'
 import { digestOfSignature } from '../methods/exact-job.js'
 import type { ServedNetwork } from '../verify/payment-check.js'
 import type { BatchJob } from './jobs.js'

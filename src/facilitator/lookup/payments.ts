@@ -35,7 +35,7 @@ import {
   receiptOperation,
   statusOperation,
   transactionOperation,
-} from '../operations.js'
+} from './operations.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */

@@ -4,7 +4,7 @@ import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { paidThrough } from '@arcus/protocol/x402/rails'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import type { ExpectedTransfer } from '../../chain/authorization-uses.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
@@ -155,14 +155,6 @@ export function checkMinimum(
     'amountBelowMinimum',
     `The amount ${amount} is below the minimum of ${least} (${formatAtomic(least)} ${symbol}) settled here.`,
   )
-}
-
-export function reject(reason: ReasonKey, message: string): Rejection {
-  return { reason, message }
-}
-
-export function isRejection(value: object): value is Rejection {
-  return 'reason' in value
 }
 
 export function acceptedNetwork(payment: Payment): Rejection | undefined {

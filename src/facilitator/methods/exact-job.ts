@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { keptResourceOf, type PaidResource, type Payment } from '@arcus/protocol/x402/payment'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
 import {
@@ -16,7 +16,7 @@ import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
 import type { Examination, JobKind, Settled, Standing } from '../relayer/jobs.js'
 import type { Attestor, SettledTransfer } from './attestor.js'
-import { checkFacts, reject } from './checks.js'
+import { checkFacts } from './checks.js'
 
 /** The kind of payments by EIP-3009. */
 export const EXACT = 'exact'

@@ -1,6 +1,6 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { proxyOf } from '../../chain/permit2.js'
 import {
   acceptedNetwork,
@@ -8,12 +8,10 @@ import {
   type Clock,
   checkDomain,
   findToken,
-  isRejection,
   minimumAmount,
   parties,
   rail,
   recipient,
-  reject,
   runChecks,
   type Terms,
   validityStart,

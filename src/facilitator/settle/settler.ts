@@ -7,7 +7,7 @@ import {
   readRefunded,
   refundText,
 } from '@arcus/protocol/x402/payment-identifier'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { inTime } from '../../async/in-time.js'
 import {
@@ -16,7 +16,7 @@ import {
   settleRejection,
   withSettlementStatus,
 } from '../answers.js'
-import type { DeliveryStore } from '../journal/deliveries.js'
+import { type DeliveryStore, describeDelivered } from '../journal/deliveries.js'
 import {
   isDecided,
   type Job,
@@ -24,15 +24,16 @@ import {
   type SettlementJournal,
 } from '../journal/settlement-journal.js'
 import { attestationExtensions, attestationOf } from '../methods/attestor.js'
-import { reject, SETTLE_MARGIN_SECONDS } from '../methods/checks.js'
+import { SETTLE_MARGIN_SECONDS } from '../methods/checks.js'
 import { readExactDetails, transferOf } from '../methods/exact-job.js'
 import { type Intent, methodOf } from '../methods/payment-method.js'
 import { inCodesOf, isFreeOfCharge } from '../methods/permit2-checks.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
+import { identifierConflict, isBoundElsewhere } from '../verify/identifier.js'
 import { createPayerTurns } from '../verify/payer-turns.js'
 import type { CheckPayment, CheckResult } from '../verify/payment-check.js'
-import { type Deliveries, describeDelivered } from './deliveries.js'
+import type { Deliveries } from './deliveries.js'
 
 export interface SettleRequest {
   body: unknown
@@ -331,24 +332,6 @@ const keyConflict = reject(
   'idempotencyKeyConflict',
   'This Idempotency-Key was used with another payment; send a fresh one.',
 )
-
-/** The answer to a payment whose id its payer used with another one. */
-export const identifierConflict = reject(
-  'paymentIdentifierConflict',
-  'This payer used this payment identifier with another payment; send a fresh one.',
-)
-
-/** Returns whether an id belongs to another payment of its payer. Nobody learns it without the payer's signature. */
-export async function isBoundElsewhere(
-  store: Pick<DeliveryStore, 'findIdempotencyKey'>,
-  key: string | undefined,
-  result: CheckResult,
-): Promise<boolean> {
-  if (key === undefined || !('job' in result || 'intent' in result)) return false
-  const bound = await store.findIdempotencyKey(key)
-  const own = 'job' in result ? result.job : result.intent.failedJob
-  return bound !== undefined && bound !== own?.id
-}
 
 function checkKey(key: string | undefined): Rejection | undefined {
   if (key === undefined || /^[\x21-\x7e]{16,128}$/.test(key)) return undefined

@@ -1,5 +1,5 @@
 import { formatNative, formatUnits } from '@arcus/protocol/x402/amounts'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import {
@@ -11,7 +11,6 @@ import {
   WASTED,
   wastedBy,
 } from '../journal/budgets.js'
-import { reject } from '../methods/checks.js'
 import { type GasModel, priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/gas.js'
 import type { ExpectedGas, Standing } from '../relayer/jobs.js'
 import { shareOf, spentBudget, type WasteLimits } from '../relayer/waste.js'

@@ -1,6 +1,6 @@
 import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
@@ -11,14 +11,7 @@ import type { Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import {
-  type Clock,
-  findTerms,
-  findToken,
-  isRejection,
-  reject,
-  type Terms,
-} from '../methods/checks.js'
+import { type Clock, findTerms, findToken, type Terms } from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,

@@ -1,12 +1,12 @@
 import { channelContracts, permit2Contracts, zeroAddress } from '@arcus/protocol/x402/address'
 import type { Payment } from '@arcus/protocol/x402/payment'
+import { isRejection } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import {
   checkFacts,
   checkTerms,
   findTerms,
-  isRejection,
   SETTLE_MARGIN_SECONDS,
   type Terms,
   VERIFY_MARGIN_SECONDS,

@@ -12,11 +12,11 @@ import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
+import type { KeptAnswers } from '../listings/kept-answers.js'
+import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from '../refusals.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
-import type { KeptAnswers } from './kept-answers.js'
-import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './refusals.js'
 
 interface PagesOptions {
   store: Pick<

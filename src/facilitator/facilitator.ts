@@ -12,6 +12,7 @@ import { installErrorHandling } from '../http/errors.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import type { LeaseKeeper } from '../sql/lease-keeper.js'
 import { laneLease, UPKEEP } from '../sql/leases.js'
+import { createCheckTurns } from './batch/check-turns.js'
 import { createBatchSettler } from './batch/settler.js'
 import { createBatchVerifier, createVerifiedDepositCheck } from './batch/verifier.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
@@ -250,9 +251,10 @@ function createSchemes(
     settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
+  const inTurn = createCheckTurns()
   const batch = {
-    verify: createBatchVerifier({ ...verifying, networks, journal, recovery }),
-    settle: createBatchSettler({ ...settling, networks, recovery, statusUrl }),
+    verify: createBatchVerifier({ ...verifying, networks, journal, recovery, inTurn }),
+    settle: createBatchSettler({ ...settling, networks, recovery, inTurn, statusUrl }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)

@@ -182,7 +182,7 @@ function parseWithin(app: FastifyInstance, limit: SettleLimit): void {
 }
 
 /** A deposit takes as much work as so many claims. */
-const DEPOSIT_ROWS = 4
+const DEPOSIT_ROWS = 14
 
 /** Counts the claims in a body that nobody has checked yet. */
 function rowsIn(body: unknown): number {

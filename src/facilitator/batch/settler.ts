@@ -19,6 +19,7 @@ import type { Deliveries } from '../settle/deliveries.js'
 import { createOutcomeWait, type Settle } from '../settle/settler.js'
 import type { Brought } from '../verify/gas-guard.js'
 import type { ServedNetwork } from '../verify/payment-check.js'
+import type { CheckTurns } from './check-turns.js'
 import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
@@ -31,6 +32,13 @@ interface SendTerms {
   failed: Job | undefined
   deadline: number
   brought: Brought
+}
+
+/** A request that was checked, and its job. */
+interface Prepared {
+  request: BatchRequest
+  chain: ServedNetwork
+  plan: Extract<Plan, { state: 'toDo' }>
 }
 
 /**
@@ -47,13 +55,14 @@ export function createBatchSettler(options: {
   settleWaitSeconds: number
   checksum: (address: Address) => Address
   recovery: Pick<SignerRecovery, 'recoverSigner'>
+  inTurn: CheckTurns
   /** Returns where the status of a row is found by its id. */
   statusUrl: (settlementId: string) => string
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
 }): Settle {
-  const { networks, journal, checksum, recovery, now } = options
+  const { networks, journal, checksum, recovery, inTurn, now } = options
   const waitForOutcome = createOutcomeWait(options)
   const answers = createOutcomeAnswers(options)
   const { refuse } = answers
@@ -82,22 +91,31 @@ export function createBatchSettler(options: {
     return withSettlementStatus(answered, options.statusUrl)
   }
 
+  /** Checks a request and plans its job, or returns the refusal. */
+  async function prepare(asked: BatchRequest): Promise<Prepared | Rejection> {
+    if (!isSettled(asked.payload)) return notSettled
+    const chain = checkRequest(asked, networks)
+    if (isRejection(chain)) return chain
+    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
+    if (unsigned !== undefined) return unsigned
+    const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
+    const token = findToken(asked.requirements.asset, chain.terms)
+    if (isRejection(token)) return token
+    const plan = await planJob(payload, chain, token)
+    return plan.state === 'refused'
+      ? plan.rejection
+      : { request: { ...asked, payload }, chain, plan }
+  }
+
   async function settle(
     asked: BatchRequest,
     deadline: number,
     caller: string,
   ): Promise<SettleResult> {
-    if (!isSettled(asked.payload)) return refuse(asked, notSettled)
-    const chain = checkRequest(asked, networks)
-    if (isRejection(chain)) return refuse(asked, chain)
-    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
-    if (unsigned !== undefined) return refuse(asked, unsigned)
-    const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
-    const request = { ...asked, payload }
-    const token = findToken(request.requirements.asset, chain.terms)
-    if (isRejection(token)) return refuse(request, token)
-    const plan = await planJob(payload, chain, token)
-    if (plan.state === 'refused') return refuse(request, plan.rejection)
+    // Nothing that waits for the chain's next block may keep the turn.
+    const prepared = await inTurn(caller, () => prepare(asked))
+    if (isRejection(prepared)) return refuse(asked, prepared)
+    const { request, chain, plan } = prepared
     const { job } = plan
     const row = await findRow(job, request)
     if (row !== undefined && isActive(row)) {

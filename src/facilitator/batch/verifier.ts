@@ -16,6 +16,7 @@ import { type AcceptedToken, findToken } from '../methods/checks.js'
 import type { ServedNetwork } from '../verify/payment-check.js'
 import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verify/verified-payments.js'
 import type { Verify } from '../verify/verifier.js'
+import type { CheckTurns } from './check-turns.js'
 import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
@@ -66,10 +67,11 @@ export function createBatchVerifier(options: {
   verified: VerifiedPayments
   checksum: (address: Address) => Address
   recovery: Pick<SignerRecovery, 'recoverSigner'>
+  inTurn: CheckTurns
   /** Returns whether a relayer can send transactions on this network now. */
   canSettle: (network: string) => boolean
 }): Verify {
-  const { networks, journal, verified, checksum, recovery } = options
+  const { networks, journal, verified, checksum, recovery, inTurn } = options
 
   return async (body, caller = '') => {
     const parsed = parseBatchRequest(body)
@@ -80,7 +82,7 @@ export function createBatchVerifier(options: {
     const { request } = parsed
     const payer = payerOf(request.payload)
     const payment = toAnsweredBatchPayment(request)
-    const result = await check(request, caller)
+    const result = await inTurn(caller, () => check(request, caller))
     if (!result.ok) {
       return { ...verifyRejection(result.rejection, payer && checksum(payer)), payment }
     }

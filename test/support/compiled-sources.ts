@@ -15,9 +15,7 @@ declare module 'vitest' {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const packages = [...external, anvilPackage].map(
-  (name) => `node_modules/${name}`,
-)
+const packages = [...external, anvilPackage].map((name) => `node_modules/${name}`)
 const shared = ['package.json', 'migrations', 'contracts', ...packages]
 
 /**

@@ -104,6 +104,7 @@ function usageOf(endpoint: number) {
   return {
     calls: windows,
     payers: windows,
+    onlyHere: { '24h': 0, '7d': 0, '30d': 0 },
     topPayerShare: month === 0 ? null : 1 / month,
     settleP50Ms: 350,
     settleP95Ms: 750,

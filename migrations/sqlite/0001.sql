@@ -17,6 +17,8 @@ CREATE TABLE jobs (
   "to" TEXT NOT NULL,
   calldata TEXT NOT NULL,
   details TEXT NOT NULL,
+  -- What was paid for. A job that fails loses it: strangers can make such jobs at no cost.
+  resource TEXT,
   seen_block INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   "transaction" TEXT,
@@ -109,16 +111,18 @@ CREATE TABLE gas_spending (
   PRIMARY KEY (network, day, payer)
 ) STRICT, WITHOUT ROWID;
 
--- Who paid whom more than the gas of it, and the first day of that: the standing of recipients comes from it.
+-- Who paid whom more than the gas of it, and the first and the last day of that: the standing of recipients comes from it.
 CREATE TABLE customers (
   network TEXT NOT NULL,
   pay_to TEXT NOT NULL,
   payer TEXT NOT NULL,
   day TEXT NOT NULL,
+  last_day TEXT NOT NULL,
   PRIMARY KEY (network, pay_to, payer)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX customers_payer ON customers (network, payer);
+CREATE INDEX customers_age ON customers (network, last_day);
 
 -- What a signed transaction may burn at worst is reserved from budgets until its slot closes. A budget is a name of the
 -- books: an account, a caller, or everybody.
@@ -463,20 +467,23 @@ CREATE TABLE usage_refresh (
 -- Events and webhooks -------------------------------------------------------------------------------------------------
 
 -- News that is in no feed yet: decided payments by the id of their job, and changes of endpoints with their facts as JSON.
--- A decision queues itself in the commit that makes it, so that no crash separates the two.
+-- A decision queues itself in the commit that makes it, so that no crash separates the two. News of a failed payment say what
+-- was to be paid for.
 CREATE TABLE event_queue (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
   type TEXT NOT NULL,
   subject TEXT NOT NULL,
   facts TEXT,
+  resource TEXT,
   at INTEGER NOT NULL
 ) STRICT;
 
 CREATE TRIGGER jobs_decided AFTER UPDATE OF state ON jobs
 WHEN NEW.state IN ('confirmed', 'failed') AND OLD.state <> NEW.state AND NEW.kind IN ('exact', 'permit2')
 BEGIN
-  INSERT INTO event_queue (type, subject, at)
-  VALUES (CASE NEW.state WHEN 'confirmed' THEN 'payment.settled' ELSE 'payment.failed' END, NEW.id, NEW.updated_at);
+  INSERT INTO event_queue (type, subject, resource, at)
+  VALUES (CASE NEW.state WHEN 'confirmed' THEN 'payment.settled' ELSE 'payment.failed' END, NEW.id,
+    CASE NEW.state WHEN 'failed' THEN OLD.resource END, NEW.updated_at);
 END;
 
 -- The feed of each merchant, in the order of its numbers. The key makes an event one, however often it is taken in. The
@@ -559,3 +566,12 @@ CREATE TABLE outbox (
   body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX outbox_kind ON outbox (kind, id);
+
+-- What the catalog made of the resources that were offered to it, by their keys, for some minutes.
+CREATE TABLE offer_outcomes (
+  key TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  status TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX offer_outcomes_at ON offer_outcomes (at);

@@ -12,12 +12,11 @@ import { inTime } from '../async/in-time.js'
 import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { createFacilitator, type Facilitator } from '../facilitator/facilitator.js'
+import { createAttestor } from '../facilitator/methods/attestor.js'
 import type { FacilitatorObserver } from '../facilitator/observer.js'
 import { facilitatorOperations } from '../facilitator/operations.js'
-import { createLeaseKeeper, type LeaseKeeper } from '../facilitator/relayer/leases.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
 import { openSigners } from '../facilitator/relayer/signer.js'
-import { createAttestor } from '../facilitator/settle/attestor.js'
 import { hostedRefundWallets } from '../hosted/refund-wallets.js'
 import { isConsoleBuilt } from '../http/console-folder.js'
 import { installErrorHandling } from '../http/errors.js'
@@ -42,6 +41,7 @@ import { type CountExchange, installRateLimit, type RateLimiter } from '../http/
 import { createServer } from '../http/server.js'
 import { version } from '../http/version.js'
 import { StoreUnavailableError } from '../sql/errors.js'
+import { createLeaseKeeper, type LeaseKeeper } from '../sql/lease-keeper.js'
 import { UPKEEP } from '../sql/leases.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
 import { createTurnFlags } from '../sql/sqlite/write-turns.js'
@@ -157,7 +157,6 @@ async function build(
   if (hasDirectory) {
     link = startDirectory({ ...config, database }, secrets, {
       turnFlags,
-      handOver,
       readStatus,
       client: facilitator?.ports.client(started.opened, (answer) => handOver?.onAnswer(answer)),
       log,
@@ -338,13 +337,11 @@ function startDirectory(
   secrets: Secrets,
   {
     turnFlags,
-    handOver,
     readStatus,
     client,
     log,
   }: {
     turnFlags: SharedArrayBuffer | undefined
-    handOver: HandOver | undefined
     readStatus: ReadFacilitatorStatus
     client: FacilitatorClient | undefined
     log: Logger
@@ -363,7 +360,6 @@ function startDirectory(
       supported: () => client.getSupported(),
       status: readStatus,
     },
-    onStatus: (...seen) => handOver?.noteStatus(...seen),
     log,
   })
 }
@@ -566,7 +562,7 @@ async function openServer(
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  const rest = forwarder && createForwardRest(forwarder, () => limiter)
+  const rest = forwarder && createForwardRest(forwarder)
   const { isOwn } = installNotFound(app, undefined, rest, otherHalfOf(config))
   await installCors(app)
   const limiter = installRateLimit(app, { ...config.rateLimit, now }, countExchange)

@@ -1,10 +1,17 @@
 import type { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { inTime } from '../async/in-time.js'
 
 /** Interval at which idle connections are closed during the drain; they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50
+/** The turns without a request, of so many milliseconds, after which nothing more is accepted: a quarter of a second. */
+const QUIET_TURNS = 5
+const TURN_MS = 50
+/** The most turns that are waited for that: two seconds. */
+const MAX_TURNS = 40
 /** The time that `onClose` gets beyond the grace. */
 const CLOSE_TIMEOUT_MS = 10_000
 /** The same signal within this time is one signal: that of a process group reaches this process directly and through npm. */
@@ -14,7 +21,8 @@ const ORPHANED = 'orphaned'
 
 /**
  * Stops in order on SIGTERM and SIGINT, and when the process that started this one is gone ("orphaned"): show balancers and
- * serve on for the delay, accept nothing new, finish the requests in flight within the grace, close the resources, exit 0.
+ * serve on for the delay and until nobody asks any more, accept nothing new, finish the requests in flight within the grace,
+ * close the resources, exit 0. A person at a terminal does not wait for the first two.
  * The same signal more than a second later exits 1 at once. An uncaught exception leaves the state unknown, so it drains and
  * exits 1.
  */
@@ -24,7 +32,7 @@ export function installDrain(options: {
   onClose: () => Promise<void>
   /** Shows balancers that the process stops soon. */
   leave?: () => void
-  /** How long to serve on after that on SIGTERM; 0 if absent. A person at a terminal does not wait. */
+  /** How long to serve on after that on SIGTERM; 0 if absent. */
   delayMs?: number
   /** Longest wait for requests in flight. */
   graceMs: number
@@ -49,9 +57,12 @@ export function installDrain(options: {
 
   const leave = async (reason: string) => {
     options.leave?.()
-    if ((reason === 'SIGTERM' || reason === ORPHANED) && delayMs > 0) {
-      log.info({ reason, delayMs }, 'not ready any more; serving on until balancers know')
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+    if (reason === 'SIGTERM' || reason === ORPHANED) {
+      if (delayMs > 0) {
+        log.info({ reason, delayMs }, 'not ready any more; serving on until balancers know')
+        await delay(delayMs)
+      }
+      await untilQuiet(app.server)
     }
     log.info({ reason, graceMs }, 'draining')
     const isIdle = await closeServer(app, graceMs)
@@ -105,6 +116,24 @@ export function installDrain(options: {
  */
 export function surviveRejections(log: Logger, source: EventEmitter = process): void {
   source.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'))
+}
+
+/**
+ * Resolves when no connection and no request has come for a while. The kernel accepts connections before this process
+ * reads them, and closing the server would reset those. Turns of the event loop count, because a thread that was busy
+ * has not looked.
+ */
+async function untilQuiet(server: Server): Promise<void> {
+  let quietTurns = 0
+  const note = () => {
+    quietTurns = 0
+  }
+  server.on('connection', note).on('request', note)
+  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS; turn++) {
+    quietTurns++
+    await delay(TURN_MS)
+  }
+  server.off('connection', note).off('request', note)
 }
 
 /** Resolves with whether every request in flight was answered; those left after `graceMs` are cut. */

@@ -1,5 +1,5 @@
 import { channelContracts } from '@arcus/protocol/x402/address'
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector } from 'viem'
 import { addressTopic, toQuantity } from './abi.js'
 import { type BlockRange, readLogs } from './receipts.js'
 import type { Rpc } from './rpc.js'
@@ -16,6 +16,9 @@ const batchAbi = parseAbi([
   'function refundNonce(bytes32 channelId) view returns (uint256)',
   'function receivers(address receiver, address token) view returns (uint128 totalClaimed, uint128 totalSettled)',
 ])
+
+/** Selector of channels(bytes32). */
+const CHANNELS = toFunctionSelector('channels(bytes32)')
 
 /** keccak256 of Settled(address,address,address,uint128): receiver, token and sender are its topics. */
 export const settledTopic: Hex =
@@ -55,16 +58,18 @@ export async function readChannel(
   return { balance, totalClaimed, withdrawRequestedAt: Number(initiatedAt), refundNonce }
 }
 
-/** Reads the amount claimed from each channel. Throws `RpcUnavailableError`. */
-export async function readClaimed(
+/** Reads what was put into each channel, and how much of it is claimed. Throws `RpcUnavailableError`. */
+export async function readBalances(
   rpc: Rpc,
   channelIds: readonly Hex[],
   block: number | 'latest',
-): Promise<bigint[]> {
-  const calls = channelIds.map((channelId) =>
-    encodeFunctionData({ abi: batchAbi, functionName: 'channels', args: [channelId] }),
-  )
-  return (await readAt(rpc, block, calls)).map((answer) => decode(answer, 2)[1] ?? 0n)
+): Promise<{ balance: bigint; totalClaimed: bigint }[]> {
+  // A claim reads many, and the call is a selector and one word.
+  const calls = channelIds.map((channelId): Hex => `${CHANNELS}${channelId.slice(2)}`)
+  return (await readAt(rpc, block, calls)).map((answer) => {
+    const [balance = 0n, totalClaimed = 0n] = decode(answer, 2)
+    return { balance, totalClaimed }
+  })
 }
 
 /** Reads the total that a receiver has claimed and the part of it that was paid out. Throws `RpcUnavailableError`. */

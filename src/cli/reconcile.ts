@@ -8,9 +8,9 @@ import { findFirstBlockSince, readCommonHead } from '../chain/blocks.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { readToken, TokenMismatchError } from '../chain/token.js'
+import { readExactDetails } from '../facilitator/methods/exact-job.js'
+import { createPaymentDigest } from '../facilitator/methods/payment-method.js'
 import { openSigners, SignerError } from '../facilitator/relayer/signer.js'
-import { readExactDetails } from '../facilitator/schemes/exact-job.js'
-import { createPaymentDigest } from '../facilitator/schemes/payment-method.js'
 import {
   type ComparedPayment,
   createReconciliation,

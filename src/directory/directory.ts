@@ -2,6 +2,7 @@ import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import cookie from '@fastify/cookie'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { createPolling } from '../async/polling.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { readBlock } from '../chain/blocks.js'
 import { isContractSignature } from '../chain/contract-wallet.js'
@@ -11,7 +12,6 @@ import type { SignerRecovery } from '../chain/signer-recovery.js'
 import { readBalance, readIsBlocklisted, type Token } from '../chain/token.js'
 import { installCompression } from '../http/headers.js'
 import type { AnswerPage } from '../http/not-found.js'
-import { createPolling } from '../sql/polling.js'
 import { createAttributor } from './activity/attribution.js'
 import { createExploreFigures, exploreRoutes } from './activity/explore-routes.js'
 import { createActivityRecorder, type HandedAnswer } from './activity/recorder.js'
@@ -23,13 +23,14 @@ import { createDiscovery } from './discovery/discovery.js'
 import { toItem } from './discovery/item.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createEvents, type EventsWorld } from './events/events.js'
+import { pageRoutes } from './exports/public-pages.js'
 import { exportRoutes } from './exports/routes.js'
 import { createIdentityReader } from './identity/identity-checks.js'
 import { createIdentityWatch } from './identity/identity-watch.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './identity/registry.js'
+import { createKeptAnswers } from './listings/kept-answers.js'
 import { merchantListRoutes } from './listings/merchant-list-routes.js'
 import { createMerchantView } from './listings/merchant-view.js'
-import { pageRoutes } from './listings/public-pages.js'
 import { writeRoutes } from './listings/routes.js'
 import { createSaveAllowances, createSaveProbes } from './listings/save-probes.js'
 import {
@@ -194,11 +195,12 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     const about = { facilitator: baseUrl, checksum }
     const list = { discovery: discovery.bodies, store: listings, now }
     await app.register(merchantListRoutes, { ...list, ...about })
-    await app.register(exportRoutes, { store: listings, ...about })
-    const pages = { store: listings, readTotals, answerPage, directoryUrl }
+    const kept = createKeptAnswers()
+    await app.register(exportRoutes, { store: listings, kept, ...about })
+    const pages = { store: listings, kept, readTotals, answerPage, directoryUrl }
     await app.register(pageRoutes, pages)
     await app.register(writeRoutes, {
-      ...{ writes, listings, chainId },
+      ...{ writes, listings, kept, chainId, now },
       view: createMerchantView(listings, checksum, now),
       signingTerms: createSigningTerms({ audience, network, chainId, tokens, checksum, now }),
     })

@@ -1,8 +1,8 @@
 import type { AnsweredPayment, PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
+import type { Delivery } from './journal/deliveries.js'
 import type { Job } from './journal/settlement-journal.js'
-import type { Delivery } from './settle/deliveries.js'
 
 /** The VerifyResponse of x402 v2. */
 export interface VerifyAnswer {

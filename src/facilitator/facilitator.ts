@@ -10,32 +10,33 @@ import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { loadSignerRecovery, type SignerRecovery } from '../chain/signer-recovery.js'
 import { installErrorHandling } from '../http/errors.js'
 import { StoreUnavailableError } from '../sql/errors.js'
+import type { LeaseKeeper } from '../sql/lease-keeper.js'
 import { laneLease, UPKEEP } from '../sql/leases.js'
+import { createBatchSettler } from './batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './batch/verifier.js'
 import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
+import { startForgetting } from './journal/old-books.js'
 import { startShrinking } from './journal/shrinking.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
+import type { Attestor } from './methods/attestor.js'
+import { createPaymentDigest } from './methods/payment-method.js'
 import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
 import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
-import type { LeaseKeeper } from './relayer/leases.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
-import { createBatchSettler } from './schemes/batch/settler.js'
-import { createBatchVerifier, createVerifiedDepositCheck } from './schemes/batch/verifier.js'
-import { createPaymentDigest } from './schemes/payment-method.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import type { Attestor } from './settle/attestor.js'
 import { createDeliveries, startKeySweep } from './settle/deliveries.js'
 import { startFailedPayments } from './settle/failed-payments.js'
-import { createVerifiedCheck, createVerifiedPayments } from './settle/settle-limit.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
 import { createPaymentCheck } from './verify/payment-check.js'
+import { createVerifiedCheck, createVerifiedPayments } from './verify/verified-payments.js'
 import { createVerifier, type Verify } from './verify/verifier.js'
 
 /** What a facilitator is given. Whoever gives it also closes it, after the facilitator has stopped. */
@@ -166,6 +167,7 @@ async function build(
         ...links,
         ...{ supported, verify, settle, payments, about: { ...about, resources } },
         takeVerified: schemes.takeVerified,
+        isVerified: schemes.isVerified,
         onClaimed: observer.claimed,
       })
     },
@@ -181,6 +183,8 @@ async function build(
       const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
       teardown.add('failed payments', startFailedPayments(looking).stop)
       teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
+      const forgetting = { store: stores.oldBooks, networks: networks.map(networkOf), isKeeper }
+      teardown.add('old sums of gas', startForgetting({ ...forgetting, now, log }).stop)
       const { journalRetentionDays: retentionDays } = settings
       if (retentionDays === undefined) return
       const { shrinker } = stores
@@ -247,8 +251,8 @@ function createSchemes(
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {
-    verify: createBatchVerifier({ ...verifying, networks, journal }),
-    settle: createBatchSettler({ ...settling, networks, statusUrl }),
+    verify: createBatchVerifier({ ...verifying, networks, journal, recovery }),
+    settle: createBatchSettler({ ...settling, networks, recovery, statusUrl }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
@@ -256,7 +260,12 @@ function createSchemes(
     verify: ((body, caller) => schemeOf(body).verify(body, caller)) satisfies Verify as Verify,
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
+    isVerified: verified.hasSignature,
   }
+}
+
+function networkOf({ relayer }: OpenNetwork): string {
+  return relayer.network
 }
 
 function secondsSince(startedAt: number): number {

@@ -1,3 +1,4 @@
+import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { FastifyBaseLogger } from 'fastify'
@@ -11,26 +12,26 @@ import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, type Token, watchToken } from '../chain/token.js'
+import type { LeaseKeeper } from '../sql/lease-keeper.js'
+import { createBatchKinds } from './batch/kinds.js'
 import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
+import type { Attestor } from './methods/attestor.js'
+import type { AcceptedToken } from './methods/checks.js'
+import { schemeContracts } from './methods/contracts.js'
+import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './methods/exact-job.js'
+import { createPermit2Kind, type OwnMulticall } from './methods/permit2-job.js'
 import type { FacilitatorObserver } from './observer.js'
 import { createGasModel, priceOf } from './relayer/gas.js'
-import type { LeaseKeeper } from './relayer/leases.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
-import { createBatchKinds } from './schemes/batch/kinds.js'
-import { schemeContracts } from './schemes/contracts.js'
-import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './schemes/exact-job.js'
-import { createPermit2Kind, type OwnMulticall } from './schemes/permit2-job.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import type { Attestor } from './settle/attestor.js'
 import type { LookedAt } from './settle/failed-payments.js'
 import { readTokens } from './tokens.js'
-import type { AcceptedToken } from './verify/checks.js'
 import { createGasGuard, type GasGuard } from './verify/gas-guard.js'
 import type { ServedNetwork } from './verify/payment-check.js'
 import { createRecipients, type Recipients } from './verify/recipients.js'
@@ -255,7 +256,7 @@ async function watchChain({
 /** Returns the network as verify and settle see it. */
 function toServed({
   place: { network, chainId },
-  world: { blocks },
+  world: { blocks, keccak256 },
   tokens,
   multicall,
   chain,
@@ -294,7 +295,9 @@ function toServed({
       multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
     },
     relayers: relayer.addresses as [Address, ...Address[]],
+    openClaims: relayer.openClaims,
     isBatchOffered: batchWatch.isDeployed,
+    channelDigests: createBatchDigests(keccak256, chainId),
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
     gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }

@@ -1,21 +1,23 @@
-import { describeCodes, httpCodes } from '@arcus/protocol/answers/errors'
+import { describeCodes } from '@arcus/protocol/answers/errors'
 import { codesOf } from '@arcus/protocol/answers/payments'
 import { cached, type DescribedRoute, described, type Operation } from '../http/operation.js'
+import {
+  attestationOperation,
+  examplePayment,
+  paymentOperation,
+  receiptOperation,
+  statusOperation,
+  transactionOperation,
+} from './lookup/operations.js'
 
-/*
- * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
- * devnet only, so there the first payment really settles.
- */
-const examplePayer = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
-const examplePayTo = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
-const exampleNonce = `0x${'a5'.repeat(32)}`
+const { network, payer, payTo, nonce, transaction } = examplePayment
 
 const requirement = {
   scheme: 'exact',
-  network: 'eip155:5042',
+  network,
   amount: '10000',
   asset: '0x3600000000000000000000000000000000000000',
-  payTo: examplePayTo,
+  payTo,
   maxTimeoutSeconds: 60,
   extra: { name: 'USDC', version: '2' },
 }
@@ -26,12 +28,12 @@ const paymentPayload = {
   accepted: requirement,
   payload: {
     authorization: {
-      from: examplePayer,
-      to: examplePayTo,
+      from: payer,
+      to: payTo,
       value: '10000',
       validAfter: '0',
       validBefore: '4102444800',
-      nonce: exampleNonce,
+      nonce,
     },
     signature:
       '0x64e19fe0d46e59ec3256263a74b35dfcdb3751ee76fa595adc8a4c0b4a983f00031a85cffa7d26d0c6dbbc3f09bcebfd75ede0fe8d069630d5e347be5c3a75281c',
@@ -40,9 +42,6 @@ const paymentPayload = {
 
 /** One cent, signed, valid until 2100. */
 const wellFormedPayment = {
-  payer: examplePayer,
-  payTo: examplePayTo,
-  nonce: exampleNonce,
   body: { x402Version: 2, paymentPayload, paymentRequirements: requirement },
 }
 
@@ -69,13 +68,13 @@ const uptoPayment = {
     accepted: uptoRequirement,
     payload: {
       permit2Authorization: {
-        from: examplePayer,
+        from: payer,
         permitted: { token: requirement.asset, amount: '10000' },
         spender: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
         nonce: '7',
         deadline: '4102444800',
         witness: {
-          to: examplePayTo,
+          to: payTo,
           facilitator: uptoRequirement.extra.facilitatorAddress,
           validAfter: '0',
         },
@@ -86,10 +85,6 @@ const uptoPayment = {
   },
   paymentRequirements: uptoRequirement,
 }
-
-const { payer, nonce } = wellFormedPayment
-const transaction = '0xef502e9d01e181504e4fc174d71d78c091aeff95fe00364beaf6ec6e561cc4fe'
-const network = 'eip155:5042'
 
 const refusals = (family: 'verify' | 'settle') =>
   describeCodes(codesOf(family).filter(({ status }) => status === 200))
@@ -177,7 +172,7 @@ export const verifyOperation: Operation = {
       answer: {
         isValid: false,
         invalidReason: 'permit2_allowance_required',
-        invalidMessage: `The payer ${examplePayer.toLowerCase()} lets Permit2 take 0 of the token, the payment needs 10000: the payer must approve Permit2, or sign a permit (eip2612GasSponsoring).`,
+        invalidMessage: `The payer ${payer.toLowerCase()} lets Permit2 take 0 of the token, the payment needs 10000: the payer must approve Permit2, or sign a permit (eip2612GasSponsoring).`,
         payer,
       },
     },
@@ -246,142 +241,12 @@ export const settleOperation: Operation = {
   },
 }
 
-const paymentId = '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21'
-
-const settledPayment = {
-  settlementId: paymentId,
-  paymentId,
-  status: 'completed',
-  network,
-  asset: '0x3600000000000000000000000000000000000000',
-  symbol: 'USDC',
-  currency: 'USD',
-  payer,
-  payTo: wellFormedPayment.payTo,
-  nonce,
-  amount: '10000',
-  state: 'confirmed',
-  unusedAtBlock: null,
-  transaction,
-  explorerUrl: `https://explorer.arc.io/tx/${transaction}`,
-  blockNumber: 12,
-  errorReason: null,
-  errorMessage: null,
-  delivered: true,
-  createdAt: '2026-11-21T10:00:00.000Z',
-  sentAt: '2026-11-21T10:00:00.300Z',
-  deliveredAt: '2026-11-21T10:00:01.000Z',
-  updatedAt: '2026-11-21T10:00:01.000Z',
-  validAfter: '0',
-  validBefore: '4102444800',
-  gasUsd: '0.00226',
-}
-
-/** An answer of the routes about one payment. */
-const unknownPayment = {
-  summary: 'A nonce nobody used here',
-  params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
-  status: 404,
-  answer: {
-    error: 'not_found',
-    message: 'No payment of this payer with this nonce was settled here.',
-  },
-}
-
-export const paymentOperation: Operation = {
-  id: 'getPayment',
-  tag: 'Payments',
-  summary: 'State, transaction, amount and times of a payment',
-  description: 'For anybody who knows its nonce. A browser that opens the address gets a page.',
-  answers: { 200: 'The payment.' },
-  codes: [httpCodes.not_found, httpCodes.ambiguous_nonce],
-  examples: {
-    settled: {
-      summary: 'The payment above, once it is settled',
-      params: { network, payer, nonce },
-      status: 200,
-      answer: settledPayment,
-    },
-    unknown: unknownPayment,
-  },
-}
-
-export const statusOperation: Operation = {
-  id: 'getSettlementStatus',
-  tag: 'Payments',
-  summary: 'The outcome of anything that settle answered about',
-  description:
-    'The `statusUrl` of deposits, claims, payouts and refunds of channels. For a payment by `exact` or `upto` there is more at its own address.',
-  answers: { 200: 'Its status.' },
-  codes: [httpCodes.not_found],
-  examples: {
-    unknown: {
-      summary: 'An id that no answer named',
-      params: { paymentId: '00000000-0000-4000-8000-000000000000' },
-      status: 404,
-      answer: { error: 'not_found', message: 'Nothing with this id was settled here.' },
-    },
-  },
-}
-
-export const attestationOperation: Operation = {
-  id: 'getAttestation',
-  tag: 'Payments',
-  summary: 'The signed statement that a payment settled here',
-  description:
-    'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
-  answers: { 200: 'The attestation.' },
-  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
-  examples: { unknown: unknownPayment },
-}
-
-export const receiptOperation: Operation = {
-  id: 'getReceipt',
-  tag: 'Payments',
-  summary: 'A receipt to print or keep',
-  description:
-    'A page without scripts. With `Accept: application/json` it is JSON of the schema below. Only a confirmed payment has one.',
-  answers: { 200: 'The receipt.' },
-  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
-  examples: { unknown: unknownPayment },
-}
-
 export const wellKnownOperation: Operation = {
   id: 'getFacilitator',
   tag: 'Payments',
   summary: 'Networks, schemes, tokens, wallets, keys and addresses of this facilitator',
   answers: cached('The facilitator.'),
   examples: { facilitator: { summary: 'This deployment', status: 200 } },
-}
-
-export const transactionOperation: Operation = {
-  id: 'listPaymentsOfTransaction',
-  tag: 'Payments',
-  summary: 'The same of every payment in a transaction',
-  answers: {
-    200: 'The payments in their order; one that landed elsewhere after all says where.',
-  },
-  codes: [httpCodes.not_found],
-  examples: {
-    unknown: {
-      summary: 'A transaction that settled nothing here',
-      params: { transaction: `0x${'00'.repeat(32)}` },
-      status: 404,
-      answer: {
-        error: 'not_found',
-        message: 'No payment of this transaction was settled here.',
-      },
-    },
-    malformed: {
-      summary: 'Not a hash',
-      params: { transaction: '0x12' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'transaction must be 32 bytes of hex with 0x prefix.',
-      },
-    },
-  },
 }
 
 /** Every route of the facilitator, for the description of the whole service. */

@@ -1,14 +1,15 @@
 import type { SupportedAnswer } from '@arcus/protocol/answers/payments'
 import type { FacilitatorAnswer } from '@arcus/protocol/answers/service'
 import { type BazaarStatus, encodeExtensionResponses } from '@arcus/protocol/x402/bazaar'
-import { readNonce, readPayer } from '@arcus/protocol/x402/parse-request'
+import { readNonce, readPayer, readPayloadSize } from '@arcus/protocol/x402/parse-request'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
+import { rateLimitFault } from '../http/errors.js'
 import type { OpenPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
-import { partyOf, type RateLimiter } from '../http/rate-limit.js'
+import { partyOf, pointsAsked, type RateLimiter, tellAllowance } from '../http/rate-limit.js'
 import {
   type Answered,
   reportSettle,
@@ -16,6 +17,7 @@ import {
   type SettleResult,
   type VerifyAnswer,
 } from './answers.js'
+import type { Delivery } from './journal/deliveries.js'
 import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './lookup/payments.js'
 import {
   settleOperation,
@@ -23,14 +25,10 @@ import {
   verifyOperation,
   wellKnownOperation,
 } from './operations.js'
-import type { Delivery } from './settle/deliveries.js'
-import {
-  createSettleLimit,
-  type Leave,
-  type SettleLimit,
-  type TakeVerified,
-} from './settle/settle-limit.js'
+import { createRefusalLog } from './refusal-log.js'
+import { createSettleLimit, type Leave, type SettleLimit } from './settle/settle-limit.js'
 import type { Settle, SettleRequest } from './settle/settler.js'
+import type { IsVerified, TakeVerified } from './verify/verified-payments.js'
 import type { Verify } from './verify/verifier.js'
 
 interface FacilitatorRoutesOptions extends FacilitatorLinks {
@@ -40,6 +38,8 @@ interface FacilitatorRoutesOptions extends FacilitatorLinks {
   settle: Settle
   /** Returns whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
+  /** Returns whether verify accepted a signature here. */
+  isVerified: IsVerified
   payments: PaymentFinder
   /** The part of `/.well-known/x402` that does not change. */
   about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>
@@ -92,6 +92,7 @@ export async function facilitatorRoutes(
 
   const verifying = { family: 'verify', operation: verifyOperation } as const
   app.post('/verify', { config: verifying }, async (request, reply) => {
+    chargeRows(request)
     const startedAt = performance.now()
     const result = await options.verify(request.body, partyOf(request.ip))
     withoutFailing(request, () => {
@@ -101,12 +102,40 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  const { limiter, takeVerified } = options
-  const enter: SettleLimit =
-    limiter === undefined ? async () => () => {} : createSettleLimit(limiter, takeVerified)
+  await app.register(async (scope) => settleRoute(scope, options, report))
+
+  paymentRoutes(app, options.payments, options.merchantOf, options.answerPage)
+  wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
+}
+
+/** Serves `/settle`, which asks the rate limit itself: a settle that ends well is not counted. */
+function settleRoute(
+  app: FastifyInstance,
+  options: FacilitatorRoutesOptions,
+  report: (answer: PaymentAnswer | undefined) => void,
+): void {
+  const { limiter } = options
+  const limit = limiter && createSettleLimit(limiter, options)
+  const logRefusal = createRefusalLog(app.log)
+  if (limit !== undefined && limiter !== undefined) {
+    app.addHook('onRequest', async (request, reply) =>
+      tellAllowance(reply, limiter, limiter.look(request)),
+    )
+    parseWithin(app, limit)
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply): Promise<Leave> {
+    if (limit === undefined || limiter === undefined) return () => {}
+    try {
+      return await limit.enter(request, pointsAsked(request, rowsIn(request.body)))
+    } finally {
+      tellAllowance(reply, limiter, limiter.look(request))
+    }
+  }
+
   const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
   app.post('/settle', { config: settling }, async (request, reply) => {
-    const leave = await enter(request)
+    const leave = await enter(request, reply)
     const startedAt = performance.now()
     const asked: SettleRequest = {
       body: request.body,
@@ -121,7 +150,7 @@ export async function facilitatorRoutes(
     if (result.body.success) request.log.info({ settlementId }, 'settle answered with success')
     else {
       const reason = result.body.errorReason
-      request.log.info({ settlementId, reason, ...readNames(request.body) }, 'settle refused')
+      logRefusal(request.log, { settlementId, reason, ...readNames(request.body) })
     }
     withoutFailing(request, () => {
       report(reportSettle(result, startedAt))
@@ -137,9 +166,36 @@ export async function facilitatorRoutes(
     }
     return reply.code(result.status).send(result.body)
   })
+}
 
-  paymentRoutes(app, options.payments, options.merchantOf, options.answerPage)
-  wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
+/** Parses the JSON of a body that the limit lets through. */
+function parseWithin(app: FastifyInstance, limit: SettleLimit): void {
+  const parse = app.getDefaultJsonParser('ignore', 'ignore')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      limit.checkUnparsed(request, body as Buffer)
+    } catch (error) {
+      return done(error as Error)
+    }
+    void parse(request, body.toString(), done)
+  })
+}
+
+/** A deposit takes as much work as so many claims. */
+const DEPOSIT_ROWS = 4
+
+/** Counts the claims in a body that nobody has checked yet. */
+function rowsIn(body: unknown): number {
+  const { type, claims } = readPayloadSize(body)
+  return claims + (type === 'deposit' ? DEPOSIT_ROWS : 0)
+}
+
+/** Charges a verify for its claims, which are known once the body is parsed. */
+function chargeRows(request: FastifyRequest): void {
+  const { cost } = request.routeOptions.config
+  const points = (cost?.row ?? 0) * rowsIn(request.body)
+  const allowance = points > 0 ? request.server.limiter?.consume(request, points) : undefined
+  if (allowance?.limited) throw rateLimitFault(allowance.resetSeconds)
 }
 
 /** Callers may keep the answer for as long. The wallet that `upto` names takes turns, and would change the tag each time. */

@@ -6,11 +6,11 @@ import { PAYMENT_IDENTIFIER } from '@arcus/protocol/x402/payment-identifier'
 import { GAS_SPONSORING } from '@arcus/protocol/x402/request-schemas'
 import type { Address } from 'viem'
 import { TOKEN_DECIMALS } from '../chain/token.js'
+import type { Attestor } from './methods/attestor.js'
+import type { Terms } from './methods/checks.js'
 import type { OpenNetwork } from './network.js'
 import type { Relayer } from './relayer/relayer.js'
 import type { FacilitatorSettings } from './settings.js'
-import type { Attestor } from './settle/attestor.js'
-import type { Terms } from './verify/checks.js'
 
 interface SupportedKind {
   scheme: 'exact' | 'upto' | 'batch-settlement'

@@ -1,12 +1,12 @@
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { Rpc } from '../chain/rpc.js'
 import { readToken } from '../chain/token.js'
+import type { AcceptedToken } from './methods/checks.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import type { AcceptedToken } from './verify/checks.js'
 
 /**
  * Reads and pins each token of a network, with its minimum. People could not distinguish two with one symbol. Throws

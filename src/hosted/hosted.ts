@@ -157,6 +157,7 @@ async function openPayments(
     ledger: openRefundRecords(records, isKeeper),
     wasSettled: (refund) => wasSettled(refund, findPayment),
     findTransfer: (transfer) => findTransfer(transfer, findPayment),
+    isUnused: (transfer) => isUnused(transfer, findPayment),
     log,
   })
   const isOffered = world.batchContracts.isDeployed
@@ -199,9 +200,19 @@ async function findTransfer(
   transfer: RefundTransfer,
   findPayment: FindPayment,
 ): Promise<string | undefined> {
-  const { network, from, nonce } = transfer
-  // A refund is a transfer by EIP-3009 of our own wallet.
-  const which = { asset: transfer.asset.toLowerCase() as Address, method: 'eip3009' } as const
-  const payment = await findPayment(network, from.toLowerCase() as Address, nonce as Hex, which)
+  const payment = await findRefund(transfer, findPayment)
   return payment && 'state' in payment ? proofOf(transfer, payment) : undefined
+}
+
+/** Returns whether nothing was claimed for a refund, or the chain shows it unused after its end. */
+async function isUnused(transfer: RefundTransfer, findPayment: FindPayment): Promise<boolean> {
+  const payment = await findRefund(transfer, findPayment)
+  if (payment === undefined) return true
+  return 'unusedAtBlock' in payment && payment.unusedAtBlock !== null
+}
+
+function findRefund({ network, from, nonce, asset }: RefundTransfer, findPayment: FindPayment) {
+  // A refund is a transfer by EIP-3009 of our own wallet.
+  const which = { asset: asset.toLowerCase() as Address, method: 'eip3009' } as const
+  return findPayment(network, from.toLowerCase() as Address, nonce as Hex, which)
 }

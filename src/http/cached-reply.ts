@@ -52,31 +52,52 @@ export function toCachedBody(text: string): CachedBody {
   return { bytes, etag: `W/"${digest}"` }
 }
 
+/** Bodies that were sent before, and answers that are one of them. */
+const sentBodies = new WeakSet<CachedBody>()
+const keptAnswers = new WeakSet<FastifyReply>()
+
+/** Returns whether the body of an answer was kept from an earlier request. */
+export function isKept(reply: FastifyReply): boolean {
+  return keptAnswers.has(reply)
+}
+
 /** Sends the answer, as JSON unless a type is set, or 304 to a caller that has it already. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, etag }: CachedBody,
+  body: CachedBody,
   cacheControl?: string,
 ): FastifyReply {
+  const { bytes, etag } = body
   if (isKnown(request, reply, etag, cacheControl)) return reply
+  if (sentBodies.has(body)) keptAnswers.add(reply)
+  sentBodies.add(body)
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
 /** An answer with its compressed form. */
-interface PackedBody {
+export interface PackedBody {
   plain: CachedBody
   gzip: CachedBody
 }
 
-export function toPackedBody(text: string): PackedBody {
-  const plain = toCachedBody(text)
+/** The tag is made from the text unless one is given. */
+export function toPackedBody(text: string, etag?: string): PackedBody {
+  return pack(etag === undefined ? toCachedBody(text) : { bytes: Buffer.from(text), etag })
+}
+
+export function pack(plain: CachedBody): PackedBody {
   return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
 }
 
 /** Matches `gzip` in a list of encodings, unless its weight is zero. */
 const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
+
+/** Returns whether a caller reads gzip. */
+export function takesGzip({ headers }: FastifyRequest): boolean {
+  return TAKES_GZIP.test(headers['accept-encoding'] ?? '')
+}
 
 /** Sends as `sendCached` does, compressed to a caller that takes gzip. */
 export function sendPacked(
@@ -86,9 +107,7 @@ export function sendPacked(
   cacheControl?: string,
 ): FastifyReply {
   reply.header('vary', 'accept-encoding')
-  if (!TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')) {
-    return sendCached(request, reply, plain, cacheControl)
-  }
+  if (!takesGzip(request)) return sendCached(request, reply, plain, cacheControl)
   reply.header('content-encoding', 'gzip')
   return sendCached(request, reply, gzip, cacheControl)
 }

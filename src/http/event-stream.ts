@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { httpFault } from './errors.js'
+import { leavingOf } from './leaving.js'
 
 /** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
@@ -34,7 +35,7 @@ interface Follower<Member extends string> {
 }
 
 /**
- * Creates the streams of server-sent events of a route. Each beats, and all end when the server closes. The function it
+ * Creates the streams of server-sent events of a route. Each beats, and all end before the server closes. The function it
  * returns opens one, or throws a 503 where so many are open that nobody else would find a place.
  */
 export function createEventStreams<Member extends string>(
@@ -42,10 +43,9 @@ export function createEventStreams<Member extends string>(
   options: EventStreamsOptions<Member>,
 ) {
   const open = new Map<ServerResponse, Record<Member, string>>()
-  let isClosing = false
   // A stream never ends by itself: closing the server would wait for it.
-  app.addHook('preClose', async () => {
-    isClosing = true
+  const leaving = leavingOf(app)
+  leaving.addEventListener('abort', () => {
     for (const response of open.keys()) response.end()
   })
 
@@ -72,7 +72,7 @@ export function createEventStreams<Member extends string>(
     makeRoom(from)
     const response = openEventStream(reply)
     open.set(response, from)
-    if (isClosing) response.end()
+    if (leaving.aborted) response.end()
     const send = (event: string, data: unknown) => {
       // A reader who is slower than the news is cut off and connects again, so that nothing piles up.
       if (response.writableNeedDrain) response.destroy()

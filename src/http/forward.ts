@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
+import { costOf, routeCosts } from '@arcus/protocol/answers/costs'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type Dispatcher, Pool } from 'undici'
 import { httpFault, RequestFault, rateLimitFault } from './errors.js'
 import { openHeaders } from './headers.js'
-import type { RateLimiter } from './rate-limit.js'
+import { chargeAnswer, chargeBody, MADE_BYTES } from './rate-limit.js'
 import { FORWARDED_FOR, REQUEST_ID } from './server.js'
 
 export interface ForwarderOptions {
@@ -87,7 +88,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       })
     // The other server says by itself who may read its answers.
     for (const name of Object.keys(openHeaders)) reply.removeHeader(name)
-    reply.headers(endToEnd(answer.headers))
+    const { [MADE_BYTES]: madeBytes, ...headers } = endToEnd(answer.headers)
+    chargeAnswer(request, Number(madeBytes ?? 0))
+    reply.headers(headers)
     reply.code(answer.statusCode).send(answer.body)
     // The head goes out before the first byte of the body, so that whatever breaks off after it cuts the connection.
     if (!reply.raw.headersSent) reply.raw.flushHeaders()
@@ -119,15 +122,16 @@ function hasBody({ raw: { headers } }: FastifyRequest): boolean {
 }
 
 /** Passes a body on as it arrives, and ends with a fault where it is too long. */
-async function* boundedBody({ raw }: FastifyRequest, limitBytes: number) {
+async function* boundedBody(request: FastifyRequest, limitBytes: number) {
   let bytes = 0
   // Leaving the loop early must not break the connection on which the answer goes back.
-  const parts = raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  const parts = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   for await (const part of parts) {
     bytes += part.length
     if (bytes > limitBytes) throw bodyTooLarge(limitBytes)
     yield part
   }
+  if (request.headers['content-length'] === undefined) chargeBody(request, bytes)
 }
 
 function bodyTooLarge(limitBytes: number): RequestFault {
@@ -157,13 +161,11 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
  * Makes the handler of requests that no route matches. They were counted like all others, but for preflights, which no
  * rule for other origins answered: those count here, before anything is sent on.
  */
-export function createForwardRest(
-  { forward }: Pick<Forwarder, 'forward'>,
-  findLimiter: () => RateLimiter | undefined,
-): Forwarder['forward'] {
+export function createForwardRest({ forward }: Pick<Forwarder, 'forward'>): Forwarder['forward'] {
   return async (request, reply) => {
-    const state = request.method === 'OPTIONS' ? findLimiter()?.consume(request) : undefined
-    if (state?.limited) throw rateLimitFault(state.retryAfterSeconds)
+    const { limiter } = request.server
+    const allowance = request.method === 'OPTIONS' ? limiter?.consume(request) : undefined
+    if (allowance?.limited) throw rateLimitFault(allowance.resetSeconds)
     return forward(request, reply)
   }
 }
@@ -189,10 +191,23 @@ export async function forwardRoutes(
     const config = { cors: false, isForwarded: true } as const
     // OPTIONS that no rule for other origins answers comes by `installNotFound`.
     const method: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
-    scope.route({ method, url: '/mcp', config: { ...config, family: 'mcp' }, handler })
+    for (const name of Object.keys(routeCosts)) {
+      const { verb, url } = readRoute(name)
+      if (url === '/mcp' || app.hasRoute({ method: verb, url })) continue
+      const verbs: HTTPMethods[] = verb === 'GET' ? ['GET', 'HEAD'] : [verb]
+      scope.route({ method: verbs, url, config: { ...config, cost: costOf(name) }, handler })
+    }
+    const mcp = { ...config, family: 'mcp', cost: costOf('POST /mcp') } as const
+    scope.route({ method, url: '/mcp', config: mcp, handler })
     scope.route({ method, url: '/*', config, handler })
     for (const url of pages) scope.route({ method, url, config, handler: forward })
   })
+}
+
+/** Turns `GET /path/{name}` into a route as Fastify takes it. */
+function readRoute(name: string): { verb: HTTPMethods; url: string } {
+  const [verb = '', path = ''] = name.split(' ')
+  return { verb: verb as HTTPMethods, url: path.replace(/\{(\w+)\}/g, ':$1') }
 }
 
 function pathOf({ url }: FastifyRequest): string {

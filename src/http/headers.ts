@@ -34,7 +34,14 @@ const publicPaths =
   /^\/(supported|health|\.well-known\/x402|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|try|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
-const exposedHeaders = ['EXTENSION-RESPONSES', 'Retry-After', 'ETag', 'X-Request-Id']
+const exposedHeaders = [
+  'EXTENSION-RESPONSES',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'ETag',
+  'X-Request-Id',
+]
 
 /** The headers by which pages of any origin may read an answer. */
 export const openHeaders = {

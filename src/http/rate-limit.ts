@@ -1,39 +1,58 @@
 import { isIPv6 } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Transform } from 'node:stream'
+import {
+  costOf,
+  pointsOf,
+  pointsOfAnswer,
+  type RouteCost,
+  usualCost,
+} from '@arcus/protocol/answers/costs'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { isKept } from './cached-reply.js'
 import { rateLimitFault } from './errors.js'
 import './operation.js'
 
-interface RateLimitState {
+/** What is left of a caller's allowance. */
+export interface Allowance {
   limited: boolean
-  /** Seconds until the window ends, at least 1 when limited, else 0. */
-  retryAfterSeconds: number
+  /** Points; 0 when limited. */
+  left: number
+  /** Seconds until the window ends, at least 1. */
+  resetSeconds: number
 }
 
-/** A request that is counted until it is known whether it shall count. */
-export interface HeldRequest extends RateLimitState {
+type Asking = Pick<FastifyRequest, 'ip'>
+
+/** A request whose points are charged until it is known whether they shall be. */
+export interface HeldRequest extends Allowance {
   limited: false
-  /** Takes the count back, unless its window is over. Call it once at most. */
+  /** Takes the points back, unless their window is over. Call it once at most. */
   giveBack(): void
 }
 
-/** One counter per caller over all routes, in windows that start with a caller's first request. */
+/** One allowance per caller over all routes, in points, in windows that start with a caller's first request. */
 export interface RateLimiter {
-  /** Counts the request; limited when it is past the allowance. */
-  consume(request: Pick<FastifyRequest, 'ip'>): RateLimitState
-  /** Counts the request for now, unless the allowance is spent: then it is limited and not counted. */
-  hold(request: Pick<FastifyRequest, 'ip'>): HeldRequest | (RateLimitState & { limited: true })
+  /** Points of a window. */
+  max: number
+  windowSeconds: number
+  /** Charges a request with one point unless said; limited when it is past the allowance. */
+  consume(request: Asking, points?: number): Allowance
+  /** Charges a request for now, unless less is left than one point: then it is limited and not charged. */
+  hold(request: Asking, points?: number): HeldRequest | (Allowance & { limited: true })
+  /** Tells what is left without a charge; limited where `hold` would be. */
+  look(request: Asking): Allowance
 }
 
 interface RateLimitOptions {
-  /** Requests a window; 0 is no limit. */
+  /** Points a window; 0 is no limit. A plain request costs one. */
   max: number
   windowSeconds: number
   /** Unix milliseconds, by a clock that all processes of an exchange share; `Date.now` if absent. */
   now?: () => number
 }
 
-/** The requests of a caller that all processes counted in its window. */
+/** The points that all processes charged a caller with in its window. */
 interface Total {
   caller: string
   count: number
@@ -48,15 +67,29 @@ export interface CountExchange {
     now: number,
     windowMs: number,
   ): Promise<Total[]>
-  /** Returns the callers with at least so many requests, in windows that are not over. */
+  /** Returns the callers with at least so many points, in windows that are not over. */
   busiest(atLeast: number, now: number): Promise<Total[]>
   forget(now: number): Promise<void>
 }
 
+/** The header by which the server of the other half says how many bytes of an answer it made. */
+export const MADE_BYTES = 'arcus-made-bytes'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set by `installRateLimit`, from the name of the route. */
+    cost?: RouteCost
+  }
+  interface FastifyInstance {
+    /** Absent where there is no limit. */
+    limiter?: RateLimiter
+  }
+}
+
 /**
- * Limits requests per IP. Routes are counted and refused (429) before their body is read unless their config says
- * `limit: 'exempt'`, or `'manual'` for a handler that asks the limiter itself. Returns `undefined` if there is no limit.
- * Call it before the first route.
+ * Limits requests per IP, by what they cost. Routes are charged and refused (429) before their body is read unless their
+ * config says `limit: 'exempt'`, or `'manual'` for a handler that asks the limiter itself. Bodies of unknown length and
+ * answers are charged when they have passed. Returns `undefined` if there is no limit. Call it before the first route.
  */
 export function installRateLimit(
   app: FastifyInstance,
@@ -65,19 +98,106 @@ export function installRateLimit(
   exchange?: CountExchange,
 ): RateLimiter | undefined {
   if (options.max === 0) return undefined
-  const counter = createRequestCounter({
+  const limiter = createPointCounter({
     now: () => Date.now(),
     ...options,
     exchange,
     onError: (err) => app.log.warn({ err }, 'requests could not be counted together'),
   })
-  app.addHook('onClose', async () => counter.stop())
-  app.addHook('onRequest', async (request) => {
-    if ((request.routeOptions.config.limit ?? 'counted') !== 'counted') return
-    const { limited, retryAfterSeconds } = counter.consume(request)
-    if (limited) throw rateLimitFault(retryAfterSeconds)
+  app.decorate('limiter', limiter)
+  app.addHook('onClose', async () => limiter.stop())
+  app.addHook('onRoute', (route) => {
+    const name = `${String(route.method)} ${route.url.replace(/:(\w+)/g, '{$1}')}`
+    route.config = { cost: costOf(name), ...route.config }
   })
-  return counter
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isCounted(request)) return
+    const allowance = limiter.consume(request, pointsAsked(request))
+    tellAllowance(reply, limiter, allowance)
+    if (allowance.limited) throw rateLimitFault(allowance.resetSeconds)
+  })
+  app.addHook('preParsing', async (request, _reply, payload) => {
+    const { limit, isForwarded } = request.routeOptions.config
+    const isUnknown = request.headers['transfer-encoding'] !== undefined
+    if (!isUnknown || isForwarded || limit === 'exempt') return payload
+    return countBytes(payload, (bytes) => chargeBody(request, bytes))
+  })
+  // Answers that are forwarded rely on hooks that do not wait.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    chargeAnswer(request, madeBytes(reply, payload))
+    done(null, payload)
+  })
+  return limiter
+}
+
+/** Charges an answer of so many bytes that was made for a request. */
+export function chargeAnswer(request: FastifyRequest, bytes: number): void {
+  const { limit, cost = usualCost } = request.routeOptions.config
+  const points = limit === 'exempt' ? 0 : pointsOfAnswer(cost, bytes)
+  if (points > 0) request.server.limiter?.consume(request, points)
+}
+
+function isCounted({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config.limit ?? 'counted') === 'counted'
+}
+
+/** Returns the points of a request with so many claims, and a body of the length that it says. */
+export function pointsAsked(
+  { headers, routeOptions: { config } }: Pick<FastifyRequest, 'headers' | 'routeOptions'>,
+  rows = 0,
+): number {
+  const bodyBytes = Number(headers['content-length'] ?? 0)
+  return pointsOf(config.cost ?? usualCost, { bodyBytes, rows })
+}
+
+/** Charges what a body that did not say its length came to. */
+export function chargeBody(request: FastifyRequest, bodyBytes: number): void {
+  const { cost = usualCost } = request.routeOptions.config
+  const points = pointsOf({ ...cost, request: 0 }, { bodyBytes })
+  if (points > 0) request.server.limiter?.consume(request, points)
+}
+
+/** Passes a body on and reports its length at its end. */
+function countBytes(payload: RequestPayload, onEnd: (bytes: number) => void): RequestPayload {
+  let bytes = 0
+  const counted = new Transform({
+    transform(part: Buffer, _encoding, pass) {
+      bytes += part.length
+      pass(null, part)
+    },
+    final(pass) {
+      onEnd(bytes)
+      pass()
+    },
+  })
+  payload.on('error', (error) => counted.destroy(error))
+  return payload.pipe(counted)
+}
+
+/** Tells the server in front of this one how many bytes of each answer were made. Call it before answers are compressed. */
+export function reportMadeBytes(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const bytes = madeBytes(reply, payload)
+    if (bytes > 0) reply.header(MADE_BYTES, bytes)
+    done(null, payload)
+  })
+}
+
+/** Returns the length of an answer that was made for this request; streams count nothing. */
+function madeBytes(reply: FastifyReply, payload: unknown): number {
+  if (isKept(reply)) return 0
+  if (typeof payload === 'string') return Buffer.byteLength(payload)
+  return payload instanceof Uint8Array ? payload.byteLength : 0
+}
+
+/** Sets the headers of the allowance (draft-ietf-httpapi-ratelimit-headers). The units are points. */
+export function tellAllowance(
+  reply: FastifyReply,
+  { max, windowSeconds }: Pick<RateLimiter, 'max' | 'windowSeconds'>,
+  { left, resetSeconds }: Allowance,
+): void {
+  reply.header('ratelimit-policy', `"default";q=${max};w=${windowSeconds}`)
+  reply.header('ratelimit', `"default";r=${left};t=${resetSeconds}`)
 }
 
 /** One subscriber usually holds a /64 of IPv6: four of its eight groups. */
@@ -130,7 +250,7 @@ function prefixOf(ip: string, groupCount: number): string {
   return `${prefix.map((group) => group.toString(16)).join(':')}::/${groupCount * 16}`
 }
 
-interface RequestCounterOptions extends RateLimitOptions {
+interface PointCounterOptions extends RateLimitOptions {
   /** `undefined` if there is no other process. */
   exchange: CountExchange | undefined
   /** Unix milliseconds. */
@@ -139,32 +259,32 @@ interface RequestCounterOptions extends RateLimitOptions {
 }
 
 interface Caller {
-  /** Requests at all processes as of the last exchange. */
+  /** Points at all processes as of the last exchange. */
   total: number
-  /** Requests that are being sent to the other processes. */
+  /** Points that are being sent to the other processes. */
   sending: number
-  /** Requests counted here since. */
+  /** Points charged here since. */
   unsent: number
   endsAt: number
-  /** True if the caller was counted or looked up since the last exchange. */
+  /** True if the caller was charged or looked up since the last exchange. */
   isTouched: boolean
 }
 
-/** The longest time for which one process does not know of requests at another. */
+/** The longest time for which one process does not know of points at another. */
 const EXCHANGE_MS = 1_000
 const FORGET_EVERY = 60
 /** Callers remembered at once; the one that was idle for longest is forgotten first. */
 const MAX_CALLERS = 100_000
 
 /**
- * Counts requests at once, and every second exchanges counts with the other processes, if there are any. Exchanged are
+ * Counts points at once, and every second exchanges counts with the other processes, if there are any. Exchanged are
  * the callers that came here and those that have spent half their allowance anywhere. So the allowance holds over all
- * processes, give or take the requests of one second, or half of it at a process where a caller is new. If the
+ * processes, give or take the points of one second, or half of it at a process where a caller is new. If the
  * database is unreachable, each process counts by itself.
  */
-function createRequestCounter(options: RequestCounterOptions): RateLimiter & { stop(): void } {
-  const { max, now, onError } = options
-  const windowMs = options.windowSeconds * 1_000
+function createPointCounter(options: PointCounterOptions): RateLimiter & { stop(): void } {
+  const { max, windowSeconds, now, onError } = options
+  const windowMs = windowSeconds * 1_000
   const callers = new LRUCache<string, Caller>({ max: MAX_CALLERS })
   /** From this count on other processes learn of a caller that has not come to them yet. */
   const busy = Math.ceil(max / 2)
@@ -190,9 +310,10 @@ function createRequestCounter(options: RequestCounterOptions): RateLimiter & { s
     else callers.set(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
   }
 
-  function stateOf({ endsAt }: Caller, limited: boolean): RateLimitState {
-    const seconds = Math.ceil((endsAt - now()) / 1_000)
-    return { limited, retryAfterSeconds: limited ? Math.max(1, seconds) : 0 }
+  function allowanceOf(caller: Caller, limited: boolean): Allowance {
+    const seconds = Math.ceil((caller.endsAt - now()) / 1_000)
+    const left = Math.max(0, max - counted(caller))
+    return { limited, left: limited ? 0 : left, resetSeconds: Math.max(1, seconds) }
   }
 
   const counted = ({ total, sending, unsent }: Caller) => total + sending + unsent
@@ -230,85 +351,33 @@ function createRequestCounter(options: RequestCounterOptions): RateLimiter & { s
   timer?.unref()
 
   return {
-    consume({ ip }) {
+    max,
+    windowSeconds,
+    consume({ ip }, points = 1) {
       const caller = find(ip)
-      caller.unsent++
-      return stateOf(caller, counted(caller) > max)
+      // A request may cost more than is left, or than anybody has: it is let in while a point is left.
+      const limited = counted(caller) >= max
+      caller.unsent += limited ? 1 : points
+      return allowanceOf(caller, limited)
     },
-    hold({ ip }) {
+    hold({ ip }, points = 1) {
       const caller = find(ip)
-      if (counted(caller) >= max) return { ...stateOf(caller, true), limited: true }
-      caller.unsent++
+      if (counted(caller) >= max) return { ...allowanceOf(caller, true), limited: true }
+      caller.unsent += points
       return {
+        ...allowanceOf(caller, false),
         limited: false,
-        retryAfterSeconds: 0,
         giveBack() {
           if (caller.endsAt <= now()) return
-          caller.unsent--
+          caller.unsent -= points
           caller.isTouched = true
         },
       }
     },
+    look({ ip }) {
+      const caller = find(ip)
+      return allowanceOf(caller, counted(caller) >= max)
+    },
     stop: () => clearInterval(timer),
-  }
-}
-
-/** Keys that buckets remember at once; the least recently used is forgotten first. */
-const MAX_KEYS = 10_000
-
-export interface TokenBucketOptions {
-  /** Tokens of a full bucket: how many may be taken at once. */
-  capacity: number
-  /** Milliseconds in which one token comes back. */
-  refillMs: number
-  /** Unix milliseconds. */
-  now: () => number
-}
-
-/** Makes token buckets by key, such as a caller or a host. */
-export function createTokenBuckets({ capacity, refillMs, now }: TokenBucketOptions) {
-  const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: MAX_KEYS })
-  return {
-    /** Takes tokens. Returns 0, or takes none and returns the whole seconds until there are enough. */
-    take(key: string, tokens = 1): number {
-      const at = now()
-      const known = buckets.get(key) ?? { tokens: capacity, at }
-      const left = Math.min(capacity, known.tokens + (at - known.at) / refillMs)
-      const isEnough = left >= tokens
-      buckets.set(key, { tokens: isEnough ? left - tokens : left, at })
-      return isEnough ? 0 : Math.max(1, Math.ceil(((tokens - left) * refillMs) / 1000))
-    },
-  }
-}
-
-const HOUR_MS = 3_600_000
-
-/** Makes counts by key within an hour, which begins with its first use. `now` is in Unix milliseconds. */
-export function createHourlyCounts(now: () => number) {
-  let counts = new Map<string, number>()
-  let endsAt = Number.NEGATIVE_INFINITY
-
-  function current(): Map<string, number> {
-    if (now() >= endsAt) {
-      endsAt = now() + HOUR_MS
-      counts = new Map()
-    }
-    return counts
-  }
-
-  return {
-    of: (key: string): number => current().get(key) ?? 0,
-    /** Adds to a count, and returns how to take that back. Once the hour is over, taking it back does nothing. */
-    add(key: string, count: number): () => void {
-      const hour = current()
-      const change = (by: number) => hour.set(key, (hour.get(key) ?? 0) + by)
-      change(count)
-      return () => void change(-count)
-    },
-    has: (key: string): boolean => current().has(key),
-    /** Returns the number of keys with a count in this hour. */
-    size: (): number => current().size,
-    /** Returns the whole seconds until the hour ends, at least 1. */
-    secondsLeft: (): number => Math.max(1, Math.ceil((endsAt - now()) / 1_000)),
   }
 }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { permit2Gas } from '../../src/facilitator/schemes/permit2-job.js'
+import { permit2Gas } from '../../src/facilitator/methods/permit2-job.js'
 import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,6 +71,40 @@ it('the service ends in order when npm, which started it, is killed', async () =
   child.kill('SIGKILL')
   await says('"drained"')
 })
+
+it('every request is answered that was sent in the tenth of a second before SIGTERM', async () => {
+  const env = await settings()
+  const child = spawn(process.execPath, arcus('serve'), {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await listenTo(child)('"serving"')
+  const url = `http://127.0.0.1:${env.PORT}`
+  // One half of them is the facilitator's, the other that of the directory's thread.
+  const requests = Array.from({ length: 150 }, (_, i) =>
+    ask(url + (i % 2 === 0 ? '/supported' : '/discovery/resources')),
+  )
+  const asked = requests.map(({ status }) => status)
+  // The kernel of the service has accepted all of them by then, and the service itself has not.
+  await Promise.all(requests.map(({ isSent }) => isSent))
+  child.kill('SIGTERM')
+  const exited = once(child, 'exit')
+  expect(await Promise.all(asked)).toEqual(asked.map(() => 200))
+  expect(await exited).toEqual([0, null])
+})
+
+/** Asks over a connection of its own. The status is the error where there is no answer. */
+function ask(url: string) {
+  const asking = request(url, { agent: false })
+  const status = new Promise<number | string | undefined>((resolve) => {
+    asking.once('response', (response) => {
+      response.resume().once('end', () => resolve(response.statusCode))
+    })
+    asking.once('error', ({ message }) => resolve(message))
+  })
+  asking.end()
+  return { status, isSent: once(asking, 'finish') }
+}
 
 // The members of a process group are read from /proc.
 describe.runIf(process.platform === 'linux')('the service that npm starts', () => {

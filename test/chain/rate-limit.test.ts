@@ -25,6 +25,7 @@ function aCaller() {
   const address = `198.51.${Math.floor(callers / 250)}.${(callers % 250) + 1}`
   const headers = (more: Record<string, string> = {}) => ({ 'x-forwarded-for': address, ...more })
   return {
+    address,
     verify: (body: unknown) => world.post('/verify', body, headers()),
     settle: (body: unknown, more?: Record<string, string>) =>
       world.post('/settle', body, headers(more)),
@@ -99,6 +100,22 @@ describe('settles that buy nothing count', () => {
     for (let i = 0; i < 3; i++) answers.push(...(await many(100, () => settle(payment, key))))
     expect(successes(answers).length).toBeGreaterThan(3)
     expect(passed(answers).length).toBeLessThanOrEqual(LIMIT + FEW)
+  })
+
+  it('past the limit no body is parsed, unless it has a signature that was verified here', async () => {
+    const payment = await aSignedPayment()
+    await verifyAll([payment])
+    const caller = aCaller()
+    await spend(caller)
+    const answer = await fetch(`${world.url}/settle`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': caller.address },
+      body: '{"broken": ',
+    })
+    expect(answer.status).toBe(429)
+    expect(await answer.json()).toMatchObject({ success: false, errorReason: 'rate_limited' })
+    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/)
+    expect((await caller.settle(payment)).body).toMatchObject({ success: true })
   })
 
   it('charges of nothing, by wallets that hold nothing', async () => {

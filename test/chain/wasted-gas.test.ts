@@ -1,6 +1,6 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
 import Sqlite from 'better-sqlite3'
-import { createWalletClient, http } from 'viem'
+import { createWalletClient, http, numberToHex } from 'viem'
 import { mnemonicToAccount, type PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
@@ -134,6 +134,35 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
   )
 })
 
+describe('a payout that a stranger asks for', () => {
+  beforeAll(async () => {
+    world = await startGasWorld()
+  })
+  afterAll(() => world.stop())
+
+  it('burns nothing of its receiver when the stranger pays it out first', async () => {
+    const channel = await world.anOpenChannel()
+    await settle(await channel.claim({ max: '900000', total: '900000' }))
+    const stranger = '0x0000000000000000000000000000000000057a9e'
+    await call(world.chainUrl, 'anvil_impersonateAccount', [stranger])
+    await call(world.chainUrl, 'anvil_setBalance', [stranger, numberToHex(DOLLAR)])
+    let asked: Promise<unknown> = Promise.resolve()
+    await world.betweenBlocks(async () => {
+      asked = settle(channel.settle())
+      await untilSent()
+      const [{ to, input } = { to: '', input: '' }] = await inPool()
+      const fees = { maxFeePerGas: numberToHex(10n ** 12n), maxPriorityFeePerGas: '0x3b9aca00' }
+      const first = { from: stranger, to, data: input, gas: numberToHex(400_000), ...fees }
+      await call(world.chainUrl, 'eth_sendTransaction', [first])
+    })
+    await asked
+    const booked = burnt()
+    expect(booked['wasted:plain']).toBeGreaterThan(0n)
+    expect(booked['wasted:payouts:127.0.0.1']).toBe(booked['wasted:plain'])
+    expect(Object.keys(booked)).not.toContain(channel.receiver.toLowerCase())
+  })
+})
+
 function rowsOf<Row>(sql: string): Row[] {
   const database = new Sqlite(world.databasePath, { readonly: true })
   try {
@@ -159,21 +188,26 @@ function wasted(): bigint {
   return plain + coded
 }
 
+/** Returns the transactions that wait for a block. */
+async function inPool() {
+  const pool = await call<{
+    pending: Record<string, Record<string, { to: string; input: string }>>
+  }>(world.chainUrl, 'txpool_content')
+  return Object.values(pool.pending).flatMap((ofSender) => Object.values(ofSender))
+}
+
+async function untilSent(): Promise<void> {
+  while ((await inPool()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
 /**
  * Tells whether these payers' payments wait in one transaction, in this order. On a busy machine each may get a
  * transaction of its own, or be checked before an earlier one.
  */
 async function doShare(payers: readonly PrivateKeyAccount[]): Promise<boolean> {
-  const waiting = async () => {
-    const pool = await call<{ pending: Record<string, Record<string, { input: string }>> }>(
-      world.chainUrl,
-      'txpool_content',
-    )
-    return Object.values(pool.pending).flatMap((ofSender) => Object.values(ofSender))
-  }
-  while ((await waiting()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await untilSent()
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  const [shared, ...others] = await waiting()
+  const [shared, ...others] = await inPool()
   if (shared === undefined || others.length > 0) return false
   const places = payers.map(({ address }) => shared.input.indexOf(address.slice(2).toLowerCase()))
   return places.every((place, i) => place > (places[i - 1] ?? 0))

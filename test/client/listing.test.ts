@@ -1,6 +1,6 @@
 import { listingLimits as limits, listingBody } from '@arcus/protocol/listing/listing'
 import { describe, expect, it } from 'vitest'
-import { parseBody, WriteFault } from '../../src/directory/listings/refusals.js'
+import { parseBody, WriteFault } from '../../src/directory/refusals.js'
 import { aListing, anEndpoint } from '../support/a-directory.js'
 
 /** The sentence a listing is refused with, or `undefined` when it is taken. */

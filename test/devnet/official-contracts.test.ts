@@ -1,3 +1,6 @@
+import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
+import type { ClaimRow } from '@arcus/protocol/x402/batch-schemas'
+import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import {
   BATCH_SETTLEMENT_ADDRESS,
   claimBatchTypes,
@@ -27,7 +30,6 @@ import {
 } from '../../src/chain/batch-settlement.js'
 import { startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
-import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/schemes/batch/jobs.js'
 import { aChannel } from '../support/a-channel.js'
 
 // What the stand-ins share with the contracts of x402, as the official package names it. Their rules are those of
@@ -86,7 +88,8 @@ it('the settlement of channels hashes as the official package and the facilitato
   const { channelId, config } = channel
   const message = { channelId, maxClaimableAmount: 7n }
   expect(await read('getChannelId', [config])).toBe(channelId)
-  expect(hashChannel(config, chainId)).toBe(channelId)
+  const digests = createBatchDigests(await createKeccak256(), chainId)
+  expect(digests.channel(config)).toBe(channelId)
   expect(await read('getVoucherDigest', [channelId, 7n])).toBe(
     hashTypedData({ domain, types: voucherTypes, primaryType: 'Voucher', message }),
   )
@@ -98,9 +101,9 @@ it('the settlement of channels hashes as the official package and the facilitato
     message: refund,
   })
   expect(await read('getRefundDigest', [channelId, 3n, 5n])).toBe(refundDigest)
-  expect(hashRefund(refund, chainId)).toBe(refundDigest)
+  expect(digests.refund(refund)).toBe(refundDigest)
   const { claims } = (await channel.claim({ max: '9', total: '4' }, { max: '8', total: '2' }))
-    .paymentPayload.payload as { claims: Parameters<typeof hashClaims>[0] }
+    .paymentPayload.payload as { claims: ClaimRow[] }
   const entries = [
     { channelId, maxClaimableAmount: 9n, totalClaimed: 4n },
     { channelId, maxClaimableAmount: 8n, totalClaimed: 2n },
@@ -112,5 +115,5 @@ it('the settlement of channels hashes as the official package and the facilitato
     message: { claims: entries },
   })
   expect(await read('getClaimBatchDigest', [claims])).toBe(batchDigest)
-  expect(hashClaims(claims, chainId)).toBe(batchDigest)
+  expect(digests.claims(claims)).toBe(batchDigest)
 })

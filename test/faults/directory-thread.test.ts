@@ -58,7 +58,7 @@ async function expectEachRecordedOnce(total: number): Promise<void> {
   }
 }
 
-it('the thread of the directory, that fails again and again, costs no payment and no figure', async () => {
+it('the thread of the directory, that is ended again and again, costs no payment and no figure', async () => {
   await startWithThread()
   const load = startLoad(world.client, LOAD_EVERY_MS, PATIENCE_MS)
   for (let kill = 1; kill <= KILLS; kill++) {

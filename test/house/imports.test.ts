@@ -43,6 +43,28 @@ const mayImport: Record<string, readonly string[]> = {
   cli: [...main, 'main.ts', 'devnet'],
 }
 
+/** The floors inside the halves, from the ground. Parts of one floor do not know each other; all else stands above. */
+const floors: Record<string, readonly (readonly string[])[]> = {
+  'src/facilitator': [
+    ['settings.ts', 'journal'],
+    ['answers.ts', 'relayer'],
+    ['methods'],
+    ['verify', 'lookup'],
+    ['settle'],
+    ['batch'],
+  ],
+  'src/directory': [
+    ['ports.ts'],
+    ['json-schema', 'store'],
+    ['refusals.ts'],
+    ['discovery', 'probe'],
+    ['identity', 'seen-in-payments', 'listings'],
+    ['session'],
+    ['activity'],
+    ['events', 'paid-checks', 'exports', 'mcp'],
+  ],
+}
+
 /** `path -> target` of every import that the test finds fault with. */
 function faults(
   isFault: (source: (typeof sources)[number], target: string, room?: string) => boolean,
@@ -92,6 +114,32 @@ describe('the arrows between the rooms', () => {
         : !/^(src\/|@arcus\/)/.test(target)
     })
     expect(outside).toEqual([])
+  })
+
+  it.each(Object.entries(floors))('go down inside %s', (half, floorsOfHalf) => {
+    const floorOf = (path: string) => {
+      const part =
+        path
+          .slice(half.length + 1)
+          .split('/', 1)[0]
+          ?.replace(/\.js$/, '.ts') ?? ''
+      const floor = floorsOfHalf.findIndex((parts) => parts.includes(part))
+      return { part, floor: floor === -1 ? floorsOfHalf.length : floor }
+    }
+    const upward = sources
+      .filter(({ path }) => path.startsWith(`${half}/`))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => target.startsWith(`${half}/`))
+          .map(({ target }) => ({ path, from: floorOf(path), target, to: floorOf(target) }))
+          .filter(({ from, to }) => from.part !== to.part && from.floor <= to.floor)
+          // What stands above all floors is the half itself.
+          .filter(({ from }) => from.floor < floorsOfHalf.length),
+      )
+    expect(upward.map(({ path, target }) => `${path} -> ${target}`)).toEqual([])
+    const rooms = new Set(floorsOfHalf.flat())
+    const found = sources.filter(({ path }) => rooms.has(floorOf(path).part))
+    expect(new Set(found.map(({ path }) => floorOf(path).part))).toEqual(rooms)
   })
 
   it('lead to the devnet from the commands only', () => {

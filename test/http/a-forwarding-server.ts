@@ -44,13 +44,9 @@ export async function aForwardingServer(
   installSecurityHeaders(app, false)
   installErrorHandling(app)
   const forwarder = createForwarder({ socketPath, bodyLimitBytes, timeoutMs, away })
-  const { isOwn } = installNotFound(
-    app,
-    undefined,
-    createForwardRest(forwarder, () => limiter),
-  )
+  const { isOwn } = installNotFound(app, undefined, createForwardRest(forwarder))
   await installCors(app)
-  const limiter = installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
+  installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
   app.post('/verify', { config: { family: 'verify' } }, (request) => ({ own: request.body }))
   app.get('/supported', { config: { limit: 'exempt' } }, () => ({ kinds: [] }))
   healthRoutes(app)

@@ -13,7 +13,8 @@ describe('cross-origin access', () => {
     expect(read.statusCode).toBe(200)
     expect(read.headers).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'EXTENSION-RESPONSES, Retry-After, ETag, X-Request-Id',
+      'access-control-expose-headers':
+        'EXTENSION-RESPONSES, Retry-After, RateLimit, RateLimit-Policy, ETag, X-Request-Id',
     })
     expect(read.headers.vary).toBeUndefined()
     const preflight = await app.inject({ method: 'OPTIONS', url, headers })

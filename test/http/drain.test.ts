@@ -91,7 +91,7 @@ describe('the drain', () => {
     const inFlight = get(`${url}/slow`, agent)
     await entered
     source.emit('SIGTERM', 'SIGTERM')
-    await wait(100)
+    await wait(500)
     await expect(fetch(`${url}/health`)).rejects.toThrow()
     expect(events).toEqual([])
     const releasedAt = performance.now()
@@ -118,6 +118,35 @@ describe('the drain', () => {
     await expect(fetch(`${url}/health`)).rejects.toThrow()
   })
 
+  it('serves on until nobody asks any more, and each answer closes its connection', async () => {
+    const { url, source, events, exited } = await aDrainingServer()
+    source.emit('SIGTERM', 'SIGTERM')
+    for (let i = 0; i < 4; i++) {
+      await wait(100)
+      const { status, headers } = await fetch(`${url}/health`)
+      expect([status, headers.get('connection')]).toEqual([200, 'close'])
+    }
+    expect(await exited).toBe(0)
+    expect(events).toEqual([...Array(4).fill('answered'), 'closed'])
+    await expect(fetch(`${url}/health`)).rejects.toThrow()
+  })
+
+  it('does not wait for ever where somebody always asks', async () => {
+    const { url, source, exited } = await aDrainingServer()
+    const beganAt = performance.now()
+    source.emit('SIGTERM', 'SIGTERM')
+    let isOver = false
+    void exited.then(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await fetch(`${url}/health`).catch(() => {})
+      await wait(20)
+    }
+    expect(performance.now() - beganAt).toBeGreaterThan(1_900)
+    expect(performance.now() - beganAt).toBeLessThan(6_000)
+  })
+
   it('does not keep a person at a terminal waiting', async () => {
     const { source, exited } = await aDrainingServer({ delayMs: 3_600_000 })
     source.emit('SIGINT', 'SIGINT')
@@ -135,7 +164,7 @@ describe('the drain', () => {
     socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
     await entered
     source.emit('SIGTERM', 'SIGTERM')
-    await wait(50)
+    await wait(500)
     const headers = 'Host: x\r\nContent-Type: application/json\r\nContent-Length: 2'
     socket.write(`POST /settle HTTP/1.1\r\n${headers}\r\n\r\n{}`)
     await wait(50)

@@ -67,7 +67,13 @@ describe('the feed of a merchant', () => {
           ...{ resource: endpoint.url, toolName: 'tides' },
         },
       },
-      { type: 'payment.failed', data: { reason: 'gas_price_too_high', transaction: null } },
+      {
+        type: 'payment.failed',
+        data: {
+          ...{ reason: 'gas_price_too_high', transaction: null },
+          ...{ endpointId, resource: endpoint.url },
+        },
+      },
     ])
     const ids = body.events.map(({ id }: { id: string }) => id)
     expect(new Set(ids).size).toBe(2)

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { sendCached, toCachedBody } from '../../src/http/cached-reply.js'
 import { rateLimitFault } from '../../src/http/errors.js'
 import {
   blockOf,
@@ -104,7 +105,7 @@ describe('the rate limit', () => {
         const config = { family: 'settle', limit: 'manual' } as const
         app.post('/held', { config }, async (request) => {
           const hold = limiter.hold(request)
-          if (hold.limited) throw rateLimitFault(hold.retryAfterSeconds)
+          if (hold.limited) throw rateLimitFault(hold.resetSeconds)
           held.push(hold)
           return {}
         })
@@ -132,6 +133,59 @@ describe('the rate limit', () => {
   })
 })
 
+describe('what a request costs', () => {
+  const left = ({ headers }: { headers: Record<string, unknown> }) => String(headers.ratelimit)
+
+  it('is told in every answer, in points of a window', async () => {
+    const app = await open({ rateLimitMax: 3 })
+    const answer = await app.inject(verify)
+    expect(answer.headers['ratelimit-policy']).toBe('"default";q=3;w=60')
+    expect(left(answer)).toBe('"default";r=2;t=60')
+    await app.inject(verify)
+    expect(left(await app.inject(verify))).toBe('"default";r=0;t=60')
+    const refused = await app.inject(verify)
+    expect(refused.statusCode).toBe(429)
+    expect(left(refused)).toBe('"default";r=0;t=60')
+    expect((await app.inject('/health')).headers).not.toHaveProperty('ratelimit')
+  })
+
+  it('grows with the body, whether that says its length or not', async () => {
+    const app = await open({ rateLimitMax: 100 })
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    const text = JSON.stringify({ pad: 'x'.repeat(40 * 1_024) })
+    const post = async (body: string | ReadableStream) => {
+      const headers = { 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body, duplex: 'half' } as const
+      const answer = await fetch(`${url}/verify`, init)
+      await answer.text()
+      return answer.headers.get('ratelimit')
+    }
+    expect(await post(text)).toBe('"default";r=89;t=60')
+    const streamed = new Blob([text]).stream()
+    expect(await post(streamed)).toBe('"default";r=88;t=60')
+    // The body of the stream is charged once it has passed.
+    expect(await post('{}')).toBe('"default";r=77;t=60')
+  })
+
+  it('grows with an answer that was made for it, and not with one that was kept', async () => {
+    const kept = toCachedBody('y'.repeat(50 * 1_024))
+    const app = await open({
+      rateLimitMax: 100,
+      routes(app) {
+        app.get('/made', () => 'x'.repeat(50 * 1_024))
+        app.get('/kept', (request, reply) => sendCached(request, reply, kept))
+      },
+    })
+    const leftAfter = async (url: string) => {
+      await app.inject(url)
+      return Number(/r=(\d+)/.exec(left(await app.inject('/api/merchants')))?.[1])
+    }
+    expect(await leftAfter('/made')).toBe(100 - 1 - 5 - 1)
+    expect(await leftAfter('/kept')).toBe(93 - 1 - 5 - 1)
+    expect(await leftAfter('/kept')).toBe(86 - 1 - 1)
+  })
+})
+
 describe('the counter', () => {
   const start = new Date('2026-01-01T00:00:00Z').getTime()
   const at = (ms: number) => vi.setSystemTime(start + ms)
@@ -152,25 +206,22 @@ describe('the counter', () => {
       routes: (app, limiter) => {
         const config = { limit: 'manual' } as const
         app.post('/consume', { config }, async (request) => limiter.consume(request))
-        app.post('/peek', { config }, async (request) => {
-          const hold = limiter.hold(request)
-          if (!hold.limited) hold.giveBack()
-          return { limited: hold.limited, retryAfterSeconds: hold.retryAfterSeconds }
-        })
+        app.post('/look', { config }, async (request) => limiter.look(request))
       },
     })
 
   it('starts a new window when the old one is over, not a millisecond before', async () => {
     const app = await openCounter(1)
-    expect(await ask(app, '/consume')).toEqual({ limited: false, retryAfterSeconds: 0 })
-    expect(await ask(app, '/peek')).toEqual({ limited: true, retryAfterSeconds: 60 })
+    const spent = (resetSeconds: number) => ({ limited: true, left: 0, resetSeconds })
+    expect(await ask(app, '/consume')).toEqual({ limited: false, left: 0, resetSeconds: 60 })
+    expect(await ask(app, '/look')).toEqual(spent(60))
     at(59_999)
-    expect(await ask(app, '/peek')).toEqual({ limited: true, retryAfterSeconds: 1 })
-    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 1 })
+    expect(await ask(app, '/look')).toEqual(spent(1))
+    expect(await ask(app, '/consume')).toEqual(spent(1))
     at(60_000)
-    expect(await ask(app, '/peek')).toEqual({ limited: false, retryAfterSeconds: 0 })
-    expect(await ask(app, '/consume')).toEqual({ limited: false, retryAfterSeconds: 0 })
-    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 60 })
+    expect(await ask(app, '/look')).toEqual({ limited: false, left: 1, resetSeconds: 60 })
+    expect(await ask(app, '/consume')).toEqual({ limited: false, left: 0, resetSeconds: 60 })
+    expect(await ask(app, '/consume')).toEqual(spent(60))
   })
 
   it('does not prolong the window of a caller that goes on asking', async () => {
@@ -179,7 +230,7 @@ describe('the counter', () => {
       at(ms)
       await ask(app, '/consume')
     }
-    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 1 })
+    expect(await ask(app, '/consume')).toMatchObject({ limited: true, resetSeconds: 1 })
     at(60_000)
     expect((await ask(app, '/consume')).limited).toBe(false)
   })

@@ -58,9 +58,14 @@ async function openRefunds(
     found?: string
     /** Runs while the outcome of a payment is asked. */
     whileAsked?: () => Promise<void>
+    /** The key that signs. */
+    key?: typeof signer
+    /** Whether the chain shows as unused what an earlier key has signed. */
+    isUnused?: boolean
   } = {},
 ) {
   const sent: { to: unknown; value: unknown; nonce: unknown }[] = []
+  const askedOf: string[] = []
   const facilitator = {
     async settle({ payload }: PaymentPayload) {
       const { to, value, nonce } = payload.authorization as Record<string, unknown>
@@ -73,17 +78,21 @@ async function openRefunds(
   } as unknown as FacilitatorClient
   const refunds = await createRefunds({
     facilitator,
-    signer,
+    signer: world.key ?? signer,
     path: path(),
     retrySeconds: 3_600,
     async wasSettled() {
       await world.whileAsked?.()
       return world.isSettled
     },
-    findTransfer: async () => world.found,
+    async findTransfer({ from }) {
+      askedOf.push(from)
+      return world.found
+    },
+    isUnused: async () => world.isUnused ?? false,
   })
   opened.push(refunds)
-  return { refunds, sent }
+  return { refunds, sent, askedOf }
 }
 
 describe('a refund', () => {
@@ -111,6 +120,87 @@ describe('a refund', () => {
     Object.assign(world, { answers: ['used', 'used'], found: '0xbb' })
     await refunds.run()
     expect(lines().at(-1)).toMatchObject({ state: 'landed', transaction: '0xbb' })
+  })
+
+  describe('that the key before has signed', () => {
+    const key = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+    const lifetimeSeconds = 7 * 86_400
+
+    /** A refund that the first key has sent, and whose outcome it did not hear. */
+    async function leaveOne(): Promise<void> {
+      const { refunds } = await openRefunds({ answers: ['fails', 'fails', 'fails'] })
+      await (await refunds.plan(wanted())).confirm()
+      await refunds.run()
+      await opened.pop()?.close()
+    }
+
+    it('is never sent by the next one while it may still land', async () => {
+      await leaveOne()
+      const { refunds, sent, askedOf } = await openRefunds({ key, isUnused: true })
+      await refunds.run()
+      expect([sent, askedOf[0]]).toEqual([[], signer.address])
+      expect(refunds.pending()).toMatchObject([{ state: 'due', from: signer.address }])
+    })
+
+    it('has landed where its transfer is found', async () => {
+      await leaveOne()
+      const { refunds, sent } = await openRefunds({ key, found: '0xcc' })
+      await refunds.run()
+      expect(sent).toEqual([])
+      expect(lines().at(-1)).toMatchObject({ state: 'landed', transaction: '0xcc' })
+    })
+
+    it('is sent by the next one once its time is over, and the chain shows it unused', async () => {
+      await leaveOne()
+      const later = Date.now() + (lifetimeSeconds + 700) * 1_000
+      vi.spyOn(Date, 'now').mockReturnValue(later)
+      const unproven = await openRefunds({ key })
+      await unproven.refunds.run()
+      expect(unproven.sent).toEqual([])
+      await opened.pop()?.close()
+      const { refunds, sent } = await openRefunds({ key, isUnused: true })
+      await refunds.run()
+      expect(sent).toHaveLength(1)
+      const [taken, landed] = lines().slice(-2)
+      expect(taken).toMatchObject({ state: 'due', from: key.address })
+      expect(taken?.validBefore).toBeGreaterThan(later / 1_000)
+      expect(landed).toMatchObject({ state: 'landed' })
+    })
+  })
+
+  it.each([
+    ['is not known there', 404, { error: 'not_found' }, true],
+    ['failed, and the chain shows it unused', 200, { state: 'failed', unusedAtBlock: 7 }, true],
+    [
+      'failed, and the chain was not read since',
+      200,
+      { state: 'failed', unusedAtBlock: null },
+      false,
+    ],
+    ['cannot be asked about', 503, { error: 'unavailable' }, false],
+  ])('that another key signed is asked for at Arcus: it %s', async (_, status, body, isSent) => {
+    const { refunds } = await openRefunds({ answers: ['fails', 'fails', 'fails'] })
+    await (await refunds.plan(wanted())).confirm()
+    await refunds.run()
+    await opened.pop()?.close()
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 8 * 86_400_000)
+    const asked: string[] = []
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input) => {
+      const { pathname } = new URL(String(input))
+      asked.push(pathname.split('/')[1] as string)
+      return new Response(JSON.stringify(body), { status })
+    })
+    const key = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+    const facilitator = 'https://arcus.example.com'
+    const next = await createRefunds({
+      facilitator,
+      signer: key,
+      path: path(),
+      retrySeconds: 3_600,
+    })
+    opened.push(next)
+    await next.run()
+    expect(asked.includes('settle')).toBe(isSent)
   })
 
   it('asks for its own payment, by token and method, though the nonce was used by the other one too', async () => {

@@ -16,6 +16,8 @@ const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas
 const relayer = (...names: string[]) =>
   [...new Set([...names, ...ofRelayer.split(' ')])].map((it) => `test/unit/relayer/${it}.test.ts`)
 
+const client = (...names: string[]) => names.map((it) => `test/client/${it}.test.ts`)
+
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
     'src/chain/authorization-uses.ts':
@@ -27,7 +29,7 @@ export const rooms: readonly Room[] = [
     'src/chain/permit2-uses.ts': 'createSearch paidBy',
     'src/chain/call-trace.ts': 'effectiveCalls',
   }),
-  money(relayer('outcomes', 'waste'), {
+  money(relayer('gas-charge', 'outcomes', 'waste'), {
     'src/facilitator/relayer/gas-charge.ts':
       'addSettled blameFor findCoded findGasCharge lossesOfFailure lossesOfMembers',
     'src/facilitator/relayer/outcomes.ts': 'keep refuse resolve',
@@ -52,12 +54,12 @@ export const rooms: readonly Room[] = [
   money(relayer('gas'), {
     'src/facilitator/relayer/gas.ts': 'quoteFees bumpFees BUMP_PERCENT',
   }),
-  money(relayer('waste'), {
+  money(relayer('waste', 'budgets'), {
     'src/facilitator/relayer/waste.ts':
       'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),
   money(relayer('lease-keeper'), {
-    'src/facilitator/relayer/leases.ts': 'held renew takeFree',
+    'src/sql/lease-keeper.ts': 'held renew takeFree',
   }),
   money(relayer('payments', 'outcomes', 'waste'), {
     'src/facilitator/relayer/preparation.ts':
@@ -72,7 +74,7 @@ export const rooms: readonly Room[] = [
   }),
   money(relayer('signer'), { 'src/facilitator/relayer/signer.ts': '' }),
   money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
-    'src/facilitator/verify/checks.ts': '',
+    'src/facilitator/methods/checks.ts': '',
   }),
   money(['test/unit/facilitator/payment-check.test.ts'], {
     'src/facilitator/verify/payment-check.ts': '',
@@ -83,7 +85,7 @@ export const rooms: readonly Room[] = [
       'test/unit/relayer/outcomes.test.ts',
       'test/unit/facilitator/payment-check.test.ts',
     ],
-    { 'src/facilitator/schemes/exact-job.ts': '' },
+    { 'src/facilitator/methods/exact-job.ts': '' },
   ),
   money(['test/unit/facilitator/settler.test.ts'], {
     'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
@@ -96,8 +98,8 @@ export const rooms: readonly Room[] = [
     'src/facilitator/verify/recipients.ts': '',
   }),
   money(['test/chain/permit2.test.ts'], {
-    'src/facilitator/schemes/permit2-checks.ts': 'amount facilitator spender',
-    'src/facilitator/schemes/permit2-job.ts': 'checkAllowance',
+    'src/facilitator/methods/permit2-checks.ts': 'amount facilitator spender',
+    'src/facilitator/methods/permit2-job.ts': 'checkAllowance',
   }),
   money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
     'src/sql/sqlite/group-commit.ts': 'syncCommitted',
@@ -112,7 +114,7 @@ export const rooms: readonly Room[] = [
   money(['test/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
   }),
-  money(['test/client/client.test.ts', 'test/client/pay.test.ts', 'test/client/buyer.test.ts'], {
+  money(client('pay-steps', 'client', 'pay', 'buyer'), {
     'packages/client/src/terms.ts': 'choose',
     'packages/client/src/pay.ts': 'payOnce',
   }),

@@ -24,7 +24,7 @@ export const written: readonly Written[] = [
     tests: ['test/unit/facilitator/settler.test.ts'],
   },
   {
-    file: 'src/facilitator/relayer/leases.ts',
+    file: 'src/sql/lease-keeper.ts',
     promise: 'a lease counts from when the store was asked',
     find: 'askedAt + store.durationMs - SAFETY_MS',
     replace: 'performance.now() + store.durationMs - SAFETY_MS',
@@ -38,7 +38,7 @@ export const written: readonly Written[] = [
     tests: ['test/unit/store/sqlite.test.ts'],
   },
   {
-    file: 'src/facilitator/schemes/batch/outcomes.ts',
+    file: 'src/facilitator/batch/outcomes.ts',
     promise: 'an answer shows the channel after its transaction',
     find: 'Math.max(job.blockNumber ?? 0, headBlock())',
     replace: 'headBlock()',

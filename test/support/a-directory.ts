@@ -21,9 +21,9 @@ import {
   type DirectoryPorts,
   type DirectorySettings,
 } from '../../src/directory/directory.js'
-import { parseBody } from '../../src/directory/listings/refusals.js'
+import { parseBody } from '../../src/directory/refusals.js'
 import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
-import { readExactDetails } from '../../src/facilitator/schemes/exact-job.js'
+import { readPayment } from '../../src/facilitator/methods/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
 import { type AnswerPage, installNotFound } from '../../src/http/not-found.js'
@@ -90,7 +90,7 @@ export async function startDirectory(wish: DirectoryWish = {}) {
       ownCalls: { isHosted: () => false, around: sellers.around, attach() {} },
       ...{ isShared: false, isKeeper: () => true, isRelayer: () => false },
       ...{ refundWallets: new Map(), isPayToBlocked: () => false, isPayerBlocked: () => false },
-      ...{ findPayment: payments.find, readPayment: readExactDetails },
+      ...{ findPayment: payments.find, readPayment },
       ...{ buyer: undefined, checkSigner: undefined },
       ...{ webhookKey: '0x6b6579', operatorWebhook: undefined },
       ...{ isDiskLow: () => disk.isLow, now: () => clock.ms, lookMs: 20 },

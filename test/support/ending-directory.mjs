@@ -1,4 +1,4 @@
-// Loaded before the service, and into each of its threads. SIGUSR2 ends the thread of the directory by an error. In the
+// Loaded before the service, and into each of its threads. SIGUSR2 ends the thread of the directory at any moment. In the
 // folder DIRECTORY_FAULTS, a file `away` keeps it from starting again, and a file `full` makes it fill its heap, which has
 // DIRECTORY_HEAP_MB where that is set.
 import { existsSync, rmSync } from 'node:fs'
@@ -28,14 +28,11 @@ function watchOver() {
     }
   }
   syncBuiltinESMExports()
-  process.on('SIGUSR2', () => void directory?.postMessage({ kind: 'fault' }))
+  process.on('SIGUSR2', () => void directory?.terminate())
 }
 
 async function misbehave() {
   while (existsSync(away)) await sleep(LOOK_MS)
-  threads.parentPort.on('message', ({ kind }) => {
-    if (kind === 'fault') throw new Error('the fault that a test asked for')
-  })
   const timer = setInterval(() => {
     if (!existsSync(full)) return
     rmSync(full)

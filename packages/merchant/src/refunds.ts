@@ -34,6 +34,12 @@ export interface RefundsOptions {
    * Default: asks Arcus at `/payments`.
    */
   findTransfer?: (transfer: RefundTransfer) => Promise<string | undefined>
+  /**
+   * Returns whether a transfer whose time is over never landed. After a change of `signer` it is asked about refunds that
+   * the key before has signed: only then the new key sends them. Default: asks Arcus at `/payments`. Where `facilitator`
+   * is a client of your own, such refunds stay pending without it.
+   */
+  isUnused?: (transfer: RefundTransfer) => Promise<boolean>
   log?: { info(details: object, text: string): void; error(details: object, text: string): void }
 }
 
@@ -61,6 +67,8 @@ export interface Refund {
   paymentValidBefore: number
   /** Unix seconds until which the signed transfer is valid. */
   validBefore: number
+  /** The account that signs the transfer, once it is due. */
+  from?: string
   /** Hash of the transaction that moved the money, once it is known. */
   transaction?: string
 }
@@ -85,7 +93,7 @@ export interface RefundTransfer {
   nonce: string
 }
 
-export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore'>
+export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore' | 'from'>
 
 export interface Refunds {
   /** The address that the money comes from. */
@@ -131,12 +139,16 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   const facilitator = toFacilitatorClient(options.facilitator)
   const wasSettled = options.wasSettled ?? askPaymentState(options.facilitator)
   const findTransfer = options.findTransfer ?? askTransfer(options.facilitator)
+  const isUnused = options.isUnused ?? askUnused(options.facilitator)
   const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
   const onePerPayment = createOnePerPayment()
   for (const refund of ledger.pending()) if (refund.state === 'due') onePerPayment.take(refund)
 
   async function send(refund: Refund): Promise<void> {
-    const fresh = refund.validBefore < now() + RENEW_SECONDS ? renew(refund) : refund
+    const isOurs = refund.from === undefined || isSameAddress(refund.from, signer.address)
+    if (!isOurs && !(await isOver(refund, refund.from as string))) return
+    const mayStay = isOurs && refund.validBefore >= now() + RENEW_SECONDS
+    const fresh = mayStay ? refund : renew({ ...refund, from: signer.address })
     if (fresh !== refund) await ledger.write(fresh)
     const outcome = await transferRefund(fresh, signer, facilitator)
     const { id, payer, amount } = fresh
@@ -152,6 +164,24 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
   }
 
+  /** Returns whether the transfer that another key has signed for a refund can move nothing any more. */
+  async function isOver(refund: Refund, from: string): Promise<boolean> {
+    const { id, payer, amount, validBefore } = refund
+    const transfer = transferOf(refund, from)
+    const transaction = await findTransfer(transfer)
+    if (transaction !== undefined) {
+      await ledger.write({ ...refund, state: 'landed', transaction })
+      log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
+      return false
+    }
+    if (validBefore + CLOCK_SECONDS < now() && (await isUnused(transfer))) return true
+    log?.error(
+      { refund: id, payer, amount, from, until: validBefore },
+      'x402: refund waits, because the key before has signed it and it may still land',
+    )
+    return false
+  }
+
   /** Finds the outcome of a payment whose request ended without an answer. */
   async function resolvePlanned(refund: Refund): Promise<void> {
     const isSettled = await wasSettled(refund)
@@ -163,7 +193,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   }
 
   async function mark(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
-    await ledger.write({ ...refund, state })
+    await ledger.write({ ...refund, state, ...(state === 'due' && { from: signer.address }) })
   }
 
   /** Makes the refund due, unless the payment has an earlier one. Returns the amount of the one that counts. */
@@ -258,6 +288,15 @@ function askTransfer(facilitator: string | FacilitatorClient) {
     const query = new URLSearchParams({ asset, method: 'eip3009' })
     const found = await fetchPayment(facilitator, [network, from, nonce], query)
     return found?.isOk ? proofOf(transfer, found.body) : undefined
+  }
+}
+
+function askUnused(facilitator: string | FacilitatorClient) {
+  return async ({ network, from, nonce, asset }: RefundTransfer): Promise<boolean> => {
+    const query = new URLSearchParams({ asset, method: 'eip3009' })
+    const found = await fetchPayment(facilitator, [network, from, nonce], query)
+    if (found?.status === 404 && found.body.error === 'not_found') return true
+    return found?.isOk === true && typeof found.body.unusedAtBlock === 'number'
   }
 }
 

@@ -1,5 +1,4 @@
 import { createChecksum } from '@arcus/protocol/x402/address'
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { createKeccak256, type Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
@@ -16,12 +15,11 @@ import { createDirectory, type Directory } from '../../directory/directory.js'
 import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
 import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
-import { createLeaseKeeper } from '../../facilitator/relayer/leases.js'
-import { schemeContracts } from '../../facilitator/schemes/contracts.js'
-import { readExactDetails } from '../../facilitator/schemes/exact-job.js'
+import type { AcceptedToken } from '../../facilitator/methods/checks.js'
+import { schemeContracts } from '../../facilitator/methods/contracts.js'
+import { readPayment } from '../../facilitator/methods/exact-job.js'
 import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
-import type { AcceptedToken } from '../../facilitator/verify/checks.js'
 import { HOSTED_PREFIX } from '../../hosted/endpoints.js'
 import type { Hosted } from '../../hosted/hosted.js'
 import { unlistHosted } from '../../hosted/listing.js'
@@ -30,9 +28,12 @@ import { shareReads } from '../../http/cached-reply.js'
 import { installOpenApi } from '../../http/docs.js'
 import { installErrorHandling } from '../../http/errors.js'
 import { installCors } from '../../http/headers.js'
+import { leave } from '../../http/leaving.js'
 import { installNotFound } from '../../http/not-found.js'
+import { reportMadeBytes } from '../../http/rate-limit.js'
 import { createServer } from '../../http/server.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
+import { createLeaseKeeper } from '../../sql/lease-keeper.js'
 import { UPKEEP } from '../../sql/leases.js'
 import { createCheckBuyer, createCheckSigner } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
@@ -52,13 +53,13 @@ export interface DirectoryHalf {
   /** Begins its work. Call it once the server listens. */
   start(): Promise<void>
   figures(): Promise<DirectoryFigures>
+  /** Ends the answers that never end by themselves; serving goes on. */
+  leave(): void
   close(): Promise<void>
 }
 
 export interface DirectoryHalfPorts {
   ask: AskFacilitator
-  /** Receives what the catalog made of an offer. */
-  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
   log: Logger
 }
 
@@ -84,7 +85,7 @@ export async function composeDirectory(
 
 async function build(
   place: Place,
-  { ask, onStatus, log }: DirectoryHalfPorts,
+  { ask, log }: DirectoryHalfPorts,
   teardown: Teardown,
 ): Promise<DirectoryHalf> {
   const { config, secrets } = place
@@ -133,14 +134,14 @@ async function build(
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
     findPayment: payments.recordOf,
-    readPayment: readExactDetails,
+    readPayment,
   })
   teardown.add('directory', directory.stop)
   const intake = createIntake({
     outbox: stores.outbox,
     directory: directory.ports,
     isKeeper,
-    onStatus,
+    now,
     log,
   })
   teardown.add('intake', intake.stop)
@@ -202,6 +203,7 @@ async function build(
         checks: await readChecks().catch(() => undefined),
       }
     },
+    leave: () => leave(app),
     async close() {
       closing.abort()
       await app.close()
@@ -392,6 +394,7 @@ async function openServer(
   })
   installNotFound(app, pages.answerPage)
   await installCors(app)
+  reportMadeBytes(app)
   installOpenApi(app, { servers: [config.baseUrl, config.directoryUrl], others: mainRoutes })
   return app
 }

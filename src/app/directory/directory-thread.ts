@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { surviveRejections } from '../lifecycle.js'
@@ -26,8 +27,9 @@ let isStopping = false
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(NICENESS)
 surviveRejections(log)
-parentPort?.on('message', (message: Answered | 'stop') => {
-  if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
+parentPort?.on('message', (message: Answered | 'leave' | 'stop') => {
+  if (message === 'leave') half?.leave()
+  else if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
   else byMessage.hear(message)
 })
 await start()
@@ -36,10 +38,10 @@ async function start(): Promise<void> {
   try {
     half = await composeDirectory(place, {
       ask: hasFacilitator ? byMessage : askOverHttp(place.config.baseUrl),
-      onStatus: (key, fingerprint, status) => say({ kind: 'status', key, fingerprint, status }),
       log,
     })
     if (isStopping) return await stop()
+    readByJavaScript(half.app.server)
     await half.app.listen({ path: socketPath })
     await half.start()
   } catch (error) {
@@ -50,6 +52,15 @@ async function start(): Promise<void> {
   say({ kind: 'ready' })
   const timer = setInterval(() => void beat(), BEAT_MS)
   timer.unref()
+}
+
+/**
+ * Makes the server read its connections by JavaScript. Node lets its HTTP parser read them natively otherwise, and a thread
+ * that is terminated while one has bytes to read then ends the whole process ("ToLocalChecked Empty MaybeLocal", seen with
+ * Node 20 on 2026-11-28). A listener of our own for what arrives takes the connection back.
+ */
+function readByJavaScript(server: Server): void {
+  server.on('connection', (socket) => socket.on('data', () => {}))
 }
 
 async function beat(): Promise<void> {

@@ -4,6 +4,8 @@ import { type BazaarStatus, canonicalUrl } from '@arcus/protocol/x402/bazaar'
 import { memberOf } from '@arcus/protocol/x402/json'
 import { keptResourceOf, type PaymentAnswer, paidResourceOf } from '@arcus/protocol/x402/payment'
 import { LRUCache } from 'lru-cache'
+import { createTokenBuckets } from '../../async/limits.js'
+import { createPolling } from '../../async/polling.js'
 import { digestQuery, readResource } from '../../directory/activity/attribution.js'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
 import {
@@ -12,7 +14,6 @@ import {
   readOffer,
   type SettledPayment,
 } from '../../directory/seen-in-payments/offer.js'
-import { createTokenBuckets } from '../../http/rate-limit.js'
 import type { Outbox } from '../stores/outbox.js'
 import { type HandedOffer, writeAnswers, writeOffer } from './handed-over.js'
 
@@ -40,6 +41,10 @@ const MAX_WAITING = 5_000
 const OFFER_AGAIN_MS = 1_000
 const REJECTED_AGAIN_MS = 60_000
 const MAX_REMEMBERED = 5_000
+/** The outcome of an offer is looked for so often, and for so long. */
+const OUTCOMES_MS = 250
+const OUTCOMES_AT_ONCE = 500
+const AWAITED_MS = 60_000
 /** New resources of one recipient, who can have fifty entries: so many at once, and one more each second. */
 const offersOfPayTo = { capacity: 50, refillMs: 1_000 }
 
@@ -60,6 +65,8 @@ interface Remembered {
 export function createHandOver(options: HandOverOptions) {
   const { outbox, rules, now, log } = options
   const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED })
+  /** When each resource was offered whose outcome is not known yet, Unix milliseconds. */
+  const awaited = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: AWAITED_MS })
   const allowance = createTokenBuckets({ ...offersOfPayTo, now })
   const waiting: HandedAnswer[] = []
   let timer: NodeJS.Timeout | undefined
@@ -101,6 +108,7 @@ export function createHandOver(options: HandOverOptions) {
       return rejected('too many resources of this payTo wait; the next payment offers it again.')
     }
     append({ offer: offered })
+    awaited.set(key, now())
     const status = isSame ? known.status : processing
     remembered.set(key, { fingerprint, status, offerAgainAt: now() + OFFER_AGAIN_MS })
     return status
@@ -119,6 +127,30 @@ export function createHandOver(options: HandOverOptions) {
     remembered.set(key, { fingerprint: '', status, offerAgainAt })
     return status
   }
+
+  /** Reads what the catalog made of the resources that were offered. */
+  async function readOutcomes(): Promise<void> {
+    const keys = [...awaited.keys()].slice(0, OUTCOMES_AT_ONCE)
+    if (keys.length === 0) return
+    for (const { key, fingerprint, status, at } of await outbox.outcomesOf(keys)) {
+      // The outcome of an earlier offer says nothing about this one.
+      if (at < (awaited.get(key) ?? 0)) continue
+      awaited.delete(key)
+      noteStatus(key, fingerprint, JSON.parse(status))
+    }
+  }
+
+  function noteStatus(key: string, fingerprint: string, status: BazaarStatus): void {
+    const againMs = status.status === 'rejected' ? REJECTED_AGAIN_MS : OFFER_AGAIN_MS
+    remembered.set(key, { fingerprint, status, offerAgainAt: now() + againMs })
+  }
+
+  const outcomes = createPolling({
+    poll: readOutcomes,
+    everyMs: OUTCOMES_MS,
+    onError: (err) => log.warn({ err }, 'what became of offers could not be read'),
+  })
+  outcomes.start()
 
   return {
     /** Takes in an answer; as cheap as a push, and never throws. */
@@ -140,16 +172,12 @@ export function createHandOver(options: HandOverOptions) {
       if (status.status === 'rejected' || left.length === 0) return status
       return { ...status, reason: `Left out, because they break their rules: ${left.join(', ')}.` }
     },
-    /** Takes in what the catalog made of an offer. */
-    noteStatus(key: string, fingerprint: string, status: BazaarStatus): void {
-      const againMs = status.status === 'rejected' ? REJECTED_AGAIN_MS : OFFER_AGAIN_MS
-      remembered.set(key, { fingerprint, status, offerAgainAt: now() + againMs })
-    },
     /** Counts the answers that were dropped: they came too fast, or the directory has not taken the earlier ones. */
     dropped: () => dropped,
     /** Writes the waiting answers; the last call. */
     async stop(): Promise<void> {
       clearTimeout(timer)
+      await outcomes.stop()
       await writing
       await write()
     },

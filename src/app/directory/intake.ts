@@ -1,7 +1,6 @@
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
+import { createPolling } from '../../async/polling.js'
 import type { Directory } from '../../directory/directory.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
-import { createPolling } from '../../sql/polling.js'
 import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
 import { readAnswers, readOfferRow } from './handed-over.js'
 
@@ -10,8 +9,8 @@ interface IntakeOptions {
   directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'noteRefusal'>
   /** One process takes all of it, so that figures are in order. */
   isKeeper: () => boolean
-  /** Receives what the catalog made of an offer. */
-  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
+  /** Unix milliseconds. */
+  now(): number
   log: { warn(details: object, message: string): void }
 }
 
@@ -19,14 +18,17 @@ const LOOK_MS = 250
 const ROWS_AT_ONCE = 20
 /** A row that fails so often is removed, so that those behind it have their turn. */
 const MAX_TRIES = 5
+/** Whoever offered a resource has read within seconds what became of it. */
+const OUTCOMES_KEPT_MS = 300_000
 
 /**
  * Takes in what the facilitator hands over. A row is removed once it was taken in, so that a crash of this thread loses
  * nothing; a row that is taken in twice counts no payment twice.
  */
-export function createIntake({ outbox, directory, isKeeper, onStatus, log }: IntakeOptions) {
+export function createIntake({ outbox, directory, isKeeper, now, log }: IntakeOptions) {
   const tries = new Map<number, number>()
   let lost = 0
+  let forgetAt = 0
 
   async function takeAnswers({ body }: OutboxRow): Promise<void> {
     await directory.keepAnswers(readAnswers(body))
@@ -37,7 +39,9 @@ export function createIntake({ outbox, directory, isKeeper, onStatus, log }: Int
     if ('refused' in handed) directory.noteRefusal(handed.refused)
     else {
       const { offer } = handed
-      onStatus(offer.key, offer.fingerprint, await directory.takeOffer(offer))
+      const { key, fingerprint } = offer
+      const status = JSON.stringify(await directory.takeOffer(offer))
+      await outbox.noteOutcome({ key, fingerprint, status, at: now() })
     }
   }
 
@@ -86,6 +90,9 @@ export function createIntake({ outbox, directory, isKeeper, onStatus, log }: Int
       if (!isKeeper()) return
       await takeAll('answers', takeAnswers, signal)
       await takeAll('offer', takeOffer, signal)
+      if (now() < forgetAt) return
+      forgetAt = now() + OUTCOMES_KEPT_MS
+      await outbox.forgetOutcomes(now() - OUTCOMES_KEPT_MS)
     },
     everyMs: LOOK_MS,
     onError: (err) => log.warn({ err }, 'the table of the facilitator could not be read'),

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { symbols } from 'pino'
@@ -30,7 +29,7 @@ export interface DirectoryLink {
   restarts(): number
   /** The figures of its last beat; `undefined` before the first. */
   figures(): DirectoryFigures | undefined
-  /** Asks the directory to answer what it has and to end, without waiting for that. */
+  /** Asks the directory to end the answers that never end by themselves. It serves on until `stop`. */
   leave(): void
   stop(): Promise<void>
 }
@@ -39,7 +38,6 @@ export interface DirectoryLinkOptions {
   data: Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
   /** Answers the questions of the thread; absent where the facilitator is on another machine. */
   calls: FacilitatorCalls | undefined
-  onStatus(key: string, fingerprint: string, status: BazaarStatus): void
   log: Logger
 }
 
@@ -58,7 +56,7 @@ const STOP_MS = 10_000
  * Payments know nothing of that.
  */
 export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLink {
-  const { data, calls, onStatus, log } = options
+  const { data, calls, log } = options
   const place = openSocketPlace()
   let isUp = false
   let isLeaving = false
@@ -72,7 +70,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
   // A start that nobody waits for any more may fail.
   ready.catch(() => {})
 
-  const thread = superviseThread<Answered, FromDirectory>(
+  const thread = superviseThread<Answered | 'leave', FromDirectory>(
     scriptBeside(import.meta.url, 'directory-thread'),
     {
       maxHeapMb: MAX_HEAP_MB,
@@ -96,9 +94,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
     heardAt = performance.now()
     if (message.kind === 'log') writeLine(log, message.line)
     else if (message.kind === 'beat') figures = message.figures
-    else if (message.kind === 'status') {
-      onStatus(message.key, message.fingerprint, message.status)
-    } else if (message.kind === 'question') {
+    else if (message.kind === 'question') {
       if (calls !== undefined) void answerQuestion(message, calls).then(thread.post)
     } else if (message.kind === 'ready') {
       isUp = true
@@ -122,7 +118,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
     figures: () => figures,
     leave() {
       isLeaving = true
-      thread.post('stop')
+      thread.post('leave')
     },
     async stop() {
       isLeaving = true

@@ -1,5 +1,4 @@
 import type { FacilitatorStatus } from '@arcus/protocol/answers/service'
-import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { Directory } from '../../directory/directory.js'
 import type { DescribedRoute } from '../../http/operation.js'
@@ -81,7 +80,6 @@ export type FromDirectory =
   | Question
   | { kind: 'ready' }
   | { kind: 'beat'; figures: DirectoryFigures }
-  | { kind: 'status'; key: string; fingerprint: string; status: BazaarStatus }
   | { kind: 'log'; line: string }
   /** It cannot start, and trying again does not help. */
   | { kind: 'failed'; name: string; message: string }

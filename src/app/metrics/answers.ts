@@ -5,10 +5,10 @@ import { LRUCache } from 'lru-cache'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Address, Hex } from 'viem'
 import { isFree } from '../../facilitator/answers.js'
+import { exactKey } from '../../facilitator/methods/exact-job.js'
+import { permit2Key } from '../../facilitator/methods/permit2-job.js'
 import type { FacilitatorObserver } from '../../facilitator/observer.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
-import { exactKey } from '../../facilitator/schemes/exact-job.js'
-import { permit2Key } from '../../facilitator/schemes/permit2-job.js'
 
 export interface AnswerMetrics {
   verified: FacilitatorObserver['verified']

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
+import { isPayment } from '../../facilitator/methods/exact-job.js'
 import type { Lane } from '../../facilitator/relayer/lane.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
-import { isPayment } from '../../facilitator/schemes/exact-job.js'
 import { knownRunway, type ReadRunway } from './gas-money.js'
 
 /** The state of one served network that a scrape reads. */

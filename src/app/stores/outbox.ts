@@ -9,12 +9,22 @@ export interface OutboxRow {
   body: string
 }
 
+/** What the catalog made of a resource that was offered. */
+export interface OfferOutcome {
+  key: string
+  fingerprint: string
+  /** A `BazaarStatus` as JSON. */
+  status: string
+  /** Unix milliseconds. */
+  at: number
+}
+
 /** Rows that may wait for the directory: some minutes of answers, or a burst of new resources. */
 const MAX_ROWS: Record<OutboxKind, number> = { answers: 1_000, offer: 5_000 }
 
 /**
- * Keeps what the facilitator hands over to the directory, until that has taken it. The directory may be on another thread,
- * on another machine, or away.
+ * Keeps what the facilitator hands over to the directory, until that has taken it, and what the directory made of offers.
+ * The directory may be on another thread, on another machine, or away.
  */
 export function createOutbox(sql: Sql) {
   return {
@@ -38,6 +48,23 @@ export function createOutbox(sql: Sql) {
     async remove(ids: readonly number[]): Promise<void> {
       if (ids.length === 0) return
       await sql.run(`DELETE FROM outbox WHERE ${sql.among('id', 1)}`, [ids], { isDurable: false })
+    },
+    async noteOutcome({ key, fingerprint, status, at }: OfferOutcome): Promise<void> {
+      await sql.run(
+        `INSERT INTO offer_outcomes (key, fingerprint, status, at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
+           at = excluded.at`,
+        [key, fingerprint, status, at],
+        { isDurable: false },
+      )
+    },
+    outcomesOf: (keys: readonly string[]): Promise<OfferOutcome[]> =>
+      sql.all<OfferOutcome>(
+        `SELECT key, fingerprint, status, at FROM offer_outcomes WHERE ${sql.among('key', 1)}`,
+        [keys],
+      ),
+    async forgetOutcomes(before: number): Promise<void> {
+      await sql.run('DELETE FROM offer_outcomes WHERE at < $1', [before], { isDurable: false })
     },
   }
 }

@@ -45,6 +45,7 @@ const copiedTables = [
   'usage_refresh',
   'hosted_records',
   'outbox',
+  'offer_outcomes',
 ]
 
 /** The number of rows and a SHA-256 over all of them in order: equal on two engines when every value is. */

@@ -1,5 +1,5 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import type { SharedPorts } from '../ports.js'
 import type { ActivityStore } from '../store/activity.js'
 import { type PaidPlace, type UsageStore, usageWindows } from '../store/usage.js'

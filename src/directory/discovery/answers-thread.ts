@@ -37,6 +37,7 @@ interface Waiting {
 /** A catalog of a million endpoints takes about a quarter of it. */
 const MAX_HEAP_MB = 4_096
 const MAX_WAITING = 500
+const nothingRead: CatalogFigures = { endpoints: 0, readSeconds: 0 }
 
 function toError({ error, isUnavailable }: ThreadMessage & { kind: 'failed' }): unknown {
   return isUnavailable ? new StoreUnavailableError((error as Error).message) : error
@@ -51,7 +52,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
   const { source, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'discovery-thread')
   const waiting = new Map<number, Waiting>()
-  let figures: CatalogFigures = { endpoints: 0, readSeconds: 0 }
+  let figures = nothingRead
   let lastId = 0
   const data: ThreadData = { source }
   const thread = superviseThread<ThreadQuestion, ThreadMessage>(script, {
@@ -60,7 +61,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     onMessage,
     onFault,
     onEnd() {
-      figures = { ...figures, endpoints: 0 }
+      figures = nothingRead
       for (const { resolve } of waiting.values()) resolve({ state: 'loading' })
       waiting.clear()
     },

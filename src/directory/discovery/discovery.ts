@@ -10,9 +10,11 @@ import { integerParameter } from '@arcus/protocol/answers/parameters'
 import { defined } from '@arcus/protocol/x402/json'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { createTurns } from '../../async/turns.js'
 import type { CachedBody } from '../../http/cached-reply.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { type RawQuery, readQuery } from '../../http/query.js'
+import { blockOf } from '../../http/rate-limit.js'
 import type { ListingReader } from '../store/listings.js'
 import {
   type Answer,
@@ -29,7 +31,7 @@ import { type ListQuery, type RankedQuery, readCursor } from './search.js'
 import { wordsOf } from './words.js'
 
 interface DiscoveryBodiesOptions {
-  answers: Pick<DiscoveryAnswers, 'answer'>
+  answers: Pick<DiscoveryAnswers, 'answer' | 'figures'>
   listings: Pick<ListingReader, 'lastChange'>
 }
 
@@ -48,46 +50,74 @@ const BYTES_AN_ENTRY = 1_024
 const KEPT_MS = 5_000
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
+/**
+ * Questions at the catalog at once: its thread answers one after another, and has the next one at hand. The others wait, a few
+ * of each block of addresses, so that one party holds up nobody else.
+ */
+const turnsOfQuestions = { atOnce: 2, waitingOfParty: 4, waitingInAll: 500 }
 
 export type DiscoveryBodies = ReturnType<typeof createDiscoveryBodies>
 
-/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
+/**
+ * Makes the answers of discovery as JSON from the parameters as they were written, for a caller by its address. Throws a
+ * `RequestFault` for wrong parameters, and for a question where too many of the caller's block wait already.
+ */
 export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOptions) {
   const { lastChange } = listings
   const waits = createChangeWaits({ lastChange })
-  const read = createAnswerCache(answers)
+  const ask = inTurns(answers)
+  const read = createAnswerCache(ask)
   return {
     /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
-    resources: async (query: RawQuery) =>
-      bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
+    async resources(query: RawQuery, ip: string) {
+      const question = { kind: 'resources', query: parseListQuery(query) } as const
+      return bodyOf(await read(question, ip, await lastChange()))
+    },
     /** `GET /discovery/search` (bazaar extension). */
-    search: async (query: RawQuery) =>
-      bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
-    /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
-    async changes(raw: RawQuery, from?: Waiter): Promise<ChangesBody> {
+    async search(query: RawQuery, ip: string) {
+      const question = { kind: 'search', query: parseRankedQuery(query) } as const
+      return bodyOf(await read(question, ip, await lastChange()))
+    },
+    /** `GET /discovery/changes`: what a crawler must read again. It waits for a change as long as the query says. */
+    async changes(raw: RawQuery, from: Waiter): Promise<ChangesBody> {
       const { wait, ...query } = parseChangesQuery(raw)
-      if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
+      if (wait > 0) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
       if (query.since > last) throw aheadFault(last)
-      const answer = await read({ kind: 'changes', query }, last)
+      const answer = await read({ kind: 'changes', query }, from.ip, last)
       const body = bodyOf(answer)
       return { ...body, place: (answer as { place: ChangesPlace }).place }
     },
     /** Answers everybody who waits; for the end of the service. */
     endWaits: waits.stop,
     /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
-    browse: async (query: RawQuery) =>
-      bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
+    browse: async (query: RawQuery, ip: string) =>
+      bodyOf(await ask({ kind: 'cards', query: parseBrowseQuery(query) }, ip)),
     /** The first merchants of `GET /api/merchants`, in an order. */
-    merchants: async (query: MerchantsQuestion) =>
-      bodyOf(await read({ kind: 'merchants', query }, await lastChange())),
+    merchants: async (query: MerchantsQuestion, ip: string) =>
+      bodyOf(await read({ kind: 'merchants', query }, ip, await lastChange())),
+  }
+}
+
+type Ask = (question: Question, ip: string, sequence?: number) => Promise<Answer>
+
+/** Lets the blocks of addresses that ask take turns. While the catalog is read, questions only wait for that. */
+function inTurns({ answer, figures }: DiscoveryBodiesOptions['answers']): Ask {
+  const turns = createTurns(turnsOfQuestions)
+  const isRead = () => figures().readSeconds > 0
+  return async (question, ip, sequence) => {
+    if (!isRead()) return answer(question, sequence)
+    const answering = turns.run(blockOf(ip), () => answer(question, sequence))
+    if (answering !== undefined) return answering
+    const text = 'Too many searches of this network wait already; try again.'
+    throw httpFault('busy', text, OVERLOAD_RETRY_SECONDS)
   }
 }
 
 /** Keeps answers for a moment, by the number of the last change: while it stays, nothing but figures can have changed. */
 function createAnswerCache(
-  answers: DiscoveryBodiesOptions['answers'],
-): (question: Question, sequence: number) => Promise<Answer> {
+  ask: Ask,
+): (question: Question, ip: string, sequence: number) => Promise<Answer> {
   const kept = new LRUCache<string, Answer & { state: 'made' }>({
     maxSize: MAX_KEPT_BYTES,
     ttl: KEPT_MS,
@@ -97,7 +127,7 @@ function createAnswerCache(
   const inFlight = new Map<string, Promise<Answer>>()
   let keptAt = -1
 
-  return async (question, sequence) => {
+  return async (question, ip, sequence) => {
     if (sequence !== keptAt) {
       keptAt = sequence
       kept.clear()
@@ -108,7 +138,7 @@ function createAnswerCache(
     const place = `${sequence} ${key}`
     const asked = inFlight.get(place)
     if (asked !== undefined) return asked
-    const answering = answers.answer(question, sequence).finally(() => inFlight.delete(place))
+    const answering = ask(question, ip, sequence).finally(() => inFlight.delete(place))
     inFlight.set(place, answering)
     const answer = await answering
     if (answer.state === 'made' && answer.sequence === keptAt) kept.set(key, answer)

@@ -3,6 +3,7 @@ import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sendCached } from '../../http/cached-reply.js'
 import { openEventStream } from '../../http/event-stream.js'
+import { leavingOf } from '../../http/leaving.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { RawQuery } from '../../http/query.js'
 import type { DiscoveryBodies } from './discovery.js'
@@ -16,7 +17,7 @@ const resourcesOperation: Operation = {
   description:
     'In order of creation, so that pages stay where they are, unless `sort` says otherwise. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
   answers: cached('A page.'),
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: {
     firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
     nothingFound: {
@@ -50,7 +51,7 @@ const searchOperation: Operation = {
   description:
     'Endpoints with every word come first: in the title, then in tags, provider, description and URL; in each group live endpoints come before others, and then those that more payers with other purchases paid for in 30 days. Endpoints with some of the words follow.',
   answers: cached('A page.'),
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: {
     weather: {
       summary: 'By word and price',
@@ -112,7 +113,7 @@ const browseOperation: Operation = {
   tag: 'Discovery',
   summary: 'Endpoints as cards of the console, with the status of each',
   answers: { 200: 'A page.' },
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: {
     firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
     words: { summary: 'By word', query: { query: 'zyxwvut' }, status: 200 },
@@ -133,21 +134,20 @@ export async function discoveryRoutes(
   app: FastifyInstance,
   { answers }: { answers: DiscoveryBodies },
 ): Promise<void> {
-  const closing = new AbortController()
   // Closing the server would wait for these long polls.
-  app.addHook('preClose', async () => {
-    closing.abort()
-    answers.endWaits()
-  })
+  const leaving = leavingOf(app)
+  leaving.addEventListener('abort', answers.endWaits)
   app.get<{ Querystring: RawQuery }>(
     '/discovery/resources',
     describedAs(resourcesOperation),
-    async (request, reply) => sendCached(request, reply, await answers.resources(request.query)),
+    async (request, reply) =>
+      sendCached(request, reply, await answers.resources(request.query, request.ip)),
   )
   app.get<{ Querystring: RawQuery }>(
     '/discovery/search',
     describedAs(searchOperation),
-    async (request, reply) => sendCached(request, reply, await answers.search(request.query)),
+    async (request, reply) =>
+      sendCached(request, reply, await answers.search(request.query, request.ip)),
   )
   app.get<{ Querystring: RawQuery }>(
     '/discovery/changes',
@@ -155,7 +155,7 @@ export async function discoveryRoutes(
     async (request, reply) => {
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort())
-      const signal = AbortSignal.any([gone.signal, closing.signal])
+      const signal = AbortSignal.any([gone.signal, leaving])
       if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
       // Caches must not answer a reader of the stream with a page.
       reply.header('vary', 'accept, accept-encoding')
@@ -171,7 +171,7 @@ export async function discoveryRoutes(
     '/api/endpoints',
     describedAs(browseOperation),
     async (request, reply) => {
-      const { bytes } = await answers.browse(request.query)
+      const { bytes } = await answers.browse(request.query, request.ip)
       return reply
         .header('cache-control', 'no-store')
         .type('application/json; charset=utf-8')

@@ -1,7 +1,7 @@
 import { type CheckReason, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import { type Attributor, canonicalResource, readResource } from '../activity/attribution.js'
 import type { SharedPorts } from '../ports.js'
 import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { createPolling } from '../../async/polling.js'
 import { singleFlight } from '../../async/single-flight.js'
-import { createPolling } from '../../sql/polling.js'
 import type { SharedPorts } from '../ports.js'
 import {
   type GuardedAnswer,

@@ -7,23 +7,18 @@ import {
   merchantEventTypes,
   publicEventTypes,
 } from '@arcus/protocol/answers/events'
-import { hookBody, hookRemoval, hookTargetBody } from '@arcus/protocol/answers/writes'
-import { listingLimits } from '@arcus/protocol/listing/listing'
+import {
+  hookBody,
+  hookRemoval,
+  hookTargetBody,
+  SMALL_WRITE_BYTES,
+} from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
+import { createHourlyCounts } from '../../async/limits.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { createHourlyCounts } from '../../http/rate-limit.js'
 import { ofOwner, ownerCodes } from '../activity/routes.js'
 import { requireProof } from '../listings/merchant-view.js'
-import {
-  listingFault,
-  missingFault,
-  parseBody,
-  presentInPublic,
-  refusals,
-  unknownMerchant,
-  WriteFault,
-} from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import {
   type CheckedWrite,
@@ -33,6 +28,15 @@ import {
   type WriteQuota,
 } from '../listings/signed-write.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
+import {
+  listingFault,
+  missingFault,
+  parseBody,
+  presentInPublic,
+  refusals,
+  unknownMerchant,
+  WriteFault,
+} from '../refusals.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
 import type { EventStore } from '../store/events.js'
 import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../store/hooks.js'
@@ -144,7 +148,7 @@ interface HookRoutesOptions extends OwnerCheckOptions {
 export async function hookRoutes(app: FastifyInstance, options: HookRoutesOptions): Promise<void> {
   const { hooks, check, secrets, now } = options
   const path = '/api/merchants/:id/hooks'
-  const bodyLimit = listingLimits.request.maxBytes
+  const bodyLimit = SMALL_WRITE_BYTES
   const tests = createHourlyCounts(now)
   /** The webhooks that are being tested. */
   const underTest = new Set<string>()

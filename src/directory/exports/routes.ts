@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { isKnown } from '../../http/cached-reply.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
-import { aboutMerchant, presentInPublic } from '../listings/refusals.js'
-import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
+import type { KeptAnswers } from '../listings/kept-answers.js'
+import { aboutMerchant, presentInPublic } from '../refusals.js'
+import type { ListingReader } from '../store/listings.js'
 import { shownEndpoints } from '../store/published.js'
 import { writeLlmsText } from './llms-text.js'
 import { writeOpenApi } from './openapi.js'
@@ -24,7 +23,8 @@ const merchantLlmsOperation: Operation = {
 }
 
 interface ExportRoutesOptions {
-  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'changeOf'>
+  kept: KeptAnswers
   /** `BASE_URL`. */
   facilitator: string
   checksum: (address: Address) => Address
@@ -35,44 +35,41 @@ type OfMerchant = { Params: { id: string } }
 /** Serves a merchant as an OpenAPI document and as an `llms.txt`. */
 export async function exportRoutes(
   app: FastifyInstance,
-  { store, facilitator, checksum }: ExportRoutesOptions,
+  { store, kept, facilitator, checksum }: ExportRoutesOptions,
 ): Promise<void> {
   app.get<OfMerchant>(
     '/api/merchants/:id/openapi.json',
-    describedAs(merchantOpenApiOperation),
+    { compress: false, ...describedAs(merchantOpenApiOperation) },
     async (request, reply) => {
-      const [merchant, endpoints] = await readMerchant(request.params.id)
-      const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
-      return sendTagged(request, reply, document, json)
+      const { id } = request.params
+      const merchant = presentInPublic(await store.findMerchant(id))
+      return kept.send(request, reply, {
+        key: `openapi ${id}`,
+        version: String(await store.changeOf(id)),
+        type: 'application/json; charset=utf-8',
+        async write() {
+          const endpoints = shownEndpoints(merchant, await store.endpointsOf(id))
+          return (await writeOpenApi(merchant, endpoints, { facilitator, checksum })).join('')
+        },
+      })
     },
   )
 
   app.get<OfMerchant>(
     '/api/merchants/:id/llms.txt',
-    describedAs(merchantLlmsOperation),
+    { compress: false, ...describedAs(merchantLlmsOperation) },
     async (request, reply) => {
-      const [merchant, endpoints] = await readMerchant(request.params.id)
-      const text = writeLlmsText(merchant, endpoints, { facilitator, checksum })
-      return sendTagged(request, reply, [text], 'text/markdown; charset=utf-8')
+      const { id } = request.params
+      const merchant = presentInPublic(await store.findMerchant(id))
+      return kept.send(request, reply, {
+        key: `llms ${id}`,
+        version: String(await store.changeOf(id)),
+        type: 'text/markdown; charset=utf-8',
+        async write() {
+          const endpoints = shownEndpoints(merchant, await store.endpointsOf(id))
+          return writeLlmsText(merchant, endpoints, { facilitator, checksum })
+        },
+      })
     },
   )
-
-  async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
-    const merchant = presentInPublic(await store.findMerchant(id))
-    return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
-  }
-}
-
-const json = 'application/json; charset=utf-8'
-
-async function sendTagged(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  parts: readonly string[],
-  type: string,
-): Promise<FastifyReply> {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  const etag = `W/"${hash.digest('base64url').slice(0, 22)}"`
-  return isKnown(request, reply.type(type), etag) ? reply : reply.send(parts.join(''))
 }

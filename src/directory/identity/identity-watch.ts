@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
+import { createPolling } from '../../async/polling.js'
 import type { AgentChanges } from '../../chain/identity-registry.js'
-import { createPolling } from '../../sql/polling.js'
 import type { ListingStore, Merchant } from '../store/listings.js'
 import type { ReadIdentity } from './identity-checks.js'
 import type { IdentityRegistry } from './registry.js'

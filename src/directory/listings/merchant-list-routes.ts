@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { pipeline as pipe, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { constants, createGunzip, createGzip } from 'node:zlib'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { catalogQuery, USUAL_FIRST } from '@arcus/protocol/answers/merchants'
@@ -8,10 +10,11 @@ import { merchantIdKind } from '@arcus/protocol/listing/listing'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
-import { isKnown, sendCached, shareReads } from '../../http/cached-reply.js'
+import { isKnown, pack, sendPacked, shareReads, takesGzip } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
+import { MADE_BYTES } from '../../http/rate-limit.js'
 import type { DiscoveryBodies } from '../discovery/discovery.js'
 import type { ListingReader, Merchant, PublishedMerchant } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
@@ -27,7 +30,7 @@ const listOperation: Operation = {
   description:
     'All of it needs no parameter. The first merchants in an order come from the catalog of discovery: while that is read after a start, they answer 503 with `Retry-After`.',
   answers: cached('All of it, as a stream.'),
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
@@ -140,18 +143,26 @@ export async function merchantListRoutes(
     }
   }
 
-  app.get('/api/merchants', describedAs(listOperation), async (request, reply) => {
+  const inFull = { compress: false, ...describedAs(listOperation) } as const
+  app.get('/api/merchants', inFull, async (request, reply) => {
     const { sort, limit } = readQuery(catalogQuery, request.query)
     if (sort !== undefined || limit !== undefined) {
       const wanted = { sort, limit: limit ?? USUAL_FIRST, facilitator }
-      return sendCached(request, reply, await discovery.merchants(wanted))
+      return sendPacked(request, reply, pack(await discovery.merchants(wanted, request.ip)))
     }
-    reply.type('application/json; charset=utf-8')
+    reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding')
     if (isKnown(request, reply, tagged(await readTag()))) return reply
-    const { tag, bytes, pieces } = await readList()
+    const { tag, bytes, packed } = await readList()
     reply.header('etag', tagged(tag))
-    if (pieces !== undefined) reply.header('content-length', bytes)
-    return reply.send(Readable.from(inTurns(pieces ?? write()), { objectMode: false }))
+    if (packed === undefined) return reply.send(inTurns(write()))
+    if (takesGzip(request)) {
+      const { pieces, bytes } = packed
+      reply.header('content-encoding', 'gzip').header('content-length', bytes)
+      return reply.send(inTurns(pieces))
+    }
+    // Unpacking it is work for this caller alone.
+    reply.header(MADE_BYTES, bytes).header('content-length', bytes)
+    return reply.send(unpacked(packed.pieces))
   })
 
   app.get<{ Params: { address: string } }>(
@@ -192,26 +203,20 @@ const tagged = (tag: string) => `W/"${tag}"`
 /** The list as it was when its tag was read, or later. */
 interface KeptList {
   tag: string
+  /** Of the list itself. */
   bytes: number
-  /** `undefined` for a list that is too long to be kept: it is read anew for each answer. */
-  pieces: readonly Buffer[] | undefined
+  /** The list as gzip; `undefined` for one that is too long to be kept: it is read anew for each answer. */
+  packed: { pieces: readonly Buffer[]; bytes: number } | undefined
 }
 
-/** A list of so many bytes is kept, so that many who ask for it cost the database nothing. */
+/** A list of so many bytes is kept, so that many who ask for it cost the database and zlib nothing. It has a tenth of them. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */
 function createListReader(readTag: () => Promise<string>, write: () => AsyncIterable<Buffer>) {
   const refresh = singleFlight(async (): Promise<KeptList> => {
     const tag = await readTag()
-    const pieces: Buffer[] = []
-    let bytes = 0
-    for await (const piece of write()) {
-      pieces.push(piece)
-      bytes += piece.length
-      if (bytes > MAX_KEPT_BYTES) return { tag, bytes, pieces: undefined }
-    }
-    return { tag, bytes, pieces }
+    return { tag, ...(await packList(write())) }
   })
   let kept: KeptList | undefined
 
@@ -224,10 +229,43 @@ function createListReader(readTag: () => Promise<string>, write: () => AsyncIter
   }
 }
 
+/** Packs a list a piece at a time, and drops what was packed of one that is too long. */
+async function packList(list: AsyncIterable<Buffer>): Promise<Omit<KeptList, 'tag'>> {
+  let bytes = 0
+  let packedBytes = 0
+  let pieces: Buffer[] = []
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const piece of list) {
+      bytes += piece.length
+      yield piece
+    }
+  }
+  await pipeline(counted, createGzip({ level: constants.Z_BEST_SPEED }), async (compressed) => {
+    for await (const piece of compressed) {
+      packedBytes += piece.length
+      if (packedBytes > MAX_KEPT_BYTES) pieces = []
+      else pieces.push(piece)
+    }
+  })
+  const isKept = packedBytes <= MAX_KEPT_BYTES
+  return { bytes, packed: isKept ? { pieces, bytes: packedBytes } : undefined }
+}
+
+function unpacked(pieces: readonly Buffer[]): Readable {
+  const list = createGunzip()
+  // A reader who leaves ends both streams.
+  pipe(Readable.from(pieces), list, () => {})
+  return list
+}
+
 /** Without this bound a fast reader would get the whole list in one turn of the event loop. */
 const BYTES_A_TURN = 256 * 1024
 
-async function* inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Readable {
+  return Readable.from(turnsOf(pieces), { objectMode: false })
+}
+
+async function* turnsOf(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const piece of pieces) {
     yield piece

@@ -5,10 +5,10 @@ import type {
 } from '@arcus/protocol/answers/listings'
 import { defined } from '@arcus/protocol/x402/json'
 import { type Address, getAddress } from 'viem'
+import { WriteFault } from '../refusals.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, tellLivePrice, tellPrice } from '../store/published.js'
-import { WriteFault } from './refusals.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
 type ListingWarning = MerchantView['warnings'][number]

@@ -1,12 +1,11 @@
 import { type HistoryAnswer, historyQuery } from '@arcus/protocol/answers/listings'
+import { SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import { listingLimits } from '@arcus/protocol/listing/listing'
 import { type ListingAction, listingDomain } from '@arcus/protocol/listing/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
 import { describedAs, type Example, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
-import type { ViewMerchant } from './merchant-view.js'
 import {
   missingFault,
   present,
@@ -14,7 +13,10 @@ import {
   unknownMerchant,
   WriteFault,
   writeCodes,
-} from './refusals.js'
+} from '../refusals.js'
+import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
+import type { KeptAnswers } from './kept-answers.js'
+import type { ViewMerchant } from './merchant-view.js'
 import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 
@@ -126,9 +128,12 @@ const saveOperation: Operation = {
 
 interface WriteRoutesOptions {
   writes: Writes
-  listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
+  listings: Pick<ListingReader, 'findMerchant' | 'historyOf' | 'viewVersion'>
   view: ViewMerchant
+  kept: KeptAnswers
   chainId: number
+  /** Unix milliseconds. */
+  now: () => number
   /** The answer of `GET /api/signing`. */
   signingTerms: () => Record<string, unknown>
 }
@@ -137,39 +142,63 @@ type OfMerchant = { Params: { id: string } }
 type WithQuery = { Querystring: Record<string, unknown> }
 
 const { maxBytes } = listingLimits.request
+const json = 'application/json; charset=utf-8'
+const NOT_STORED = 'no-store'
 
 /** Serves `/api/signing` and `/api/merchants/{id}`: listings as their owners write and read them, and their history. */
 export async function writeRoutes(
   app: FastifyInstance,
   options: WriteRoutesOptions,
 ): Promise<void> {
-  const { writes, listings, view, chainId, signingTerms } = options
-  const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
+  const { writes, listings, view, kept, chainId, now, signingTerms } = options
+  const limits = { bodyLimit: SMALL_WRITE_BYTES, onRequest: refuseTooLarge }
 
   app.addHook('onSend', async (_request, reply) => {
     // Owners must see what they saved, and the clock must be current.
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', NOT_STORED)
   })
 
   app.get('/api/signing', describedAs(signingOperation), () => signingTerms())
 
-  app.get<OfMerchant>('/api/merchants/:id', describedAs(merchantOperation), async ({ params }) =>
-    view(present(await listings.findMerchant(params.id))),
+  app.get<OfMerchant>(
+    '/api/merchants/:id',
+    { compress: false, ...describedAs(merchantOperation) },
+    async (request, reply) => {
+      const { id } = request.params
+      const merchant = present(await listings.findMerchant(id))
+      const isOffered = merchant.offer !== null && merchant.offer.until > now() / 1_000
+      return kept.send(request, reply, {
+        key: `listing ${id}`,
+        version: `${await listings.viewVersion(id)}-${isOffered ? 'offered' : 'kept'}`,
+        type: json,
+        cacheControl: NOT_STORED,
+        write: async () => JSON.stringify(await view(merchant)),
+      })
+    },
   )
 
   app.get<OfMerchant & WithQuery>(
     '/api/merchants/:id/history',
-    describedAs(historyOperation),
-    async ({ params, query }) => {
-      const page = readQuery(historyQuery, query)
-      if ((await listings.findMerchant(params.id)) === undefined) throw missingFault(undefined)
-      return readHistory(listings, { ...page, merchantId: params.id, chainId })
+    { compress: false, ...describedAs(historyOperation) },
+    async (request, reply) => {
+      const { id: merchantId } = request.params
+      const { after, limit } = readQuery(historyQuery, request.query)
+      const merchant = await listings.findMerchant(merchantId)
+      if (merchant === undefined) throw missingFault(undefined)
+      const page = { merchantId, after, limit, chainId }
+      return kept.send(request, reply, {
+        key: `history ${merchantId} ${after} ${limit}`,
+        version: String(merchant.revision),
+        type: json,
+        cacheControl: NOT_STORED,
+        write: async () => JSON.stringify(await readHistory(listings, page)),
+      })
     },
   )
 
   app.put<OfMerchant>(
     '/api/merchants/:id',
-    { ...limits, ...describedAs(saveOperation) },
+    { ...limits, bodyLimit: maxBytes, ...describedAs(saveOperation) },
     async ({ params, body, ip }, reply) => {
       const { merchant, isNew } = await writes.save(params.id, body, ip)
       return reply.code(isNew ? 201 : 200).send(await view(merchant))
@@ -211,9 +240,10 @@ export async function writeRoutes(
 
 /** Refuses a large body by its declared length before it is read, with the limit in the message. */
 async function refuseTooLarge(request: FastifyRequest): Promise<void> {
+  const { bodyLimit } = request.routeOptions
   const length = Number(request.headers['content-length'])
-  if (length > maxBytes) {
-    const text = `The request must be at most ${maxBytes} bytes; it has ${length}.`
+  if (length > bodyLimit) {
+    const text = `The request must be at most ${bodyLimit} bytes; it has ${length}.`
     throw new WriteFault('body_too_large', text)
   }
 }

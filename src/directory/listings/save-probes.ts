@@ -1,11 +1,12 @@
 import { targetKey } from '@arcus/protocol/x402/calls'
 import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import { blockOf, createTokenBuckets } from '../../http/rate-limit.js'
+import { createTokenBuckets } from '../../async/limits.js'
+import { blockOf } from '../../http/rate-limit.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import { hostKey } from '../probe/target-rules.js'
+import { WriteFault } from '../refusals.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
-import { WriteFault } from './refusals.js'
 
 /** An endpoint as it is saved, with what its probe found. */
 export type SavedEndpoint = ListedEndpoint & EndpointHealth

@@ -14,11 +14,12 @@ import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import { networks } from '@arcus/protocol/x402/networks'
 import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
 import type { z } from 'zod'
+import { createHourlyCounts } from '../../async/limits.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
-import { blockOf, createHourlyCounts } from '../../http/rate-limit.js'
+import { blockOf } from '../../http/rate-limit.js'
+import { missingFault, parseBody, parseRequest, type RefusalCode, WriteFault } from '../refusals.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
-import { missingFault, parseBody, parseRequest, type RefusalCode, WriteFault } from './refusals.js'
 
 /** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 function parseEnvelope(request: unknown) {
@@ -63,8 +64,9 @@ export type WriteCheck = <Body>(
 ) => Promise<CheckedWrite<Body>>
 
 /**
- * Creates the check of signed writes. Cheap checks come first: shape, audience and chain, clock, body, owner and
- * revision, signature. Throws a `WriteFault` with the code of the first problem; the clock is that of the call.
+ * Creates the check of signed writes. Cheap checks come first: the shape of the message, audience and chain, clock, owner
+ * and revision, signature. A body may be large, so that it is hashed and read once its message is found to be signed.
+ * Throws a `WriteFault` with the code of the first problem; the clock is that of the call.
  */
 export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
   const { listings, audience, chainId, checkSignature, keccak256, now } = options
@@ -73,19 +75,20 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
     const receivedAt = Math.floor(now() / 1000)
     const envelope = parseEnvelope(request)
     const { message, signature } = envelope
-    const body = parseBody(expected.schema, envelope.body)
     checkAddressee(message, expected)
     checkAudience(message, audience)
     if (envelope.chainId !== undefined && envelope.chainId !== chainId) throw chainFault(chainId)
     checkClock(message, receivedAt)
-    // Parsing and hashing the largest listing take some milliseconds each, so other requests run in between.
-    await nextTurn()
-    const canonicalBody = checkBodyHash(envelope.body, message.bodyHash, keccak256)
     const merchant = await listings.findMerchant(expected.merchantId)
     await checkStanding(listings, message, merchant, { ...expected, receivedAt })
-    checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
     const hashOn = (chain: number) => hashOf(message, chain)
     await checkSignature({ signer: message.owner, member: 'owner', hashOn }, signature)
+    // Hashing and parsing the largest listing take some milliseconds each, so other requests run in between.
+    await nextTurn()
+    const canonicalBody = checkBodyHash(envelope.body, message.bodyHash, keccak256)
+    await nextTurn()
+    const body = parseBody(expected.schema, envelope.body)
+    checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
     return {
       body,
       merchant,

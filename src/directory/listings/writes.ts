@@ -13,6 +13,7 @@ import { type Stablecoin, tokenOfPrice } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import type { z } from 'zod'
 import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
+import { listingFault, missingFault, WriteFault } from '../refusals.js'
 import type {
   Endpoint,
   ListedEndpoint,
@@ -21,7 +22,6 @@ import type {
   Merchant,
 } from '../store/listings.js'
 import { findReserved } from '../store/name-rules.js'
-import { listingFault, missingFault, WriteFault } from './refusals.js'
 import type { SaveAllowances, SavedEndpoint } from './save-probes.js'
 import {
   type CheckedWrite,

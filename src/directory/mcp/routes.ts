@@ -3,7 +3,6 @@ import { parseJson } from '@arcus/protocol/x402/calls'
 import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { deepBodyFault, httpFault, RequestFault } from '../../http/errors.js'
-import { callerOf } from '../../http/rate-limit.js'
 import type { CatalogTools } from './tools.js'
 
 interface McpRoutesOptions {
@@ -60,9 +59,8 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
       if (isDeeperThan(MAX_JSON_DEPTH, parseJson(text))) throw deepBodyFault('mcp')
       // Loaded at the first call: a facilitator without agents need not hold these 25 MB.
       const { answerMessage } = await import('./server.js')
-      const caller = callerOf(request.ip)
-      const log = request.log
-      const response = await answerMessage(toWebRequest(request, text), { tools, caller, log })
+      const { ip, log } = request
+      const response = await answerMessage(toWebRequest(request, text), { tools, ip, log })
       reply.header('cache-control', 'no-store')
       return reply.send(response)
     },

@@ -6,6 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import { RequestFault } from '../../http/errors.js'
+import { callerOf } from '../../http/rate-limit.js'
 import type { CatalogTools } from './tools.js'
 
 const instructions =
@@ -99,8 +100,8 @@ const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint:
 
 interface McpServerOptions {
   tools: CatalogTools
-  /** The caller whose calls are counted. */
-  caller: string
+  /** The address that calls. */
+  ip: string
   log: FastifyBaseLogger
 }
 
@@ -120,7 +121,7 @@ export async function answerMessage(
 }
 
 /** Makes the server for one request; without a session nothing is kept for the next. */
-function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
+function createMcpServer({ tools, ip, log }: McpServerOptions): McpServer {
   const server = new McpServer(
     { name: 'arcus', title: 'Arcus', version: TOOLS_VERSION },
     { instructions },
@@ -147,7 +148,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
       inputSchema: searchInput,
       annotations,
     },
-    (query) => answer(() => tools.search(asQuery(query))),
+    (query) => answer(() => tools.search(asQuery(query), ip)),
   )
   server.registerTool(
     'list_resources',
@@ -157,7 +158,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
       inputSchema: listInput,
       annotations,
     },
-    (query) => answer(() => tools.list(asQuery(query))),
+    (query) => answer(() => tools.list(asQuery(query), ip)),
   )
   server.registerTool(
     'describe_resource',
@@ -179,7 +180,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
       inputSchema: termsInput,
       annotations,
     },
-    (wanted) => answer(() => tools.terms(caller, wanted)),
+    (wanted) => answer(() => tools.terms(callerOf(ip), wanted)),
   )
   return server
 }

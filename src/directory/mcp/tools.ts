@@ -22,8 +22,11 @@ interface LiveTerms {
 }
 
 interface ToolSources {
-  /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON; throws for wrong parameters. */
-  answers: Record<'resources' | 'search', (query: Query) => Promise<{ bytes: Uint8Array }>>
+  /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON to a caller; throws for wrong parameters. */
+  answers: Record<
+    'resources' | 'search',
+    (query: Query, ip: string) => Promise<{ bytes: Uint8Array }>
+  >
   listings: Pick<ListingReader, 'findAtUrl'>
   toItem(entry: CatalogEntry): object
   /** Calls a listed endpoint without payment; throws a 429 when `caller` or the host must wait. */
@@ -63,15 +66,15 @@ export function createCatalogTools(sources: ToolSources) {
   }
 
   return {
-    async search(query: Query): Promise<JsonObject> {
-      const { resources, pagination } = parseBody(await answers.search(query))
+    async search(query: Query, ip: string): Promise<JsonObject> {
+      const { resources, pagination } = parseBody(await answers.search(query, ip))
       return {
         resources: resources.map(summarize),
         nextCursor: pagination.cursor,
       }
     },
-    async list(query: Query): Promise<JsonObject> {
-      const { items, pagination } = parseBody(await answers.resources(query))
+    async list(query: Query, ip: string): Promise<JsonObject> {
+      const { items, pagination } = parseBody(await answers.resources(query, ip))
       return { resources: items.map(summarize), pagination }
     },
     async describe(wanted: Wanted): Promise<JsonObject> {

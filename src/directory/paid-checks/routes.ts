@@ -1,11 +1,9 @@
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { ChecksAnswer } from '@arcus/protocol/answers/paid-checks'
-import { checkBody } from '@arcus/protocol/answers/writes'
-import { listingLimits } from '@arcus/protocol/listing/listing'
+import { checkBody, SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { refusals, WriteFault, writeCodes } from '../listings/refusals.js'
 import { writeOperation } from '../listings/routes.js'
 import { replayFault, type WriteCheck, type WriteQuota } from '../listings/signed-write.js'
 import {
@@ -14,6 +12,7 @@ import {
   missingEndpoint,
   type OfEndpoint,
 } from '../probe/endpoint-history.js'
+import { refusals, WriteFault, writeCodes } from '../refusals.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
 import { toView } from './verdicts.js'
@@ -74,7 +73,7 @@ export async function checkRoutes(
 
   app.post<WithId>(
     '/api/merchants/:id/check-request',
-    { bodyLimit: listingLimits.request.maxBytes, ...describedAs(requestOperation) },
+    { bodyLimit: SMALL_WRITE_BYTES, ...describedAs(requestOperation) },
     async ({ params, body: request, ip }, reply) => {
       const merchantId = params.id
       const actions = { standing: 'check.request' } as const

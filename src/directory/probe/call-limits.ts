@@ -1,5 +1,5 @@
+import { createTokenBuckets, type TokenBucketOptions } from '../../async/limits.js'
 import { httpFault, type RequestFault, rateLimitFault } from '../../http/errors.js'
-import { createTokenBuckets, type TokenBucketOptions } from '../../http/rate-limit.js'
 import { hostKey } from './target-rules.js'
 
 export interface CallBudgetOptions {

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { aboutMerchant, presentInPublic, unknownMerchant } from '../listings/refusals.js'
+import { aboutMerchant, presentInPublic, unknownMerchant } from '../refusals.js'
 import {
   type EndpointHistory,
   HISTORY_SECONDS,

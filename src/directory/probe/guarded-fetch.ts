@@ -293,8 +293,7 @@ const NOT_HTTP = 'HPE_INVALID'
 const plainCode = /^[A-Z0-9_]{1,60}$/
 
 const sentences: Record<string, string> = {
-  ENOTFOUND: 'The host name does not resolve to an address.',
-  ENODATA: 'The host name does not resolve to an address.',
+  ENOTFOUND: 'The host name does not resolve to an address of the public internet.',
   ESERVFAIL: 'The name servers of the host fail to answer.',
   ETIMEOUT: 'The name servers of the host do not answer.',
   EAI_AGAIN: 'The name servers of the host do not answer.',
@@ -317,7 +316,8 @@ function toFailure(
   if (clock.signal.aborted) return unreachable('ABORTED', 'The call was given up on our side.')
   const blocked = causeOf(error, (cause) => cause instanceof BlockedTargetError)
   if (blocked !== undefined) return { kind: 'blocked', message: blocked.message }
-  const code = codeOf(error)
+  const found = codeOf(error)
+  const code = found === 'ENODATA' ? 'ENOTFOUND' : found
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     const message = `The headers of the answer are above ${headerLimitBytes / 1024} KiB.`
     return { kind: 'too_large', message }

@@ -1,4 +1,4 @@
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import type {
   CatalogEntry,
   DescribedEndpoint,

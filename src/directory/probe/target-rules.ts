@@ -187,9 +187,13 @@ async function connect(
   const isLiteral = isIP(target.hostname) !== 0
   const addresses = isLiteral ? [target.hostname] : await resolve(target.hostname)
   signal.throwIfAborted()
-  if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
-  if (!addresses.every((address) => isAllowedAddress(address, rules))) {
-    throw new BlockedTargetError('The host leads to an address that is not of the public internet.')
+  const isAllowed = addresses.every((address) => isAllowedAddress(address, rules))
+  if (isLiteral && !isAllowed) {
+    throw new BlockedTargetError('The address is not one of the public internet.')
+  }
+  // A name of a private network fails as one that does not exist, so that nobody finds out by it which names there are.
+  if (addresses.length === 0 || !isAllowed) {
+    throw Object.assign(new Error('no public address'), { code: 'ENOTFOUND' })
   }
   const plain = { ...target, protocol: 'http:', port: target.port || defaultPort(target) }
   // The signal alone bounds the time: one limit over resolving, connecting and TLS.

@@ -7,7 +7,7 @@ import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { aboutMerchant, readBody, unknownMerchant } from '../listings/refusals.js'
+import { aboutMerchant, readBody, unknownMerchant } from '../refusals.js'
 import type { ListedEndpoint, ListingReader } from '../store/listings.js'
 import type { CallBudget, CallBudgetOptions } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
@@ -127,7 +127,7 @@ async function callListed(
 
 /** A call that was refused or found no host was not sent. All others may have been. */
 function unanswered(answer: Exclude<GuardedAnswer, { kind: 'answer' }>): TryAnswer {
-  const unsent = ['ECONNREFUSED', 'ENOTFOUND', 'ENODATA', 'EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT']
+  const unsent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT']
   const wasSent =
     answer.kind === 'unreachable' ? !unsent.includes(answer.code) : answer.kind !== 'blocked'
   return { outcome: 'unanswered', message: answer.message, wasSent }

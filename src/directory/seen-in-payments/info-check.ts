@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { schemaProblem } from '@arcus/protocol/listing/listing'
 import { asSentence } from '@arcus/protocol/listing/text'
 import { LRUCache } from 'lru-cache'
-import { createTokenBuckets } from '../../http/rate-limit.js'
+import { createTokenBuckets } from '../../async/limits.js'
 import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
 
 /** The result of the check; its reason goes to the merchant. */

@@ -1,4 +1,5 @@
 import { type NonceAnswer, type SessionAnswer, signInBody } from '@arcus/protocol/answers/session'
+import { SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import '@fastify/cookie'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -7,7 +8,7 @@ import { httpFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { present, WriteFault } from '../listings/refusals.js'
+import { present, WriteFault } from '../refusals.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
 import type { Origin, Session } from '../store/sessions.js'
 import { type createSignIn, SESSION_SECONDS, type Sessions } from './sign-in.js'
@@ -119,7 +120,8 @@ export async function sessionRoutes(
     },
   )
 
-  app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
+  const signingIn = { bodyLimit: SMALL_WRITE_BYTES, ...describedAs(signInOperation) }
+  app.post('/api/session', signingIn, async (request, reply) => {
     const body = signInBody.safeParse(request.body)
     if (!body.success) {
       const text = 'The body must be {"message": string, "signature": string} and nothing else.'

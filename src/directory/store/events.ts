@@ -51,6 +51,8 @@ export interface SettledPayment {
   state: string
   /** JSON that only the kind understands. */
   details: string
+  /** JSON that only the kind understands; `null` where the payment names nothing. */
+  resource: string | null
   transaction: Hex | null
   reason: string | null
 }
@@ -82,7 +84,8 @@ export function createEventStore(sql: Sql) {
     async queued(limit: number): Promise<QueuedNews[]> {
       const rows = await sql.all<QueuedRow>(
         `SELECT q.sequence, q.type, q.facts, q.at,
-           j.id, j.kind, j.network, j.key, j.state, j.details, j."transaction", j.reason
+           j.id, j.kind, j.network, j.key, j.state, j.details, coalesce(j.resource, q.resource) AS resource,
+           j."transaction", j.reason
          FROM event_queue q LEFT JOIN jobs j ON q.facts IS NULL AND j.id = q.subject
          ORDER BY q.sequence LIMIT $1`,
         [limit],

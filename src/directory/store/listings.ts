@@ -293,6 +293,8 @@ export interface ListingReader {
   lastChange(): Promise<number>
   /** The number of the last change of a merchant; 0 for one that there is not. */
   changeOf(merchantId: string): Promise<number>
+  /** Another text after each change of what the owner of a listing sees: the times of probes and figures of use as well. */
+  viewVersion(merchantId: string): Promise<string>
   changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
 }
 

@@ -4,8 +4,8 @@ import { asJson, type SqlReader } from '../../sql/sql.js'
 /*
  * The books of gas. A row has a network, a day (UTC, `2026-11-21`), a name (its column is `payer`) and an amount in 18-decimal
  * units. The names are: '' for all transactions; an account for what it burnt without a settlement; `wasted:` with the kind of
- * accounts for all of that, and with a caller behind it for what that caller brought; `spent:` with a caller or a recipient
- * for settlements.
+ * accounts for all of that, and with a caller behind it for what that caller brought; `wasted:payouts:` with a caller for
+ * payouts; `spent:` with a caller or a recipient for settlements.
  */
 
 /** The name of the cost of all transactions of a day. */
@@ -15,6 +15,9 @@ export const WASTED = { coded: 'wasted:coded', plain: 'wasted:plain' } as const
 export type WasteKind = keyof typeof WASTED
 /** The name of gas of settlements for all recipients without standing. */
 export const NEWCOMERS = 'spent:newcomers'
+
+/** Begins the names of payouts. Anybody may bring one, so its caller is charged as an account is, and not the receiver. */
+export const PAYOUTS = 'wasted:payouts:'
 
 /** Returns the name of gas that was burnt by what a caller brought. */
 export function wastedBy(kind: WasteKind, caller: string): string {

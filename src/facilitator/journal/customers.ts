@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { SqlReader } from '../../sql/sql.js'
 
-/** A payer who paid a recipient more than the gas of it. The first day of each pair is kept. */
+/** A payer who paid a recipient more than the gas of it. The first and the last day of each pair are kept. */
 export interface Customer {
   payTo: string
   payer: string

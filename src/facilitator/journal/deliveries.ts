@@ -1,5 +1,15 @@
 import { asJson, type Sql } from '../../sql/sql.js'
 
+/** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
+export interface Delivery {
+  /** Returns whether the right still holds. It must be called right before the answer is written. */
+  isHeld(): Promise<boolean>
+  /** Records that the answer has left completely. Resolves once this is stored, however long the store takes. */
+  complete(): Promise<void>
+  /** Gives the right back because the connection closed first; the next caller may be answered. */
+  release(): Promise<void>
+}
+
 /** The answer of the store to a request that wants to answer a payment with success. */
 export type DeliveryLease =
   | { state: 'granted' }
@@ -124,3 +134,13 @@ export function createDeliveryStore(sql: Sql) {
 }
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
+
+/** Returns the sentence about a payment whose success was delivered to a caller with the Idempotency-Key `key`. */
+export function describeDelivered(
+  transaction: string | null,
+  key: string | null | undefined,
+): string {
+  return key === RESTORED_KEY
+    ? `This payment settled in ${transaction}. The database was restored since, so Arcus cannot say whether it was answered with success before.`
+    : `This payment settled in ${transaction} and was already answered with success.`
+}

@@ -24,6 +24,8 @@ export interface Job {
   calldata: Hex
   /** JSON that only the kind understands. */
   details: string
+  /** What was paid for, as JSON that only the kind understands; `null` where nothing is named, and in a job that failed. */
+  resource: string | null
   /** The newest block at the claim, in which it was not done yet. A transaction of somebody else after it counts. */
   seenBlock: number
   /** Unix seconds from which on it cannot land any more. */
@@ -64,7 +66,8 @@ export type NewJob = Pick<
   | 'details'
   | 'seenBlock'
   | 'expiresAt'
->
+> &
+  Partial<Pick<Job, 'resource'>>
 
 export type Claim =
   | { state: 'claimed'; job: Job }

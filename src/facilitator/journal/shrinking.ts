@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import { run, type Sql } from '../../sql/sql.js'
 
 /** The tables with bytes that only sending needs: the key, the column, and when a row of before `$2` is never sent again. */

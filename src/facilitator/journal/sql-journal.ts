@@ -44,20 +44,22 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
   /** Opens a failed job anew, or decides it with the outcome that was found. */
   async function reopen(failed: Job, job: NewJob, now: number, found?: Outcome) {
     const { digest, to, calldata, details, seenBlock, expiresAt } = job
+    const resource = found?.state === 'failed' ? null : (job.resource ?? null)
     // A job found on chain may have been delivered before the database was restored; one that is sent anew was not.
     const [row] = await sql.change<JobRow>(
       `UPDATE jobs SET round = round + 1, state = $10, digest = $1, "to" = $2, calldata = $3, details = $4,
          seen_block = $5, expires_at = $6, updated_at = $7, "transaction" = $11, reason = $12,
          message = $13, block_number = $14, gas_cost = $15, transfer_log = $16, attestation = $17,
-         unused_block = NULL, used_block = NULL,
+         resource = $18, unused_block = NULL, used_block = NULL,
          delivered_at = CASE WHEN $10 = 'queued' THEN NULL ELSE delivered_at END,
          delivered_key = CASE WHEN $10 = 'queued' THEN NULL ELSE delivered_key END
-         ${worker === undefined ? '' : ', worker = $18'}
+         ${worker === undefined ? '' : ', worker = $19'}
        WHERE id = $8 AND round = $9 AND state = 'failed' RETURNING ${jobColumns}`,
       [
         ...[digest, to, calldata, details, seenBlock, expiresAt, now, failed.id, failed.round],
         found?.state ?? 'queued',
         ...outcomeValues(found),
+        resource,
         ...(worker === undefined ? [] : [worker]),
       ],
     )
@@ -174,7 +176,7 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
 }
 
 /** The columns of a job, named as its members. */
-export const jobColumns = `id, kind, network, key, digest, round, state, "to", calldata, details,
+export const jobColumns = `id, kind, network, key, digest, round, state, "to", calldata, details, resource,
   seen_block AS "seenBlock", expires_at AS "expiresAt", "transaction", reason, message,
   block_number AS "blockNumber", unused_block AS "unusedBlock", used_block AS "usedBlock",
   gas_cost AS "gasCost", created_at AS "createdAt", updated_at AS "updatedAt",
@@ -230,6 +232,7 @@ export function insertValues(job: NewJob, now: number, state: Job['state'] = 'qu
     job.to,
     job.calldata,
     job.details,
+    state === 'failed' ? null : (job.resource ?? null),
     job.seenBlock,
     job.expiresAt,
     state,
@@ -257,6 +260,7 @@ export function attemptValues(attempt: Attempt) {
 export function newRow(job: NewJob, now: number): Job {
   return {
     ...job,
+    resource: job.resource ?? null,
     round: 0,
     state: 'queued',
     transaction: null,

@@ -3,6 +3,7 @@ import type { BudgetStore } from './budgets.js'
 import type { CustomerStore } from './customers.js'
 import type { DeliveryStore } from './deliveries.js'
 import type { FailedJobs } from './failed-jobs.js'
+import type { OldBooks } from './old-books.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
 import type { Shrinker } from './shrinking.js'
 
@@ -16,4 +17,5 @@ export interface FacilitatorStores {
   blocks: BlockStore
   shrinker: Shrinker
   failedJobs: FailedJobs
+  oldBooks: OldBooks
 }

@@ -16,25 +16,26 @@ import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { isReasonKey, settlementStatuses } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import {
-  attestationOperation,
-  paymentOperation,
-  receiptOperation,
-  statusOperation,
-  transactionOperation,
-} from '../operations.js'
+import { attestationOf } from '../methods/attestor.js'
+import type { Terms } from '../methods/checks.js'
 import {
   EXACT,
   exactKey,
   isPayment,
   PERMIT2,
   readExactDetails,
+  readResource,
   transferOf,
-} from '../schemes/exact-job.js'
-import { reasonFor } from '../schemes/permit2-checks.js'
-import { permit2Key, readPermit2Details } from '../schemes/permit2-job.js'
-import { attestationOf } from '../settle/attestor.js'
-import type { Terms } from '../verify/checks.js'
+} from '../methods/exact-job.js'
+import { reasonFor } from '../methods/permit2-checks.js'
+import { permit2Key, readPermit2Details } from '../methods/permit2-job.js'
+import {
+  attestationOperation,
+  paymentOperation,
+  receiptOperation,
+  statusOperation,
+  transactionOperation,
+} from './operations.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */
@@ -140,8 +141,8 @@ export function createPaymentFinder(options: {
       return only(confirmed.length > 0 ? confirmed : found, async (job) => ({
         status: await toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
-        resourceUrl: readExactDetails(job).resourceUrl,
-        toolName: readExactDetails(job).toolName,
+        resourceUrl: readResource(job).resourceUrl,
+        toolName: readResource(job).toolName,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
         scheme: isUpto(job) ? 'upto' : 'exact',
       }))

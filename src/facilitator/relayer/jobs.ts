@@ -3,6 +3,7 @@ import type { Address, Hex } from 'viem'
 import { createWaiters } from '../../async/waiters.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { type Attempt, isDecided, type Job, type Outcome } from '../journal/settlement-journal.js'
+import { createOpenClaims, type OpenClaims } from './open-claims.js'
 
 /** Everything the relayer must know about a kind of job; `exact` is one kind. */
 export interface JobKind {
@@ -52,6 +53,8 @@ export interface JobProfile {
   failedGas?: number
   /** The account that is charged for gas spent without a settlement. */
   payer: string
+  /** The token that it takes from the payer; absent where it takes nothing. */
+  asset?: Address
   payTo: string
   /** Names the network address that brought it, for shares of gas; '' within the process. */
   caller: string
@@ -119,6 +122,8 @@ export interface TrackedJob extends JobProfile {
   isSettled: boolean
   /** Nobody waits for it any more: if it has not been signed, it ends with this outcome. */
   withdrawnAs: Outcome | undefined
+  /** Takes it out of the open claims of its payer, once a transaction was signed for it or it is decided. */
+  leaveOpenClaims(): void
 }
 
 /** Gas that settlements are expected to take, in units of gas. */
@@ -149,6 +154,7 @@ export interface TrackedJobs {
   /** Adds up the gas that all these jobs are expected to take, where a payment takes this much unless said. */
   expectedGas(perPayment: bigint): ExpectedGas
   profileOf(job: Job): JobProfile
+  openClaims: OpenClaims
   /** Notes that one more slot of an earlier process holds the job, with these transactions. */
   hold(id: string, hashes: readonly Hex[]): void
   /** Notes that a slot holds these jobs no longer, and returns them. */
@@ -176,6 +182,7 @@ export function createTrackedJobs(
 ): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
   const waiting = createWaiters<{ round: number; job: Job | undefined }>()
+  const openClaims = createOpenClaims()
   let expected: ExpectedGas | undefined
   let expectedAt = 0
 
@@ -202,9 +209,16 @@ export function createTrackedJobs(
       queuedAt: now(),
       isSettled: false,
       withdrawnAs: undefined,
+      leaveOpenClaims: isWaiting(job) ? countOpen(job, profile) : () => {},
     }
+    tracked.get(job.id)?.leaveOpenClaims()
     tracked.set(job.id, entry)
     return entry
+  }
+
+  function countOpen({ kind, key }: Job, { asset, payer, value }: JobProfile): () => void {
+    if (asset === undefined || value === undefined) return () => {}
+    return openClaims.add({ kind, key, asset, payer, value })
   }
 
   function findAll(ids: Iterable<string>): TrackedJob[] {
@@ -215,6 +229,7 @@ export function createTrackedJobs(
     const entry = tracked.get(job.id)
     if (entry !== undefined && entry.job.round <= job.round) {
       entry.job = job
+      if (!isWaiting(job)) entry.leaveOpenClaims()
       if (isDecided(job)) tracked.delete(job.id)
     }
     waiting.wake(job.id, { round: job.round, job })
@@ -244,9 +259,11 @@ export function createTrackedJobs(
       return expected
     },
     profileOf: (job) => kindOf(job).profile(job),
+    openClaims,
     hold(id, hashes) {
       const entry = tracked.get(id)
       if (entry === undefined) return
+      entry.leaveOpenClaims()
       entry.liveSlots++
       for (const hash of hashes) entry.mayBeOut.add(hash)
     },
@@ -268,7 +285,10 @@ export function createTrackedJobs(
     update,
     abandon(id, round = Number.POSITIVE_INFINITY) {
       const entry = tracked.get(id)
-      if (entry !== undefined && entry.job.round <= round) tracked.delete(id)
+      if (entry !== undefined && entry.job.round <= round) {
+        entry.leaveOpenClaims()
+        tracked.delete(id)
+      }
       waiting.wake(id, { round, job: undefined })
     },
     async until({ id, round }, test) {
@@ -280,4 +300,9 @@ export function createTrackedJobs(
       return news?.job
     },
   }
+}
+
+/** Returns whether a job is claimed, and no transaction was signed for it. */
+function isWaiting({ state, transaction }: Job): boolean {
+  return state === 'queued' && transaction === null
 }

@@ -3,8 +3,8 @@ import type { Address } from 'viem'
 import type { ReadCoded } from '../../chain/accounts.js'
 import type { BlockFeed } from '../../chain/blocks.js'
 import type { Rpc } from '../../chain/rpc.js'
+import type { LeaseKeeper } from '../../sql/lease-keeper.js'
 import type { JobSharing, SettlementJournal } from '../journal/settlement-journal.js'
-import type { LeaseKeeper } from './leases.js'
 
 /** The network on which a relayer works, and its settings. Each part of the relayer takes the members that it needs. */
 export interface RelayerContext {

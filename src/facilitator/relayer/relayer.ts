@@ -19,6 +19,7 @@ import {
   type TrackedJobs,
 } from './jobs.js'
 import { createLane, type Lane } from './lane.js'
+import type { OpenClaims } from './open-claims.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
@@ -55,6 +56,7 @@ export interface Relayer {
   canSend(senders?: readonly Address[]): boolean
   lanes(): readonly Lane[]
   queueLength(): number
+  openClaims: OpenClaims
   /** Returns the gas that settlements which wait or are under way are expected to take, of all and by caller and recipient. */
   expectedGas(): ExpectedGas
   /** Resumes what an earlier process left, then follows the chain. */
@@ -145,6 +147,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     canSend,
     lanes: () => lanes,
     queueLength: queue.length,
+    openClaims: jobs.openClaims,
     expectedGas: () => jobs.expectedGas(options.gas.perPayment()),
     async start() {
       await feed.start()

@@ -6,6 +6,7 @@ import {
   dayOf,
   type GasBudget,
   type GasBudgetError,
+  PAYOUTS,
   WASTED,
   wastedBy,
 } from '../journal/budgets.js'
@@ -49,6 +50,8 @@ const FAILED_GAS = 45_000
 const FAILED_ALONE_GAS = 60_000
 const SKIPPED_GAS = 13_000
 const TRANSACTION_BASE = 21_000
+/** A deposit or a payout is like a payment to its caller's share; a claim of many rows is like a hundred of them. */
+const MOST_ALONE_GAS = 400_000n
 /** A caller that has used up its share waits this long after a failure, and twice as long after each further one. */
 const FIRST_PAUSE_MS = 1_000
 const MAX_DOUBLINGS = 8
@@ -65,6 +68,13 @@ interface Load {
 }
 
 const noLoad: Readonly<Load> = { jobs: 0, coded: 0, gas: 0 }
+
+/** A transaction for which gas is reserved. */
+interface Reservation {
+  gasLimit: bigint
+  maxFeePerGas: bigint
+  isReplacement: boolean
+}
 
 export type Waste = ReturnType<typeof createWaste>
 
@@ -107,6 +117,7 @@ export function createWaste(options: WasteOptions) {
       return hasCode(entry) && [WASTED.coded, wastedBy('coded', entry.caller)].includes(name)
     }
     if (name === WASTED.plain) return !hasCode(entry)
+    if (name === wastedBy('plain', entry.caller)) return !hasCode(entry) && entry.gas !== undefined
     return entry.payer === name || entry.coded.includes(name)
   }
 
@@ -194,20 +205,31 @@ export function createWaste(options: WasteOptions) {
   }
 
   /** Reserves what each payment burns if it fails. The only one of its caller under way goes whatever others have burnt. */
-  function ofPlain(entries: readonly TrackedJob[], worst: bigint, isReplacement: boolean) {
+  function ofPlain(
+    entries: readonly TrackedJob[],
+    { gasLimit, maxFeePerGas, isReplacement }: Reservation,
+  ): GasBudget[] {
     const base = TRANSACTION_BASE / Math.max(1, entries.length)
     const loads = measure()
     const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
     const budgets = new Map<string, GasBudget>()
     const reserve = (name: string, amount: bigint, bound: Pick<GasBudget, 'least' | 'limit'>) =>
       budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...bound })
+    /** What is as large as many payments is within the share of its caller, also as the only one. */
+    const reserveShare = ({ caller }: TrackedJob, amount: bigint) => {
+      const own = wastedBy('plain', caller)
+      reserve(own, amount, { limit: shareOf(limits.wasted, booked(WASTED.plain) - booked(own)) })
+    }
     for (const entry of entries) {
       const single = entry.failedGas ?? FAILED_ALONE_GAS
       entry.riskedGas = Math.ceil((entries.length === 1 ? single : riskOf(entry)) + base)
-      const amount = entry.gas === undefined ? BigInt(entry.riskedGas) * price() : worst
+      const amount =
+        entry.gas === undefined ? BigInt(entry.riskedGas) * price() : gasLimit * maxFeePerGas
       // One more payment goes while anything is left, whatever gas costs at the moment.
       reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: limits.perAccount })
       reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: limits.wasted })
+      const isLarge = entry.gas !== undefined && gasLimit > MOST_ALONE_GAS
+      if (isLarge && isShared(entry) && !isReplacement) reserveShare(entry, amount)
     }
     return [...budgets.values()]
   }
@@ -253,10 +275,9 @@ export function createWaste(options: WasteOptions) {
       { maxFeePerGas }: Fees,
       isReplacement = false,
     ): GasBudget[] {
-      const worst = gasLimit * maxFeePerGas
       return entries.some(hasCode)
-        ? ofCoded(entries, worst)
-        : ofPlain(entries, worst, isReplacement)
+        ? ofCoded(entries, gasLimit * maxFeePerGas)
+        : ofPlain(entries, { gasLimit, maxFeePerGas, isReplacement })
     },
     /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
     headroomFor: (entries: readonly TrackedJob[]) =>
@@ -315,9 +336,14 @@ function byCaller({ caller }: JobProfile): string {
 export function spentBudget({ budget, burnt }: GasBudgetError): Rejection {
   const { name, amount, limit = 0n } = budget
   const [spent, most, needed] = [burnt, limit, amount].map((it) => formatNative(it))
-  const who = name === WASTED.coded ? 'accounts with code' : 'accounts with code from your address'
   const message = name.startsWith(WASTED.coded)
-    ? `Transactions of ${who} that settled nothing burnt ${spent} dollars of gas today; the limit is ${most}, so no more gas is risked on such accounts.`
-    : `Transactions of ${name} that settled nothing burnt ${spent} dollars of gas today, and this one may burn ${needed}; the limit is ${most}.`
+    ? `Transactions of accounts with code${name === WASTED.coded ? '' : ' from your address'} that settled nothing burnt ${spent} dollars of gas today; the limit is ${most}, so no more gas is risked on such accounts.`
+    : `Transactions of ${whoIs(name)} that settled nothing burnt ${spent} dollars of gas today, and this one may burn ${needed}; the limit is ${most}.`
   return { reason: 'gasBudgetExceeded', message }
+}
+
+/** Returns the account of a budget in words: an account by its address, a caller as the one who is answered. */
+function whoIs(name: string): string {
+  if (name.startsWith(PAYOUTS)) return 'payouts from your address'
+  return name.startsWith(WASTED.plain) ? 'your address' : name
 }

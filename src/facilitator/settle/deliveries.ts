@@ -1,17 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { persist } from '../../async/persist.js'
 import { createWaiters } from '../../async/waiters.js'
-import { type DeliveryStore, RESTORED_KEY } from '../journal/deliveries.js'
-
-/** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
-export interface Delivery {
-  /** Returns whether the right still holds. It must be called right before the answer is written. */
-  isHeld(): Promise<boolean>
-  /** Records that the answer has left completely. Resolves once this is stored, however long the store takes. */
-  complete(): Promise<void>
-  /** Gives the right back because the connection closed first; the next caller may be answered. */
-  release(): Promise<void>
-}
+import type { Delivery, DeliveryStore } from '../journal/deliveries.js'
 
 export type DeliveryTurn =
   | { state: 'granted'; delivery: Delivery }
@@ -174,13 +164,3 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>
-
-/** Returns the sentence about a payment whose success was delivered to a caller with the Idempotency-Key `key`. */
-export function describeDelivered(
-  transaction: string | null,
-  key: string | null | undefined,
-): string {
-  return key === RESTORED_KEY
-    ? `This payment settled in ${transaction}. The database was restored since, so Arcus cannot say whether it was answered with success before.`
-    : `This payment settled in ${transaction} and was already answered with success.`
-}

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createPolling } from '../../sql/polling.js'
+import { createPolling } from '../../async/polling.js'
 import type { FailedJobs, FailedPlace } from '../journal/failed-jobs.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
 import type { JobKind } from '../relayer/jobs.js'

@@ -6,10 +6,10 @@ import { readSentPayments, type SentPayment } from '../../chain/sent-payments.js
 import type { Token } from '../../chain/token.js'
 import type { RebuiltJob, RebuiltJobs } from '../journal/rebuilt-jobs.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import { createExactJob } from '../methods/exact-job.js'
+import type { PaymentDigest } from '../methods/payment-method.js'
+import { createPermit2Job } from '../methods/permit2-job.js'
 import { confirmation, createGasShares } from '../relayer/outcomes.js'
-import { createExactJob } from '../schemes/exact-job.js'
-import type { PaymentDigest } from '../schemes/payment-method.js'
-import { createPermit2Job } from '../schemes/permit2-job.js'
 
 /** The row of the journal about a payment that the chain shows as paid by one of our wallets. */
 export type RowState =

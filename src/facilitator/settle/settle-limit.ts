@@ -1,29 +1,32 @@
-import { createHash } from 'node:crypto'
-import { parseRequest } from '@arcus/protocol/x402/parse-request'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../../http/rate-limit.js'
 import { isFree, isUndecided, type SettleResult } from '../answers.js'
-import type { PaymentDigest } from '../schemes/payment-method.js'
-import type { Terms } from '../verify/checks.js'
+import type { IsVerified, TakeVerified } from '../verify/verified-payments.js'
 
 /** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void
 
-/** Lets a settle in under the caller's rate limit. Rejects with a `RequestFault` (429). */
-export type SettleLimit = (request: Pick<FastifyRequest, 'ip' | 'body'>) => Promise<Leave>
+/** Lets settles in under the caller's rate limit. Both reject with a `RequestFault` (429). */
+export interface SettleLimit {
+  /** Looks at the bytes of a body before it is parsed: past the limit, only one that may be let in is. */
+  checkUnparsed(request: Pick<FastifyRequest, 'ip'>, body: Buffer): void
+  enter(request: SettlesAsked, points: number): Promise<Leave>
+}
+
+type SettlesAsked = Pick<FastifyRequest, 'ip' | 'body'>
 
 /** The number of answers about one payment that are not counted: its success, and some that say it is pending. */
 const FREE_ANSWERS = 8
 /** The number of payments whose answers are remembered. */
 const MAX_ANSWERED = 20_000
-/** The settles of one caller that may wait for room, and how long they wait. */
+/** The points of one caller's settles that may wait for room, and how long they wait. */
 const MAX_WAITING = 1_000
 const PATIENCE_MS = 10_000
 
 interface Waiter {
+  points: number
   admit(held: HeldRequest): void
   refuse(): void
 }
@@ -32,6 +35,8 @@ interface Waiter {
 interface Queue {
   held: number
   waiting: Set<Waiter>
+  /** Points of those that wait. */
+  waitingPoints: number
 }
 
 /**
@@ -41,7 +46,10 @@ interface Queue {
  * uncounted, and counted afterwards if they are refused. A charge of nothing costs nobody anything, so it is free only in
  * the turns of a verified payment.
  */
-export function createSettleLimit(limiter: RateLimiter, takeVerified: TakeVerified): SettleLimit {
+export function createSettleLimit(
+  limiter: RateLimiter,
+  { takeVerified, isVerified }: { takeVerified: TakeVerified; isVerified: IsVerified },
+): SettleLimit {
   const queues = new Map<string, Queue>()
   const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
 
@@ -52,33 +60,39 @@ export function createSettleLimit(limiter: RateLimiter, takeVerified: TakeVerifi
     return times <= FREE_ANSWERS
   }
 
-  async function hold(request: Pick<FastifyRequest, 'ip'>): Promise<HeldRequest> {
-    const held = limiter.hold(request)
+  /** Returns whether settles in progress of a caller may yet give back what one more needs. */
+  function mayFree(queue: Queue | undefined): queue is Queue {
+    return queue !== undefined && queue.held > 0 && queue.waitingPoints < MAX_WAITING
+  }
+
+  async function hold(request: SettlesAsked, points: number): Promise<HeldRequest> {
+    const held = limiter.hold(request, points)
     const caller = callerOf(request.ip)
-    const queue = queues.get(caller) ?? { held: 0, waiting: new Set() }
+    const queue = queues.get(caller) ?? { held: 0, waiting: new Set(), waitingPoints: 0 }
     if (held.limited) {
-      const mayFree = queue.held > 0 && queue.waiting.size < MAX_WAITING
-      if (!mayFree) throw rateLimitFault(held.retryAfterSeconds)
-      return wait(queue, held.retryAfterSeconds)
+      if (!mayFree(queue)) throw rateLimitFault(held.resetSeconds)
+      return wait(queue, points, held.resetSeconds)
     }
     queue.held++
     queues.set(caller, queue)
     return held
   }
 
-  function wait({ waiting }: Queue, retryAfterSeconds: number): Promise<HeldRequest> {
+  function wait(queue: Queue, points: number, resetSeconds: number): Promise<HeldRequest> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         clearTimeout(timer)
-        waiting.delete(waiter)
+        if (queue.waiting.delete(waiter)) queue.waitingPoints -= points
         settle()
       }
       const waiter: Waiter = {
+        points,
         admit: (held) => end(() => resolve(held)),
-        refuse: () => end(() => reject(rateLimitFault(retryAfterSeconds))),
+        refuse: () => end(() => reject(rateLimitFault(resetSeconds))),
       }
       const timer = setTimeout(waiter.refuse, PATIENCE_MS)
-      waiting.add(waiter)
+      queue.waiting.add(waiter)
+      queue.waitingPoints += points
     })
   }
 
@@ -88,7 +102,7 @@ export function createSettleLimit(limiter: RateLimiter, takeVerified: TakeVerifi
     if (queue === undefined) return
     queue.held--
     for (const waiter of queue.waiting) {
-      const held = limiter.hold(request)
+      const held = limiter.hold(request, waiter.points)
       if (held.limited) break
       queue.held++
       waiter.admit(held)
@@ -99,83 +113,43 @@ export function createSettleLimit(limiter: RateLimiter, takeVerified: TakeVerifi
     queues.delete(caller)
   }
 
-  return async (request) => {
-    if (takeVerified(request.body)) {
-      return (result) => {
-        if (result === undefined || isUncounted(result)) return
-        // The turns of a verified payment are few, so a seller who charges nothing for it is not slowed.
-        if (!isFree(result)) limiter.consume(request)
+  return {
+    checkUnparsed(request, body) {
+      const { limited, resetSeconds } = limiter.look(request)
+      if (!limited || mayFree(queues.get(callerOf(request.ip)))) return
+      if (!signaturesIn(body).some(isVerified)) throw rateLimitFault(resetSeconds)
+    },
+    async enter(request, points) {
+      if (takeVerified(request.body)) {
+        return (result) => {
+          if (result === undefined || isUncounted(result)) return
+          // The turns of a verified payment are few, so a seller who charges nothing for it is not slowed.
+          if (!isFree(result)) limiter.consume(request, points)
+        }
       }
-    }
-    const held = await hold(request)
-    return (result) => {
-      if (isUncounted(result)) held.giveBack()
-      release(request)
-    }
+      const held = await hold(request, points)
+      return (result) => {
+        if (isUncounted(result)) held.giveBack()
+        release(request)
+      }
+    },
   }
+}
+
+/** A member of that name, as every client writes it, with the hex of 65 bytes or more. */
+const SIGNATURE = /"signature"\s*:\s*"(0x[0-9a-fA-F]{130,20000})"/g
+/** A payment has one signature, and a deposit one beside that of its voucher. */
+const MAX_SIGNATURES = 3
+
+/** Finds the signatures in the bytes of a payment. */
+function signaturesIn(body: Buffer): string[] {
+  const signatures: string[] = []
+  for (const [, signature = ''] of body.toString('latin1').matchAll(SIGNATURE)) {
+    if (signatures.push(signature.toLowerCase()) === MAX_SIGNATURES) break
+  }
+  return signatures
 }
 
 function isGood({ body }: SettleResult): boolean {
   return body.success || isUndecided(body)
-}
-
-/** A payment with the exact signature that verify accepted. */
-export interface SignedDigest {
-  /** CAIP-2. */
-  network: string
-  digest: Hex
-  signature: Hex
-}
-
-/** Payments that verify found valid. The rate limit does not refuse their settles. */
-export interface VerifiedPayments {
-  note(payment: SignedDigest): void
-  /** Uses up one turn of the payment; returns `false` if it has none. */
-  take(payment: SignedDigest): boolean
-}
-
-/** Some 4 MB at most. Settle follows verify within seconds, so few payments need to be remembered. */
-const MAX_VERIFIED = 20_000
-/** The settles that one valid verify is good for: a merchant settles again if an answer was lost. */
-const TURNS = 4
-
-/** Remembers valid payments in this process. The oldest are forgotten, and their settles are counted like any other. */
-export function createVerifiedPayments(): VerifiedPayments {
-  const turns = new LRUCache<string, number>({ max: MAX_VERIFIED })
-  return {
-    note(payment) {
-      const key = keyOf(payment)
-      if (turns.get(key) === undefined) turns.set(key, TURNS)
-    },
-    take(payment) {
-      const key = keyOf(payment)
-      const left = turns.get(key) ?? 0
-      if (left > 0) turns.set(key, left - 1)
-      return left > 0
-    },
-  }
-}
-
-/** Hashes a payment to a short key: the signature of a contract wallet may have thousands of bytes. */
-function keyOf({ network, digest, signature }: SignedDigest): string {
-  return createHash('sha256').update(network).update(digest).update(signature).digest('base64')
-}
-
-/** Uses up a turn of the payment in a body; returns `false` if verify did not find it valid or its turns are used up. */
-export type TakeVerified = (body: unknown) => boolean
-
-export function createVerifiedCheck(
-  verified: VerifiedPayments,
-  terms: ReadonlyMap<string, Terms>,
-  computeDigest: PaymentDigest,
-): TakeVerified {
-  return (body) => {
-    const parsed = parseRequest(body)
-    if (!parsed.ok) return false
-    const { network, asset, signature } = parsed.payment
-    const token = terms.get(network)?.tokens.get(asset)
-    if (token === undefined) return false
-    const digest = bytesToHex(computeDigest(parsed.payment, token))
-    return verified.take({ network, digest, signature })
-  }
 }

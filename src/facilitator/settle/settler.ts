@@ -7,7 +7,7 @@ import {
   readRefunded,
   refundText,
 } from '@arcus/protocol/x402/payment-identifier'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { inTime } from '../../async/in-time.js'
 import {
@@ -16,18 +16,24 @@ import {
   settleRejection,
   withSettlementStatus,
 } from '../answers.js'
-import type { DeliveryStore } from '../journal/deliveries.js'
-import { isDecided, type Job, type SettlementJournal } from '../journal/settlement-journal.js'
+import { type DeliveryStore, describeDelivered } from '../journal/deliveries.js'
+import {
+  isDecided,
+  type Job,
+  type NewJob,
+  type SettlementJournal,
+} from '../journal/settlement-journal.js'
+import { attestationExtensions, attestationOf } from '../methods/attestor.js'
+import { SETTLE_MARGIN_SECONDS } from '../methods/checks.js'
+import { readExactDetails, transferOf } from '../methods/exact-job.js'
+import { type Intent, methodOf } from '../methods/payment-method.js'
+import { inCodesOf, isFreeOfCharge } from '../methods/permit2-checks.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
-import { readExactDetails, transferOf } from '../schemes/exact-job.js'
-import { type Intent, methodOf } from '../schemes/payment-method.js'
-import { inCodesOf, isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { reject, SETTLE_MARGIN_SECONDS } from '../verify/checks.js'
+import { identifierConflict, isBoundElsewhere } from '../verify/identifier.js'
 import { createPayerTurns } from '../verify/payer-turns.js'
 import type { CheckPayment, CheckResult } from '../verify/payment-check.js'
-import { attestationExtensions, attestationOf } from './attestor.js'
-import { type Deliveries, describeDelivered } from './deliveries.js'
+import type { Deliveries } from './deliveries.js'
 
 export interface SettleRequest {
   body: unknown
@@ -327,24 +333,6 @@ const keyConflict = reject(
   'This Idempotency-Key was used with another payment; send a fresh one.',
 )
 
-/** The answer to a payment whose id its payer used with another one. */
-export const identifierConflict = reject(
-  'paymentIdentifierConflict',
-  'This payer used this payment identifier with another payment; send a fresh one.',
-)
-
-/** Returns whether an id belongs to another payment of its payer. Nobody learns it without the payer's signature. */
-export async function isBoundElsewhere(
-  store: Pick<DeliveryStore, 'findIdempotencyKey'>,
-  key: string | undefined,
-  result: CheckResult,
-): Promise<boolean> {
-  if (key === undefined || !('job' in result || 'intent' in result)) return false
-  const bound = await store.findIdempotencyKey(key)
-  const own = 'job' in result ? result.job : result.intent.failedJob
-  return bound !== undefined && bound !== own?.id
-}
-
 function checkKey(key: string | undefined): Rejection | undefined {
   if (key === undefined || /^[\x21-\x7e]{16,128}$/.test(key)) return undefined
   return reject(
@@ -395,9 +383,11 @@ function createJobObtainer(options: SettlerOptions) {
     if (result.state === 'known') return { job: result.job, isOurs: false }
     const { intent } = result
     if (result.state === 'valid') {
-      return intent.failedJob === undefined
-        ? claim(intent, request)
-        : reopen(intent, intent.failedJob, request)
+      const { failedJob } = intent
+      const job = newJob(intent, now())
+      return covered(intent, job, () =>
+        failedJob === undefined ? claim(job, request) : reopen(job, failedJob, request),
+      )
     }
     const { receipt, failedJob } = result
     const found = newJob(intent, readExactDetails(failedJob).claimedAt)
@@ -407,16 +397,32 @@ function createJobObtainer(options: SettlerOptions) {
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
-  async function claim(intent: Intent, request: IdentifiedRequest) {
+  /** Makes the row of a payment, if its balance covers it together with what was claimed since it was checked. */
+  async function covered<Result>(
+    { payment, balance }: Intent,
+    job: NewJob,
+    make: () => Promise<Result>,
+  ): Promise<Result | 'raced'> {
+    const { kind, key } = job
+    const { asset, payer, value } = readExactDetails(job)
+    const { openClaims } = relayers.get(payment.network) as Relayer
+    const taking = { kind, key, asset, payer, value: BigInt(value) }
+    const uncount = openClaims.cover(taking, balance)
+    if (uncount === undefined) return 'raced'
+    // The relayer counts the job from here on.
+    return make().finally(uncount)
+  }
+
+  async function claim(job: NewJob, request: IdentifiedRequest) {
     const { idempotencyKey, identifierKey } = request
-    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now(), identifierKey)
+    const claim = await journal.claim(job, idempotencyKey, now(), identifierKey)
     if (claim.state === 'keyConflict') return findConflict(request)
     return claim.state === 'held' ? 'raced' : begin(claim.job, request)
   }
 
-  async function reopen(intent: Intent, failed: Job, request: SettleRequest) {
-    const job = await journal.reopen(failed, newJob(intent, now()), now())
-    return job === undefined ? 'raced' : begin(job, request)
+  async function reopen(job: NewJob, failed: Job, request: SettleRequest) {
+    const reopened = await journal.reopen(failed, job, now())
+    return reopened === undefined ? 'raced' : begin(reopened, request)
   }
 
   function begin(job: Job, { onClaimed }: SettleRequest): ObtainedJob {

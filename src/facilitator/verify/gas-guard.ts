@@ -1,5 +1,5 @@
 import { formatNative, formatUnits } from '@arcus/protocol/x402/amounts'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import {
@@ -14,7 +14,6 @@ import {
 import { type GasModel, priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/gas.js'
 import type { ExpectedGas, Standing } from '../relayer/jobs.js'
 import { shareOf, spentBudget, type WasteLimits } from '../relayer/waste.js'
-import { reject } from './checks.js'
 
 /** Who brings a settlement, and for whom. */
 export interface Brought {
@@ -26,8 +25,8 @@ export interface Brought {
 
 /** The facts that decide whether the operator pays the gas of a settlement. */
 interface GasQuestion extends Brought {
-  /** The account that is charged for gas spent without a settlement. */
-  account: Address
+  /** The account that is charged for gas spent without a settlement, by its name in the books. */
+  account: string
   /** Whether code of the account would run. */
   hasCode: boolean
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */

@@ -1,5 +1,6 @@
+import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
@@ -10,6 +11,7 @@ import type { Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import { type Clock, findTerms, findToken, type Terms } from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -18,16 +20,16 @@ import {
   isWhileOpen,
   readExactDetails,
   untraced,
-} from '../schemes/exact-job.js'
+} from '../methods/exact-job.js'
 import {
   type Intent,
   methodOf,
   type NetworkAccess,
   type PaymentDigest,
   type PaymentMethod,
-} from '../schemes/payment-method.js'
-import { isFreeOfCharge } from '../schemes/permit2-checks.js'
-import { type Clock, findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
+} from '../methods/payment-method.js'
+import { isFreeOfCharge } from '../methods/permit2-checks.js'
+import type { OpenClaims } from '../relayer/open-claims.js'
 import type { GasGuard } from './gas-guard.js'
 import type { Recipients } from './recipients.js'
 
@@ -41,10 +43,13 @@ export interface ServedNetwork extends NetworkAccess {
   guardGas: GasGuard
   recipients: Recipients
   readCoded: ReadCoded
+  /** What payments take that wait to be sent. */
+  openClaims: OpenClaims
   /** Returns the price of one gas now, 18-decimal units. */
   gasPrice(): bigint
   /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
+  channelDigests: BatchDigests
   /** Returns an error if the token at this lower-case address is no longer the pinned one. */
   tokenMismatch(asset: Address): Error | undefined
 }
@@ -135,6 +140,7 @@ export function createPaymentCheck(options: {
       signature,
       isAlone: facts.payerHasCode,
       permit: asked.method.permitFor(payment, facts),
+      balance: facts.balance,
       seenBlock: Math.max(facts.blockNumber, asked.network.headBlock()),
       failedJob: row,
       caller: purpose.caller ?? '',
@@ -249,7 +255,14 @@ export function createPaymentCheck(options: {
     facts: PaymentFacts,
   ): Promise<CheckResult | undefined> {
     const { payment, network, method, nowSeconds } = asked
-    const refusal = method.checkFacts(payment, facts, nowSeconds)
+    const { asset, authorization } = payment
+    const waiting = network.openClaims.besides({
+      kind: method.kind,
+      key: method.keyOf(payment),
+      asset,
+      payer: authorization.from,
+    })
+    const refusal = method.checkFacts(payment, facts, nowSeconds, waiting)
     if (refusal === undefined) return undefined
     const since = await findNewRow(asked)
     if (since !== undefined) return since

@@ -1,11 +1,10 @@
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { dayOf } from '../journal/budgets.js'
 import type { CustomerStore } from '../journal/customers.js'
 import type { Standing } from '../relayer/jobs.js'
 import type { PayToAllowed } from '../settings.js'
-import { reject } from './checks.js'
 
 /** Knows for which recipients the operator pays gas, and which of them have standing. */
 export interface Recipients {

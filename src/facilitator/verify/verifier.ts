@@ -1,17 +1,17 @@
 import { parseRequest, readPayer } from '@arcus/protocol/x402/parse-request'
 import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
 import { identifierKey, readPaymentIdentifier } from '@arcus/protocol/x402/payment-identifier'
+import { reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { type Answered, type VerifyAnswer, verifyRejection, verifyUnavailable } from '../answers.js'
-import type { DeliveryStore } from '../journal/deliveries.js'
+import { type DeliveryStore, describeDelivered } from '../journal/deliveries.js'
 import type { Job } from '../journal/settlement-journal.js'
-import { inCodesOf } from '../schemes/permit2-checks.js'
-import { describeDelivered } from '../settle/deliveries.js'
-import type { VerifiedPayments } from '../settle/settle-limit.js'
-import { identifierConflict, isBoundElsewhere } from '../settle/settler.js'
-import { reject, VERIFY_MARGIN_SECONDS } from './checks.js'
+import { VERIFY_MARGIN_SECONDS } from '../methods/checks.js'
+import { inCodesOf } from '../methods/permit2-checks.js'
+import { identifierConflict, isBoundElsewhere } from './identifier.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
+import type { VerifiedPayments } from './verified-payments.js'
 
 /** Answers `POST /verify` to a caller, who is left out within the process. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown, caller?: string) => Promise<Answered<VerifyAnswer>>

@@ -1,18 +1,19 @@
-import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
+import { type PaymentAnswer, paidResourceOf } from '@arcus/protocol/x402/payment'
 import { type Address, getAddress, type Hex } from 'viem'
 import { toHanded } from '../../../src/app/directory/hand-over.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Token } from '../../../src/chain/token.js'
 import type { Directory } from '../../../src/directory/directory.js'
 import { createPaymentFinder } from '../../../src/facilitator/lookup/payments.js'
+import type { Terms } from '../../../src/facilitator/methods/checks.js'
 import {
   EXACT,
   type ExactDetails,
   exactKey,
   PERMIT2,
-} from '../../../src/facilitator/schemes/exact-job.js'
-import { permit2Key } from '../../../src/facilitator/schemes/permit2-job.js'
-import type { Terms } from '../../../src/facilitator/verify/checks.js'
+  writeResource,
+} from '../../../src/facilitator/methods/exact-job.js'
+import { permit2Key } from '../../../src/facilitator/methods/permit2-job.js'
 
 /** The payer and the recipient of a payment, unless wished otherwise. */
 export const payer: Address = '0x4444444444444444444444444444444444444444'
@@ -88,10 +89,9 @@ export function createPayments(world: {
       ...{ asset, payer, payTo, value: amount.toString(), nonce, signatureDigest: '' },
       ...{ validAfter: '0', validBefore: '1900000000', isAlone: true, claimedAt: at },
       ...{ caller: '', standing: 'none' },
-      ...(resourceUrl !== undefined && { resourceUrl: resourceUrl.split('?')[0] as string }),
-      ...(toolName !== undefined && { toolName }),
       ...(scheme === 'upto' && { facilitator: payer }),
     }
+    const resource = writeResource(paidResourceOf({ resourceUrl, toolName }))
     const key =
       scheme === 'upto'
         ? { kind: PERMIT2, key: permit2Key(payer, nonce) }
@@ -99,7 +99,7 @@ export function createPayments(world: {
     const claim = await stores.journal.claim(
       {
         ...{ id, ...key, network: payment.network, digest: nonce, to: asset, calldata: '0x' },
-        ...{ details: JSON.stringify(details), seenBlock: 1, expiresAt: 1_900_000_000 },
+        ...{ details: JSON.stringify(details), resource, seenBlock: 1, expiresAt: 1_900_000_000 },
       },
       undefined,
       at,

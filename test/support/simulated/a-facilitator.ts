@@ -1,11 +1,12 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
+import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
-import { createPaymentDigest } from '../../../src/facilitator/schemes/payment-method.js'
+import type { AcceptedToken, Terms } from '../../../src/facilitator/methods/checks.js'
+import { createPaymentDigest } from '../../../src/facilitator/methods/payment-method.js'
 import { createDeliveries } from '../../../src/facilitator/settle/deliveries.js'
 import { createSettler } from '../../../src/facilitator/settle/settler.js'
-import type { AcceptedToken, Terms } from '../../../src/facilitator/verify/checks.js'
 import {
   createPaymentCheck,
   type ServedNetwork,
@@ -71,7 +72,9 @@ export function aFacilitator(
     headBlock: () => feed.latest()?.number ?? 0,
     chainSeconds: () => feed.latest()?.timestamp,
     relayers: relayer.addresses as ServedNetwork['relayers'],
+    openClaims: relayer.openClaims,
     isBatchOffered: () => false,
+    channelDigests: createBatchDigests(keccak256, 5042),
     guardGas: async () => undefined,
     recipients: { check: async () => 'none' },
     gasPrice: () => 0n,

@@ -16,9 +16,14 @@ import {
   createFacilitatorStores,
   createJobSharing,
 } from '../../../src/facilitator/journal/sqlite/stores.js'
+import {
+  createExactJob,
+  createExactKind,
+  createOwnTransactions,
+  EXACT,
+} from '../../../src/facilitator/methods/exact-job.js'
 import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
 import type { JobKind, JobProfile, Standing } from '../../../src/facilitator/relayer/jobs.js'
-import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
 import { createRelayer, type RelayerOptions } from '../../../src/facilitator/relayer/relayer.js'
 import {
   createLocalSigner,
@@ -26,12 +31,7 @@ import {
   type Signer,
 } from '../../../src/facilitator/relayer/signer.js'
 import type { WasteLimits } from '../../../src/facilitator/relayer/waste.js'
-import {
-  createExactJob,
-  createExactKind,
-  createOwnTransactions,
-  EXACT,
-} from '../../../src/facilitator/schemes/exact-job.js'
+import { createLeaseKeeper } from '../../../src/sql/lease-keeper.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
 import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'

@@ -176,18 +176,39 @@ describe('the resource of a settled payment', () => {
     const [handed] = offers()
     if (handed === undefined || 'refused' in handed) throw new Error('not offered')
     const { key, fingerprint } = handed.offer
-    handOver.noteStatus(key, fingerprint, { status: 'success' })
-    expect(handOver.offerResource(aSettledPayment())).toEqual({ status: 'success' })
+    const answer = (status: object) =>
+      stores.outbox.noteOutcome({ key, fingerprint, status: JSON.stringify(status), at: clock })
+    await answer({ status: 'success' })
+    const known = () => handOver.offerResource(aSettledPayment())
+    await vi.waitFor(() => expect(known()).toEqual({ status: 'success' }))
     const rejected = { status: 'rejected', rejectedReason: 'No.' } as const
-    handOver.noteStatus(key, fingerprint, rejected)
-    clock += 59_999
-    expect(handOver.offerResource(aSettledPayment())).toEqual(rejected)
-    await written()
-    expect(offers()).toHaveLength(1)
-    clock += 1
-    expect(handOver.offerResource(aSettledPayment())).toEqual(rejected)
+    clock += 1_000
+    expect(known()).toEqual({ status: 'success' })
     await written()
     expect(offers()).toHaveLength(2)
+    await answer(rejected)
+    await vi.waitFor(() => expect(known()).toEqual(rejected))
+    clock += 59_999
+    expect(known()).toEqual(rejected)
+    await written()
+    expect(offers()).toHaveLength(2)
+    clock += 1
+    expect(known()).toEqual(rejected)
+    await written()
+    expect(offers()).toHaveLength(3)
+  })
+
+  it('does not take the outcome of an earlier offer for its own', async () => {
+    handOver.offerResource(aSettledPayment())
+    await written()
+    const [handed] = offers()
+    if (handed === undefined || 'refused' in handed) throw new Error('not offered')
+    const { key, fingerprint } = handed.offer
+    const status = JSON.stringify({ status: 'rejected', rejectedReason: 'Before.' })
+    const looked = vi.spyOn(stores.outbox, 'outcomesOf')
+    await stores.outbox.noteOutcome({ key, fingerprint, status, at: clock - 1 })
+    await vi.waitUntil(() => looked.mock.calls.length > 1)
+    expect(handOver.offerResource(aSettledPayment())).toEqual({ status: 'processing' })
   })
 
   it('names none, and there is nothing to hand over', async () => {

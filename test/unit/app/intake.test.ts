@@ -39,7 +39,6 @@ afterEach(async () => {
 /** Takes in what waits, into lists unless wished otherwise. */
 function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Options> = {}) {
   const taken: HandedAnswer[] = []
-  const statuses: [string, string, BazaarStatus][] = []
   const logged: object[] = []
   const intake = createIntake({
     outbox: stores.outbox,
@@ -50,13 +49,13 @@ function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Option
       ...wish,
     },
     isKeeper: () => true,
-    onStatus: (...status) => statuses.push(status),
+    now: Date.now,
     log: { warn: (details) => logged.push(details) },
     ...over,
   })
   stops.push(intake.stop)
   intake.start()
-  return { ...intake, taken, statuses, logged }
+  return { ...intake, taken, logged }
 }
 
 const count = (table: string, where = '1') =>
@@ -83,6 +82,17 @@ function anOffer(): Offer {
   return read.offer
 }
 
+it('what became of an offer is forgotten after some minutes', async () => {
+  const [at, minute] = [Date.now(), 60_000]
+  const noteAt = (key: string, time: number) =>
+    stores.outbox.noteOutcome({ key, fingerprint: '', status: '{}', at: time })
+  await noteAt('old', at - 6 * minute)
+  await noteAt('new', at - minute)
+  anIntake({}, { now: () => at })
+  await vi.waitUntil(() => count('offer_outcomes') === 1)
+  expect(await stores.outbox.outcomesOf(['old', 'new'])).toMatchObject([{ key: 'new' }])
+})
+
 describe('the intake', () => {
   it('takes in every row in its order, and removes it', async () => {
     const answers = Array.from({ length: 50 }, () => anAnswer())
@@ -100,11 +110,13 @@ describe('the intake', () => {
     await stores.outbox.append('offer', writeOffer({ refused }))
     const takeOffer = vi.fn(async (): Promise<BazaarStatus> => ({ status: 'success' }))
     const noteRefusal = vi.fn()
-    const { statuses } = anIntake({ takeOffer, noteRefusal })
+    anIntake({ takeOffer, noteRefusal }, { now: () => 1_000_000 })
     await untilEmpty()
     expect(takeOffer).toHaveBeenCalledExactlyOnceWith(offer)
     expect(noteRefusal).toHaveBeenCalledExactlyOnceWith(refused)
-    expect(statuses).toEqual([[offer.key, offer.fingerprint, { status: 'success' }]])
+    const { key, fingerprint } = offer
+    const outcome = { key, fingerprint, status: '{"status":"success"}', at: 1_000_000 }
+    expect(await stores.outbox.outcomesOf([key])).toEqual([outcome])
   })
 
   it('leaves everything to the process that keeps it', async () => {
@@ -190,7 +202,7 @@ describe('a crash between taking a row in and removing it', () => {
       outbox,
       directory: world.directory.ports,
       isKeeper: () => true,
-      onStatus() {},
+      now: Date.now,
       log: { warn() {} },
     })
     intake.start()

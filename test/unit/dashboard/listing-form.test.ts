@@ -14,7 +14,7 @@ import {
   titleFromUrl,
   withScheme,
 } from '../../../src/console/pages/owner/editor/form.js'
-import { parseBody } from '../../../src/directory/listings/refusals.js'
+import { parseBody } from '../../../src/directory/refusals.js'
 
 const merchantAddress = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const [dollars, inEuros] = circleTokens['eip155:5042']

@@ -91,15 +91,83 @@ it('a question that is asked twice is answered once, at the same time and until 
         await new Promise((resolve) => setImmediate(resolve))
         return { state: 'made', body, sequence }
       },
+      figures: () => ({ endpoints: 1, readSeconds: 1 }),
     },
     listings: { lastChange: async () => last },
   })
-  const ask = () => answers.resources({ q: 'sky' })
+  const ask = () => answers.resources({ q: 'sky' }, '198.51.100.1')
   await Promise.all([ask(), ask()])
   await ask()
   expect(asked).toBe(1)
-  await answers.resources({ q: 'sea' })
+  await answers.resources({ q: 'sea' }, '198.51.100.1')
   last++
   await ask()
   expect(asked).toBe(3)
+})
+
+/** Discovery whose catalog answers one question after another, each when the test says so. */
+function aSlowCatalog(figures = { endpoints: 1, readSeconds: 1 }) {
+  const body = { bytes: Buffer.from('{}'), etag: '"x"' }
+  const begun: (string | undefined)[] = []
+  const ends: (() => void)[] = []
+  const bodies = createDiscoveryBodies({
+    answers: {
+      async answer({ query }, sequence = 0): Promise<Answer> {
+        begun.push('query' in query ? query.query : undefined)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        return { state: 'made', body, sequence }
+      },
+      figures: () => figures,
+    },
+    listings: { lastChange: async () => 1 },
+  })
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+  const answered: string[] = []
+  return {
+    begun,
+    answered,
+    /** Asks for this, and notes the answer, or the code of its fault. */
+    async ask(query: string, ip: string) {
+      bodies.search({ query }, ip).then(
+        () => answered.push(query),
+        ({ code, headers }) => answered.push(`${code} ${JSON.stringify(headers)}`),
+      )
+      await nextTurn()
+    },
+    async end() {
+      ends.shift()?.()
+      await nextTurn()
+    },
+  }
+}
+
+it('a stranger with many searches has a few of them waiting, and one turn for each of others', async () => {
+  const { ask, end, begun, answered } = aSlowCatalog()
+  // Two of them are at the catalog, and four wait, whichever address of the block they come from.
+  for (let i = 1; i <= 30; i++) await ask(`storm ${i}`, `198.51.100.${i}`)
+  expect(answered).toEqual(Array(24).fill('busy {"retry-after":"1"}'))
+  await ask('tides', '203.0.113.7')
+  await ask('winds', '2001:db8:7::1')
+  for (let i = 0; i < 4; i++) await end()
+  expect(begun).toEqual(['storm 1', 'storm 2', 'storm 3', 'tides', 'winds', 'storm 4'])
+  for (let i = 0; i < 4; i++) await end()
+  expect(answered.slice(24).sort()).toEqual(
+    ['tides', 'winds', ...Array.from({ length: 6 }, (_, i) => `storm ${i + 1}`)].sort(),
+  )
+})
+
+it('a question that is under way already is shared, and takes no place', async () => {
+  const { ask, end, begun, answered } = aSlowCatalog()
+  for (let i = 1; i <= 6; i++) await ask(`storm ${i}`, '198.51.100.1')
+  await ask('storm 1', '198.51.100.1')
+  expect(answered).toEqual([])
+  await end()
+  expect(answered).toEqual(['storm 1', 'storm 1'])
+  expect(begun).toHaveLength(3)
+})
+
+it('questions take no turns while the catalog is read, because they only wait for it', async () => {
+  const { ask, begun } = aSlowCatalog({ endpoints: 0, readSeconds: 0 })
+  for (let i = 1; i <= 30; i++) await ask(`early ${i}`, '198.51.100.1')
+  expect(begun).toHaveLength(30)
 })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type { Job } from '../../../src/facilitator/journal/settlement-journal.js'
-import { attestationOf, createAttestor } from '../../../src/facilitator/settle/attestor.js'
+import { attestationOf, createAttestor } from '../../../src/facilitator/methods/attestor.js'
 import { anAttestationKey, isSoundAttestation } from '../../support/an-attestation.js'
 
 const transaction = `0x${'ab'.repeat(32)}` as const

@@ -1,9 +1,9 @@
 import type { BatchRequest } from '@arcus/protocol/x402/batch-request'
 import { expect, it } from 'vitest'
 import type { Rpc } from '../../../src/chain/rpc.js'
+import { batchKinds } from '../../../src/facilitator/batch/jobs.js'
+import { createOutcomeAnswers } from '../../../src/facilitator/batch/outcomes.js'
 import type { Job, SettlementJournal } from '../../../src/facilitator/journal/settlement-journal.js'
-import { batchKinds } from '../../../src/facilitator/schemes/batch/jobs.js'
-import { createOutcomeAnswers } from '../../../src/facilitator/schemes/batch/outcomes.js'
 import type { Deliveries } from '../../../src/facilitator/settle/deliveries.js'
 import type { ServedNetwork } from '../../../src/facilitator/verify/payment-check.js'
 

@@ -1,16 +1,16 @@
 import { channelContracts, permit2Contracts, zeroAddress } from '@arcus/protocol/x402/address'
 import type { Payment } from '@arcus/protocol/x402/payment'
+import { isRejection } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import {
   checkFacts,
   checkTerms,
   findTerms,
-  isRejection,
   SETTLE_MARGIN_SECONDS,
   type Terms,
   VERIFY_MARGIN_SECONDS,
-} from '../../../src/facilitator/verify/checks.js'
+} from '../../../src/facilitator/methods/checks.js'
 import { aTerms, aToken } from '../../support/simulated/a-facilitator.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 

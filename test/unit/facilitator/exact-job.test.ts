@@ -7,8 +7,9 @@ import {
   digestOfSignature,
   isWhileOpen,
   readExactDetails,
+  readResource,
   rejectionOfRevert,
-} from '../../../src/facilitator/schemes/exact-job.js'
+} from '../../../src/facilitator/methods/exact-job.js'
 import { aPayment } from '../x402/a-payment.js'
 
 it.each([
@@ -58,9 +59,16 @@ it.each([
   ['not a URL?c=d', undefined],
   ['/a?c=d', undefined],
 ])("keeps of %s what is not the buyer's own", (resourceUrl, kept) => {
-  const { details } = aJobFor({ resourceUrl, toolName: 'tides' })
-  expect(JSON.parse(details).resourceUrl).toBe(kept)
-  expect(JSON.parse(details).toolName).toBe('tides')
+  const { details, resource = null } = aJobFor({ resourceUrl, toolName: 'tides' })
+  expect(readResource({ resource })).toEqual(
+    kept === undefined ? { toolName: 'tides' } : { resourceUrl: kept, toolName: 'tides' },
+  )
+  expect(details).not.toContain('tides')
+})
+
+it('keeps no resource where the payment names none', () => {
+  expect(aJobFor({}).resource).toBeNull()
+  expect(readResource({ resource: null })).toEqual({})
 })
 
 it('keeps a digest of the signature, which stands in the calldata alone', () => {

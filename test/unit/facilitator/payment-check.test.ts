@@ -7,8 +7,8 @@ import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import { createExactJob } from '../../../src/facilitator/methods/exact-job.js'
 import { failure } from '../../../src/facilitator/relayer/outcomes.js'
-import { createExactJob } from '../../../src/facilitator/schemes/exact-job.js'
 import type { ServedNetwork } from '../../../src/facilitator/verify/payment-check.js'
 import {
   aFacilitator,

@@ -1,7 +1,7 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { describe, expect, it } from 'vitest'
-import { checkTokenPermit } from '../../../src/facilitator/schemes/permit2-checks.js'
+import { checkTokenPermit } from '../../../src/facilitator/methods/permit2-checks.js'
 import { aPayment, asset, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 
 /** Returns why the permit of the token is refused. */

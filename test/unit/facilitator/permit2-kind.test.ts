@@ -9,7 +9,7 @@ import type { Job } from '../../../src/facilitator/journal/settlement-journal.js
 import {
   createPermit2Job,
   createPermit2Kind,
-} from '../../../src/facilitator/schemes/permit2-job.js'
+} from '../../../src/facilitator/methods/permit2-job.js'
 import { aPayment, asset, nowSeconds, payer, payTo } from '../x402/a-payment.js'
 
 const SEEN_BLOCK = 40

@@ -3,8 +3,9 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Claim, Job } from '../../../src/facilitator/journal/settlement-journal.js'
+import type { Intent } from '../../../src/facilitator/methods/payment-method.js'
+import { createOpenClaims } from '../../../src/facilitator/relayer/open-claims.js'
 import type { Relayer } from '../../../src/facilitator/relayer/relayer.js'
-import type { Intent } from '../../../src/facilitator/schemes/payment-method.js'
 import type { DeliveryTurn } from '../../../src/facilitator/settle/deliveries.js'
 import { createSettler, type SettleRequest } from '../../../src/facilitator/settle/settler.js'
 import type { CheckResult, Purpose } from '../../../src/facilitator/verify/payment-check.js'
@@ -49,12 +50,14 @@ function aSettler(
   const submitted: string[] = []
   let caller: string | undefined
   const payment = aPayment()
-  const intent = { payment, digest: '0xd1', signature: payment.signature } as unknown as Intent
+  const signed = { digest: '0xd1', signature: payment.signature, balance: payment.amount }
+  const intent = { payment, ...signed } as unknown as Intent
   const relayer = {
     expect: () => () => {},
     submit: ({ id }: Job) => submitted.push(id),
     isTracking: () => true,
     isSole: true,
+    openClaims: createOpenClaims(),
     untilDecided: () =>
       world.decided === undefined ? new Promise(() => {}) : Promise.resolve(world.decided),
     async withdraw({ id }: Job) {

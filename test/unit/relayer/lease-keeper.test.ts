@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLeaseKeeper } from '../../../src/facilitator/relayer/leases.js'
+import { createLeaseKeeper } from '../../../src/sql/lease-keeper.js'
 import { laneLease } from '../../../src/sql/leases.js'
 
 const DURATION_MS = 5_000

@@ -440,6 +440,40 @@ describe('a caller', () => {
     expect(count()).toBe(5)
   })
 
+  // A claim of many rows: alone, with a gas limit of its own.
+  const large = { isAlone: true, gas: { least: 1_000_000n, most: 1_000_000n }, accountsThatRun: [] }
+  const worst = 1_000_000n * (3n * BASE_FEE + 1_000_000n)
+
+  it.each([
+    ['goes', 'where the share of the caller has room for it', 2n * worst, 'confirmed'],
+    ['is refused', 'where it has not, also as the only one', 2n * worst - 2n, 'failed'],
+  ])('a job as large as many payments %s %s', async (_, __, wasted, state) => {
+    const { pay, burntBy } = await aRelayer({ wasted })
+    const { row } = await pay({ caller: mine, gain: 10_000_000n, profile: large })
+    await pass(3_000)
+    const { reason, message } = await row()
+    expect((await row()).state).toBe(state)
+    if (state === 'failed') {
+      expect(reason).toBe('gasBudgetExceeded')
+      expect(message).toContain('of your address')
+    }
+    // It stops nobody else, and its caller goes on paying.
+    const [small, other] = [await pay({ caller: mine }), await pay({ caller: theirs })]
+    await pass(3_000)
+    expect([await small.row(), await other.row()]).toMatchObject([
+      { state: 'confirmed' },
+      { state: 'confirmed' },
+    ])
+    expect(await burntBy(WASTED.plain)).toBe(0n)
+  })
+
+  it('a large job of the operator takes no share', async () => {
+    const { pay } = await aRelayer({ wasted: worst })
+    const { row } = await pay({ standing: 'own', gain: 10_000_000n, profile: large })
+    await pass(3_000)
+    expect((await row()).state).toBe('confirmed')
+  })
+
   it('keeps what it burnt over a restart', async () => {
     const { world, failOnChain, relayer } = await aRelayer({ wasted: 2n * FAILED })
     await failOnChain(undefined, { caller: mine })

@@ -69,6 +69,20 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       expect(first?.job).toMatchObject({ state: 'confirmed', network, details: '{"payer":"p"}' })
     })
 
+    it('hear what a payment was for, though its row loses that when it fails', async () => {
+      for (const id of ['5', '6']) {
+        await stores.journal.claim(aJob({ id, resource: `"${id}"` }), undefined, noon)
+      }
+      await decide('5')
+      await decide('6', 0, 'failed')
+      const news = await stores.events.queued(2)
+      expect(news.map(({ job }) => [job?.state, job?.resource])).toEqual([
+        ['confirmed', '"5"'],
+        ['failed', '"6"'],
+      ])
+      expect((await stores.journal.findJobById('6'))?.resource).toBeNull()
+    })
+
     it('hear of a payment that failed and settled after all twice', async () => {
       await stores.journal.claim(aJob({ id: '7' }), undefined, noon)
       await decide('7', 0, 'failed')

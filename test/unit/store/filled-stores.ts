@@ -10,6 +10,7 @@ export async function fillStores(stores: Stores): Promise<void> {
   const { journal, deliveries, blocks, audit, listings, activity } = stores
   await stores.hostedRecords.change('refund', 'r', () => '{}')
   await stores.outbox.append('answers', '[]')
+  await stores.outbox.noteOutcome({ key: 'k', fingerprint: 'f', status: '{}', at: 1 })
   for (const id of ['paid', 'queued', 'submitted']) {
     await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
   }

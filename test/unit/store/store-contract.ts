@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
-import { type GasBudget, GasBudgetError } from '../../../src/facilitator/journal/budgets.js'
+import { dayOf, type GasBudget, GasBudgetError } from '../../../src/facilitator/journal/budgets.js'
 import { RESTORED_KEY } from '../../../src/facilitator/journal/deliveries.js'
 import type {
   Attempt,
@@ -39,6 +39,7 @@ export function aJob(changes: Partial<NewJob> = {}): NewJob {
     to: '0x3600000000000000000000000000000000000000',
     calldata: '0xcf092995',
     details: '{"payer":"p"}',
+    resource: null,
     seenBlock: 41,
     expiresAt: 1_800_000_060,
     ...changes,
@@ -400,6 +401,55 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await others('2026-11-23')).toHaveLength(2)
     })
 
+    describe('what is past its use', () => {
+      const day = (days: number) => dayOf(noon + days * 86_400_000)
+      const at = (days: number) => noon + days * 86_400_000
+
+      it('is deleted of the sums of gas, but for those of everybody and of the days since', async () => {
+        const book = (days: number) =>
+          stores.journal.resolve({
+            outcomes: [],
+            gasCharge: { network, sums: new Map(['', '0xp', 'spent:c'].map((it) => [it, 5n])) },
+            now: at(days),
+          })
+        for (const days of [0, 1, 2]) await book(days)
+        const { budgets, oldBooks } = stores
+        const sumsOf = async (name: string) =>
+          Promise.all([0, 1, 2].map((days) => budgets.burntBy(network, day(days), name)))
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(3)
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(1)
+        expect(await oldBooks.forgetSums(network, day(2), 3)).toBe(0)
+        expect(await oldBooks.forgetSums('eip155:5042002', day(9), 3)).toBe(0)
+        expect(await sumsOf('')).toEqual([5n, 5n, 5n])
+        expect(await sumsOf('0xp')).toEqual([0n, 0n, 5n])
+        expect(await sumsOf('spent:c')).toEqual([0n, 0n, 5n])
+      })
+
+      it('is deleted of customers who never came again, and not of those who did', async () => {
+        const pay = (payTo: string, payer: string, days: number) =>
+          stores.journal.resolve({
+            outcomes: [],
+            customers: { network, pairs: [{ payTo, payer }] },
+            now: at(days),
+          })
+        for (const payer of ['0x1', '0x2']) {
+          await pay('0xa', payer, 0)
+          await pay('0xb', payer, 0)
+        }
+        await pay('0xa', '0x1', 200)
+        await pay('0xb', '0x1', 200)
+        await pay('0xa', '0x1', 199)
+        const { customers, oldBooks } = stores
+        expect(await oldBooks.forgetCustomers(network, day(200), 1)).toBe(1)
+        expect(await oldBooks.forgetCustomers(network, day(200), 9)).toBe(1)
+        expect(await oldBooks.forgetCustomers(network, day(200), 9)).toBe(0)
+        // Since the first day, as before.
+        expect(await customers.othersPaid(network, '0xa', day(1))).toEqual([
+          { payer: '0x1', other: '0xb' },
+        ])
+      })
+    })
+
     describe('budgets of gas', () => {
       const budget = (changes: Partial<GasBudget> = {}): GasBudget => {
         return { name: 'p', amount: 10n, limit: 25n, ...changes }
@@ -526,6 +576,42 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
     })
 
+    describe('the resource of a payment', () => {
+      const resource = '{"resourceUrl":"https://api.example.com/tides"}'
+
+      it('stays once the payment confirms', async () => {
+        const job = await claim({ resource })
+        expect((await find(job))?.resource).toBe(resource)
+        await recordAttempt(anAttempt({ jobIds: [job.id] }))
+        await decide(job)
+        expect((await find(job))?.resource).toBe(resource)
+      })
+
+      it('goes when the payment fails, and comes back with the next try', async () => {
+        const failed = await fail(await claim({ resource }))
+        expect(failed.resource).toBeNull()
+        const reopened = (await stores.journal.reopen(failed, aJob({ resource }), noon)) as Job
+        expect(reopened.resource).toBe(resource)
+        await decide(reopened)
+        expect((await find(failed))?.resource).toBe(resource)
+      })
+
+      it('is that of the request which found the payment on chain', async () => {
+        const { journal } = stores
+        const outcome = anOutcome({ transferLog: 3 })
+        const found = await journal.recordFound(aJob({ resource }), undefined, outcome, noon)
+        expect(found?.resource).toBe(resource)
+        // Its transfer backs the first, so that it fails.
+        const second = aJob({ id: 'second', resource })
+        const refused = await journal.recordFound(second, undefined, outcome, noon)
+        expect(refused).toMatchObject({ state: 'failed', resource: null })
+        const failed = await fail(await claim({ id: 'third', resource }))
+        const next = anOutcome({ transferLog: 4 })
+        const again = await journal.recordFound(aJob({ id: 'third', resource }), failed, next, noon)
+        expect(again).toMatchObject({ state: 'confirmed', resource })
+      })
+    })
+
     describe('payments brought on chain by others', () => {
       it('are kept as confirmed, once', async () => {
         const outcome = anOutcome({ gasCost: null })
@@ -601,7 +687,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
 
       it('mend a failed row once, and only as it was read', async () => {
-        const failed = await fail(await claim({ details: '{"payer":"p","resourceUrl":"u"}' }))
+        const failed = await fail(await claim({ details: '{"payer":"p","caller":"c"}' }))
         const { mend } = stores.rebuiltJobs
         expect(await mend({ ...failed, round: 1 }, rebuilt(), noon)).toBe(false)
         const results = [mend(failed, rebuilt(), noon), mend(failed, rebuilt(), noon)]
@@ -610,7 +696,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           ...anOutcome(),
           id: failed.id,
           round: 1,
-          details: '{"payer":"p","resourceUrl":"u"}',
+          details: '{"payer":"p","caller":"c"}',
           deliveredAt: noon,
           deliveredKey: RESTORED_KEY,
         })

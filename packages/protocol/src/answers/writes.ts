@@ -81,6 +81,9 @@ export const writeEnvelope = z.strictObject({
   chainId: integer.optional(),
 })
 
+/** The longest request of a write without a listing, in bytes: a message, and the signature of a contract wallet. */
+export const SMALL_WRITE_BYTES = 32_768
+
 /** Returns the request of a write whose body has this form. */
 export function writeOf<Body extends z.ZodType>(body: Body) {
   return writeEnvelope.extend({ body })

@@ -149,6 +149,13 @@ export function readPayer(body: unknown): Address | undefined {
   return undefined
 }
 
+/** Reads the type of a payload and the number of its claims, whatever else the body has. */
+export function readPayloadSize(body: unknown): { type: unknown; claims: number } {
+  const payload = memberOf(memberOf(body, 'paymentPayload'), 'payload')
+  const claims = memberOf(payload, 'claims')
+  return { type: memberOf(payload, 'type'), claims: Array.isArray(claims) ? claims.length : 0 }
+}
+
 /** Reads the nonce of the authorization, whatever else the body has; `undefined` if it is not 32 bytes of hex. */
 export function readNonce(body: unknown): Hex | undefined {
   const payload = memberOf(memberOf(body, 'paymentPayload'), 'payload')

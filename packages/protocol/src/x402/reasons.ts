@@ -628,6 +628,14 @@ export interface Rejection {
   message: string
 }
 
+export function reject(reason: ReasonKey, message: string): Rejection {
+  return { reason, message }
+}
+
+export function isRejection(value: object): value is Rejection {
+  return 'reason' in value
+}
+
 /** The codes of the protocol that this service never gives, each with the reason. */
 export const reasonsNotProduced = {
   asset_not_deployed_contract: 'one asset is pinned per network and checked at start',

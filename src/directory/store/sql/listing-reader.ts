@@ -189,6 +189,14 @@ export function createListingReader(sql: SqlReader): ListingReader {
       const text = 'SELECT sequence FROM published_merchants WHERE merchant_id = $1'
       return (await sql.get<{ sequence: number }>(text, [merchantId]))?.sequence ?? 0
     },
+    async viewVersion(merchantId) {
+      const text = `SELECT (SELECT sequence FROM published_merchants WHERE merchant_id = $1) AS change,
+          (SELECT version FROM merchant_usage WHERE merchant_id = $1) AS whole,
+          sum(u.version) AS usage, sum(e.next_probe_at) AS probes, sum(e.failures) AS failures
+        FROM endpoints e LEFT JOIN endpoint_usage u ON u.endpoint_id = e.id WHERE e.merchant_id = $1`
+      const row = await sql.get<Record<string, number | string | null>>(text, [merchantId])
+      return Object.values(row ?? {}).join('-')
+    },
     changesAfter: (sequence, limit) =>
       sql.all<{ sequence: number; merchantId: string }>(
         `SELECT sequence, merchant_id AS "merchantId" FROM catalog_changes

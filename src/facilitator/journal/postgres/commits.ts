@@ -88,15 +88,15 @@ async function insertAll(
   const inserted = await database.rows<{ id: string }>(
     `WITH asked AS (
        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-         $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[],
-         $15::text[])
-         AS a (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
-           updated_at, first_key, other_key))
+         $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[],
+         $15::text[], $16::text[])
+         AS a (id, kind, network, key, digest, "to", calldata, details, resource, seen_block, expires_at, state,
+           created_at, updated_at, first_key, other_key))
      , inserted AS (
-       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
-         created_at, updated_at, worker)
-       SELECT id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
-         updated_at, $16 FROM asked
+       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, resource, seen_block, expires_at,
+         state, created_at, updated_at, worker)
+       SELECT id, kind, network, key, digest, "to", calldata, details, resource, seen_block, expires_at, state,
+         created_at, updated_at, $17 FROM asked
        WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.first_key)
          AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.other_key)
        ORDER BY kind, network, key
@@ -123,17 +123,23 @@ async function insertFound(
 ): Promise<Job | undefined> {
   const [row] = await database.rows<JobRow>(
     `WITH found AS (
-       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
-         created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
+       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, resource, seen_block, expires_at,
+         state, created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
          attestation)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
        ON CONFLICT (kind, network, key) DO NOTHING RETURNING ${jobColumns})
      , queued AS (
-       INSERT INTO event_queue (type, subject, at)
-       SELECT CASE state WHEN 'confirmed' THEN 'payment.settled' ELSE 'payment.failed' END, id, "updatedAt"
+       INSERT INTO event_queue (type, subject, resource, at)
+       SELECT CASE state WHEN 'confirmed' THEN 'payment.settled' ELSE 'payment.failed' END, id,
+         CASE state WHEN 'failed' THEN $23 END, "updatedAt"
        FROM found WHERE kind IN ('exact', 'permit2'))
      SELECT * FROM found`,
-    [...insertValues(job, now, outcome.state), worker, ...outcomeValues(outcome)],
+    [
+      ...insertValues(job, now, outcome.state),
+      worker,
+      ...outcomeValues(outcome),
+      job.resource ?? null,
+    ],
   )
   return row && toJob(row)
 }
@@ -263,7 +269,7 @@ async function decide(
      , decided AS (
        UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
          block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, attestation = o.attestation,
-         updated_at = $7
+         resource = CASE WHEN o.state = 'confirmed' THEN jobs.resource END, updated_at = $7
        FROM held, unnest($12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[],
            $19::text[], $20::bigint[], $21::text[])
          AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log, attestation)
@@ -276,9 +282,10 @@ async function decide(
        ORDER BY payer
        ON CONFLICT (network, day, payer) DO UPDATE SET amount = gas_spending.amount + excluded.amount)
      , served AS (
-       INSERT INTO customers (network, pay_to, payer, day)
-       SELECT DISTINCT $22, pay_to, payer, $9 FROM unnest($23::text[], $24::text[]) AS c (pay_to, payer) ORDER BY 2, 3
-       ON CONFLICT DO NOTHING)
+       INSERT INTO customers (network, pay_to, payer, day, last_day)
+       SELECT DISTINCT $22, pay_to, payer, $9, $9 FROM unnest($23::text[], $24::text[]) AS c (pay_to, payer) ORDER BY 2, 3
+       ON CONFLICT (network, pay_to, payer) DO UPDATE SET last_day = excluded.last_day
+       WHERE customers.last_day < excluded.last_day)
      SELECT (SELECT count(*) FROM held) AS held, ARRAY(SELECT id FROM decided) AS decided`,
     [
       slot === undefined ? null : laneLease(slot.network, slot.relayer),

@@ -6,6 +6,7 @@ import { createBudgetStore } from '../budgets.js'
 import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import { createFailedJobs } from '../failed-jobs.js'
+import { createOldBooks } from '../old-books.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -27,6 +28,7 @@ export function createFacilitatorStores(
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
     failedJobs: createFailedJobs(sql),
+    oldBooks: createOldBooks(sql),
   }
 }
 
@@ -96,7 +98,7 @@ function createJobSharing(database: Database, worker: string): JobSharing {
       ),
     async withdraw(job, { state, reason, message }, now) {
       const [row] = await jobs(
-        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', updated_at = $4, worker = $5
+        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', resource = NULL, updated_at = $4, worker = $5
          WHERE id = $6 AND round = $7 AND state = 'queued' AND "transaction" IS NULL
            AND NOT EXISTS (SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
              WHERE m.job_id = jobs.id AND a.is_open = 1)

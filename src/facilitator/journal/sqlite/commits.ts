@@ -71,7 +71,7 @@ export function createJournalCommits(database: Database, commit: GroupCommit): J
   function resolve({ slot, outcomes, gasCharge, customers, now }: Resolution): Decision[] {
     if (gasCharge !== undefined) book(gasCharge, dayOf(now))
     for (const { payTo, payer } of customers?.pairs ?? []) {
-      sql.insertCustomer.run(customers?.network, payTo, payer, dayOf(now))
+      sql.insertCustomer.run(customers?.network, payTo, payer, dayOf(now), dayOf(now))
     }
     if (slot !== undefined) {
       sql.freeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
@@ -95,7 +95,8 @@ export function createJournalCommits(database: Database, commit: GroupCommit): J
   }
 
   function writeOutcome(id: string, round: number, outcome: Outcome, now: number): boolean {
-    const values = [outcome.state, ...outcomeValues(outcome), now, id, round]
+    const { state } = outcome
+    const values = [state, ...outcomeValues(outcome), state, now, id, round]
     return sql.decideJob.run(...values).changes === 1
   }
 
@@ -185,13 +186,14 @@ function prepareStatements(database: Database) {
     ),
     findJobById: database.prepare(`SELECT ${jobColumns} FROM jobs WHERE id = ?`),
     insertJob: database.prepare(
-      `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
+      `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, resource, seen_block,
          expires_at, state, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`,
     ),
     decideJob: database.prepare(
       `UPDATE jobs SET state = ?, "transaction" = ?, reason = ?, message = ?, block_number = ?,
-         gas_cost = ?, transfer_log = ?, attestation = ?, updated_at = ?
+         gas_cost = ?, transfer_log = ?, attestation = ?,
+         resource = CASE WHEN ? = 'failed' THEN NULL ELSE resource END, updated_at = ?
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(
@@ -221,7 +223,9 @@ function prepareStatements(database: Database) {
          WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1)`,
     ),
     insertCustomer: database.prepare(
-      'INSERT INTO customers (network, pay_to, payer, day) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      `INSERT INTO customers (network, pay_to, payer, day, last_day) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (network, pay_to, payer) DO UPDATE SET last_day = excluded.last_day
+       WHERE last_day < excluded.last_day`,
     ),
     insertLane: database.prepare(
       'INSERT INTO lanes (network, relayer, next_nonce) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

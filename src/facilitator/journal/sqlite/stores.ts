@@ -1,3 +1,4 @@
+import { createLeaseKeeper } from '../../../sql/lease-keeper.js'
 import { createSoleLeases } from '../../../sql/leases.js'
 import type { Sql } from '../../../sql/sql.js'
 import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
@@ -5,12 +6,12 @@ import { type Database, openDatabase } from '../../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../sql/sqlite/group-commit.js'
 import { lockForService } from '../../../sql/sqlite/service-lock.js'
 import { createSql } from '../../../sql/sqlite/sql.js'
-import { createLeaseKeeper } from '../../relayer/leases.js'
 import { createBlockStore } from '../blocks.js'
 import { createBudgetStore } from '../budgets.js'
 import { createCustomerStore } from '../customers.js'
 import { createDeliveryStore } from '../deliveries.js'
 import { createFailedJobs } from '../failed-jobs.js'
+import { createOldBooks } from '../old-books.js'
 import type { JobSharing } from '../settlement-journal.js'
 import { createShrinker } from '../shrinking.js'
 import { createSettlementJournal, type JobRow, jobColumns, toJob } from '../sql-journal.js'
@@ -32,6 +33,7 @@ export function createFacilitatorStores(
     blocks: createBlockStore(sql),
     shrinker: createShrinker(sql),
     failedJobs: createFailedJobs(sql),
+    oldBooks: createOldBooks(sql),
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { writeCodes } from '../../../../src/directory/listings/refusals.js'
+import { writeCodes } from '../../../../src/directory/refusals.js'
 import { readSources } from '../../../house/source-files.js'
 
 const codes = Object.keys(writeCodes)

@@ -45,6 +45,22 @@ describe('the guard, strict', () => {
     expect(asked).toBe(0)
   })
 
+  it('answers alike of a name in a private network and of one that does not exist', async () => {
+    const missing = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }))
+    const resolvers = [
+      async () => ['10.0.0.5'],
+      async () => ['fd00::5'],
+      async () => ['203.0.113.5', '10.0.0.5'],
+      async () => [],
+      missing('ENOTFOUND'),
+      missing('ENODATA'),
+    ]
+    const answers = await Promise.all(
+      resolvers.map((it) => strict(it)({ url: 'https://api.example.com/', method: 'GET' })),
+    )
+    expect(new Set(answers.map((it) => JSON.stringify(it))).size).toBe(1)
+  })
+
   it('says that a name without addresses is unreachable', async () => {
     const none = await strict(async () => [])({ url: 'https://api.example.com/', method: 'GET' })
     expect(none).toMatchObject({ kind: 'unreachable', code: 'ENOTFOUND' })
@@ -103,7 +119,7 @@ describe('a name that is bound anew', () => {
       resolve,
     })
     expect(await strict({ url: 'https://api.example.com/', method: 'GET' })).toMatchObject({
-      kind: 'blocked',
+      code: 'ENOTFOUND',
     })
     expect(target.connections()).toBe(0)
   })
@@ -112,7 +128,7 @@ describe('a name that is bound anew', () => {
     const target = await open((_, response) => response.end('{}'))
     const resolve = async () => ['127.0.0.1', '169.254.169.254']
     const answer = await get(`http://api.example.com:${target.port}/`, { resolve })
-    expect(answer).toMatchObject({ kind: 'blocked' })
+    expect(answer).toMatchObject({ code: 'ENOTFOUND' })
     expect(target.connections()).toBe(0)
   })
 })

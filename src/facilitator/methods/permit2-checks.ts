@@ -1,6 +1,6 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { proxyOf } from '../../chain/permit2.js'
 import {
   acceptedNetwork,
@@ -8,16 +8,14 @@ import {
   type Clock,
   checkDomain,
   findToken,
-  isRejection,
   minimumAmount,
   parties,
   rail,
   recipient,
-  reject,
   runChecks,
   type Terms,
   validityStart,
-} from '../verify/checks.js'
+} from './checks.js'
 
 /** A permit of the token must outlast this: it lands with the payment. */
 const PERMIT_MARGIN_SECONDS = 6

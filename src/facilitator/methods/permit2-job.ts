@@ -1,5 +1,5 @@
 import type { TokenPermit } from '@arcus/protocol/x402/payment'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import {
   encodePermit2Settle,
@@ -11,7 +11,6 @@ import {
 } from '../../chain/permit2.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { JobKind, JobProfile } from '../relayer/jobs.js'
-import { reject } from '../verify/checks.js'
 import {
   createExactJob,
   type ExactDetails,

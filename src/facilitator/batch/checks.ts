@@ -3,20 +3,17 @@ import type { BatchRequest } from '@arcus/protocol/x402/batch-request'
 import type { ChannelConfig, ClaimRow } from '@arcus/protocol/x402/batch-schemas'
 import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import {
   checkDomain,
   checkMinimum,
   checkParties,
   findToken,
-  isRejection,
-  reject,
   type Terms,
-} from '../../verify/checks.js'
-import type { Brought } from '../../verify/gas-guard.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
-import { hashChannel } from './jobs.js'
+} from '../methods/checks.js'
+import type { Brought } from '../verify/gas-guard.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 
 /**
  * Checks what the scheme of the official package does not know: network, contracts, asset, parties, minimum. Returns the
@@ -58,11 +55,11 @@ export function checkRequest(
  */
 export async function checkGasBudgets(
   chain: ServedNetwork,
-  gasPayer: Address,
+  gasPayer: string,
   accountsThatRun: readonly Address[],
   brought: Brought,
 ): Promise<Rejection | undefined> {
-  const coded = await chain.readCoded(accountsThatRun)
+  const coded: ReadonlySet<string> = await chain.readCoded(accountsThatRun)
   for (const account of new Set([gasPayer, ...coded])) {
     const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...brought })
     if (refusal !== undefined) return refusal
@@ -164,10 +161,10 @@ function checkRows(rows: readonly ClaimRow[], asset: Address, terms: Terms): Rej
 /** Refuses several rows of one channel: only the highest counts on chain, and each costs gas. */
 function checkRepetition(
   { payload }: BatchRequest,
-  { terms }: ServedNetwork,
+  { channelDigests }: ServedNetwork,
 ): Rejection | undefined {
   const rows = 'claims' in payload ? payload.claims : []
-  const channels = new Set(rows.map(({ voucher }) => hashChannel(voucher.channel, terms.chainId)))
+  const channels = new Set(rows.map(({ voucher }) => channelDigests.channel(voucher.channel)))
   if (channels.size === rows.length) return undefined
   return reject('batchRepeatedChannel', reasons.batchRepeatedChannel.meaning)
 }

@@ -4,21 +4,22 @@ import type {
   EnrichedRefund,
   ReceiverSettle,
 } from '@arcus/protocol/x402/batch-schemas'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { readChannel, readReceiver } from '../../../chain/batch-settlement.js'
-import { checkGain, simulateSingle } from '../../relayer/preparation.js'
-import { type AcceptedToken, checkMinimum, reject } from '../../verify/checks.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
+import { batchContracts, readChannel, readReceiver } from '../../chain/batch-settlement.js'
+import { type AcceptedToken, checkMinimum } from '../methods/checks.js'
+import { checkGain, simulateSingle } from '../relayer/preparation.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchJob,
+  batchKinds,
   type ClaimDetails,
-  hashChannel,
   identifyClaim,
   identifyDeposit,
   identifyRefund,
   identifySettle,
   type RefundDetails,
+  totalsOf,
 } from './jobs.js'
 import { gainOf, readGains } from './kinds.js'
 
@@ -30,8 +31,11 @@ export type Plan =
   | {
       state: 'toDo'
       job: BatchJob
-      /** The account that is charged for gas spent without a settlement. */
-      gasPayer: Address
+      /**
+       * The account that is charged for gas spent without a settlement. Left out for a payout, which anybody may bring: there
+       * it is the caller.
+       */
+      gasPayer?: Address
       /** The accounts whose code, if they have any, runs in the job. */
       accountsThatRun: readonly Address[]
       /** The amount that must exceed the gas, 6-decimal units; left out where the amount may be smaller. */
@@ -54,7 +58,7 @@ export async function planJob(
   switch (payload.type) {
     case 'deposit': {
       const { payer } = payload.channelConfig
-      const job = identifyDeposit(payload, token)
+      const job = identifyDeposit(payload, token, chain.channelDigests)
       return { state: 'toDo', job, gasPayer: payer, accountsThatRun: [payer] }
     }
     case 'claim':
@@ -74,18 +78,16 @@ export async function planJob(
  */
 async function planRefund(
   payload: EnrichedRefund,
-  { rpc, terms: { chainId } }: ServedNetwork,
+  { rpc, channelDigests }: ServedNetwork,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claims, refundAuthorizerSignature, claimAuthorizerSignature, channelConfig } = payload
   if (refundAuthorizerSignature === undefined) return unsigned
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
-  const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
+  const job = identifyRefund(payload, channelDigests, refundAuthorizerSignature)
   const details = job.details as RefundDetails
   const { channelId, accountsThatRun } = details
-  const totals = claims.map(({ voucher, totalClaimed }) => {
-    return { channelId: hashChannel(voucher.channel, chainId), totalClaimed }
-  })
+  const totals = totalsOf(claims, channelDigests)
   const [channel, gains] = await Promise.all([
     readChannel(rpc, channelId, 'latest'),
     readGains(rpc, totals),
@@ -103,6 +105,9 @@ async function planRefund(
     gasPayer: channelConfig.receiverAuthorizer,
     accountsThatRun,
   } as const
+  if (gains.includes(undefined)) {
+    return { ...plan, refusal: uncovered('batchRefundSimulationFailed') }
+  }
   // The scheme says what is wrong with a refund that would move nothing.
   if (gain === 0n && wanted > 0n) return { ...plan, isDone: true }
   const isEmptying =
@@ -114,15 +119,19 @@ async function planRefund(
 
 async function planClaim(
   payload: Claim,
-  { rpc, terms }: ServedNetwork,
+  { rpc, channelDigests }: ServedNetwork,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
-  const job = identifyClaim(payload.claims, terms.chainId, signature)
+  const job = identifyClaim(payload.claims, channelDigests, signature)
   const { claims, authorizer, accountsThatRun } = job.details as ClaimDetails
-  const gain = gainOf(await readGains(rpc, claims))
+  const gains = await readGains(rpc, claims)
+  const gain = gainOf(gains)
   const plan = { state: 'toDo', job, gasPayer: authorizer, accountsThatRun } as const
+  if (gains.includes(undefined)) {
+    return { ...plan, refusal: uncovered('batchClaimSimulationFailed') }
+  }
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
@@ -137,7 +146,7 @@ async function planPayout(
   const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, address, 'latest')
   const job = identifySettle(receiver, address, totalSettled)
   const gain = totalClaimed - totalSettled
-  const plan = { state: 'toDo', job, gasPayer: receiver, accountsThatRun: [] } as const
+  const plan = { state: 'toDo', job, accountsThatRun: [] } as const
   if (gain === 0n) return { ...plan, isDone: true }
   const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
@@ -157,8 +166,34 @@ export async function checkWorth(
   return checkGain(gain, simulation.gas * gasPrice())
 }
 
+/**
+ * Counts a deposit among the open claims of its payer, unless the balance does not cover all of them together. The scheme has
+ * simulated it alone. Other jobs take nothing from a balance. Throws `RpcUnavailableError`.
+ */
+export async function coverDeposit(
+  { action, key, details }: BatchJob,
+  { openClaims, readFacts }: ServedNetwork,
+): Promise<{ uncount(): void } | Rejection> {
+  if (action !== 'deposit') return { uncount() {} }
+  const { payer, asset, amount, nonce } = details
+  const deposit = { kind: batchKinds.deposit, key, payer, asset, value: BigInt(amount) }
+  if (openClaims.besides(deposit) === 0n) return { uncount: openClaims.add(deposit) }
+  const { balance } = await readFacts({ ...deposit, payTo: batchContracts.erc3009Collector, nonce })
+  const uncount = openClaims.cover(deposit, balance)
+  if (uncount !== undefined) return { uncount }
+  return reject(
+    'batchInsufficientBalance',
+    `The payer ${payer} holds ${balance} of ${asset}, and other payments that wait to be sent take ${openClaims.besides(deposit)} of it; the deposit needs ${amount}.`,
+  )
+}
+
 /** The gas limit of the simulation, more than the largest claim takes. */
 const GAS_CAP = 25_000_000n
+
+/** Refuses a claim before the scheme encodes it: a channel that nobody filled costs nothing to invent. */
+function uncovered(reason: ReasonKey): Rejection {
+  return reject(reason, 'A claim takes more than its channel holds: "ClaimExceedsBalance".')
+}
 
 const unsigned: Plan = {
   state: 'refused',

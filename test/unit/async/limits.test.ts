@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createHourlyCounts, createTokenBuckets } from '../../../src/http/rate-limit.js'
+import { createHourlyCounts, createTokenBuckets } from '../../../src/async/limits.js'
 
 describe('a token bucket', () => {
   it('gives its tokens at once, then one at a time, and says when the next comes', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type BatchRequest, payerOf } from '@arcus/protocol/x402/batch-request'
-import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import {
   batchContracts,
@@ -8,22 +8,16 @@ import {
   findPayout,
   readChannel,
   readHead,
-} from '../../../chain/batch-settlement.js'
-import { findReceiptAnywhere, type Receipt } from '../../../chain/receipts.js'
-import type { Rpc } from '../../../chain/rpc.js'
-import { RpcUnavailableError } from '../../../chain/rpc-errors.js'
-import {
-  isReasonKey,
-  type SettleAnswer,
-  type SettleResult,
-  settleRejection,
-} from '../../answers.js'
-import type { Job, SettlementJournal } from '../../journal/settlement-journal.js'
-import { confirmation } from '../../relayer/outcomes.js'
-import type { Deliveries } from '../../settle/deliveries.js'
-import { describeOpen, type SettleRequest } from '../../settle/settler.js'
-import { reject } from '../../verify/checks.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
+} from '../../chain/batch-settlement.js'
+import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } from '../answers.js'
+import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import { confirmation } from '../relayer/outcomes.js'
+import type { Deliveries } from '../settle/deliveries.js'
+import { describeOpen, type SettleRequest } from '../settle/settler.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchAction,
   type BatchJob,

@@ -1,23 +1,10 @@
 import { zeroAddress } from '@arcus/protocol/x402/address'
 import { authorizationFields } from '@arcus/protocol/x402/authorization-types'
-import type {
-  ChannelConfig,
-  Claim,
-  ClaimRow,
-  Deposit,
-  EnrichedRefund,
-} from '@arcus/protocol/x402/batch-schemas'
-import {
-  type Address,
-  concat,
-  encodeAbiParameters,
-  type Hex,
-  hashTypedData,
-  keccak256,
-  type TypedDataDomain,
-} from 'viem'
-import { batchContracts } from '../../../chain/batch-settlement.js'
-import type { Brought } from '../../verify/gas-guard.js'
+import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
+import type { Claim, ClaimRow, Deposit, EnrichedRefund } from '@arcus/protocol/x402/batch-schemas'
+import { type Address, concat, encodeAbiParameters, type Hex, hashTypedData, keccak256 } from 'viem'
+import { batchContracts } from '../../chain/batch-settlement.js'
+import type { Brought } from '../verify/gas-guard.js'
 
 /** The kinds of job that `batch-settlement` has in the journal. */
 export const batchKinds = {
@@ -105,8 +92,9 @@ export type BatchJob =
 export function identifyDeposit(
   { channelConfig, deposit }: Deposit,
   { name, version, chainId }: { name: string; version: string; chainId: number },
+  digests: BatchDigests,
 ): BatchJob {
-  const channelId = hashChannel(channelConfig, chainId)
+  const channelId = digests.channel(channelConfig)
   const { validAfter, validBefore, salt, signature } = deposit.authorization.erc3009Authorization
   const nonce = keccak256(
     encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [channelId, BigInt(salt)]),
@@ -134,8 +122,12 @@ export function identifyDeposit(
   }
 }
 
-export function identifyClaim(claims: Claim['claims'], chainId: number, signature: Hex): BatchJob {
-  const digest = hashClaims(claims, chainId)
+export function identifyClaim(
+  claims: Claim['claims'],
+  digests: BatchDigests,
+  signature: Hex,
+): BatchJob {
+  const digest = digests.claims(claims)
   const { receiverAuthorizer, receiver } = (claims[0] as ClaimRow).voucher.channel
   return {
     action: 'claim',
@@ -145,7 +137,7 @@ export function identifyClaim(claims: Claim['claims'], chainId: number, signatur
     details: {
       authorizer: receiverAuthorizer,
       payTo: receiver,
-      claims: totalsOf(claims, chainId),
+      claims: totalsOf(claims, digests),
       accountsThatRun: accountsThatRunIn(claims, receiverAuthorizer),
     },
     proof: { hash: digest, signature, signer: receiverAuthorizer },
@@ -163,18 +155,22 @@ export function identifySettle(receiver: Address, token: Address, settledBefore:
   }
 }
 
-export function identifyRefund(payload: EnrichedRefund, chainId: number, signature: Hex): BatchJob {
+export function identifyRefund(
+  payload: EnrichedRefund,
+  digests: BatchDigests,
+  signature: Hex,
+): BatchJob {
   const { channelConfig, refundNonce: nonce, amount, claims } = payload
-  const channelId = hashChannel(channelConfig, chainId)
+  const channelId = digests.channel(channelConfig)
   const message = { channelId, nonce: BigInt(nonce), amount: BigInt(amount) }
-  const refund = hashRefund(message, chainId)
+  const refund = digests.refund(message)
   const { payer, receiver: payTo, token: asset, receiverAuthorizer: authorizer } = channelConfig
   const rows = claims.length
   const accountsThatRun = accountsThatRunIn(claims, authorizer)
   return {
     action: 'refund',
     key: `${channelId}/${message.nonce}`,
-    digest: keccak256(concat([refund, hashClaims(claims, chainId)])),
+    digest: keccak256(concat([refund, digests.claims(claims)])),
     expiresAt: never,
     details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows, accountsThatRun },
     proof: { hash: refund, signature, signer: authorizer },
@@ -190,53 +186,16 @@ function accountsThatRunIn(claims: readonly ClaimRow[], authorizer: Address): Ad
   return [...new Set([authorizer, ...ofRows])]
 }
 
-function totalsOf(claims: readonly ClaimRow[], chainId: number) {
+/** Returns what each row claims of which channel. */
+export function totalsOf(claims: readonly ClaimRow[], digests: BatchDigests) {
   return claims.map(({ voucher, totalClaimed }) => ({
-    channelId: hashChannel(voucher.channel, chainId),
+    channelId: digests.channel(voucher.channel),
     totalClaimed,
   }))
 }
 
 /** The expiry of a job that does not expire. */
 const never = Number.MAX_SAFE_INTEGER
-
-/** Returns the id of a channel: the EIP-712 digest of its configuration. */
-export function hashChannel(channel: ChannelConfig, chainId: number): Hex {
-  return hashTypedData({
-    domain: domainOf(chainId),
-    types: channelTypes,
-    primaryType: 'ChannelConfig',
-    message: channel,
-  })
-}
-
-/** Returns the digest that the authorizer signs for a claim of all rows. */
-export function hashClaims(claims: readonly ClaimRow[], chainId: number): Hex {
-  const entries = claims.map(({ voucher, totalClaimed }) => ({
-    channelId: hashChannel(voucher.channel, chainId),
-    maxClaimableAmount: BigInt(voucher.maxClaimableAmount),
-    totalClaimed: BigInt(totalClaimed),
-  }))
-  return hashTypedData({
-    domain: domainOf(chainId),
-    types: claimTypes,
-    primaryType: 'ClaimBatch',
-    message: { claims: entries },
-  })
-}
-
-/** Returns the digest that the authorizer signs for a refund. */
-export function hashRefund(
-  message: { channelId: Hex; nonce: bigint; amount: bigint },
-  chainId: number,
-): Hex {
-  return hashTypedData({
-    domain: domainOf(chainId),
-    types: refundTypes,
-    primaryType: 'Refund',
-    message,
-  })
-}
 
 /** Returns the digest that the payer signs for a deposit, under the domain of the token (EIP-3009). */
 function hashDeposit(
@@ -252,38 +211,4 @@ function hashDeposit(
   })
 }
 
-function domainOf(chainId: number): TypedDataDomain {
-  const verifyingContract = batchContracts.settlement
-  return { name: 'x402 Batch Settlement', version: '1', chainId, verifyingContract }
-}
-
-const channelTypes = {
-  ChannelConfig: [
-    { name: 'payer', type: 'address' },
-    { name: 'payerAuthorizer', type: 'address' },
-    { name: 'receiver', type: 'address' },
-    { name: 'receiverAuthorizer', type: 'address' },
-    { name: 'token', type: 'address' },
-    { name: 'withdrawDelay', type: 'uint40' },
-    { name: 'salt', type: 'bytes32' },
-  ],
-} as const
-
 const receiveTypes = { ReceiveWithAuthorization: authorizationFields } as const
-
-const refundTypes = {
-  Refund: [
-    { name: 'channelId', type: 'bytes32' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'amount', type: 'uint128' },
-  ],
-} as const
-
-const claimTypes = {
-  ClaimBatch: [{ name: 'claims', type: 'ClaimEntry[]' }],
-  ClaimEntry: [
-    { name: 'channelId', type: 'bytes32' },
-    { name: 'maxClaimableAmount', type: 'uint128' },
-    { name: 'totalClaimed', type: 'uint128' },
-  ],
-} as const

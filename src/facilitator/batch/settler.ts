@@ -6,24 +6,25 @@ import {
 } from '@arcus/protocol/x402/batch-request'
 import type { BatchPayload } from '@arcus/protocol/x402/batch-schemas'
 import { readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
-import { keptResourceOf } from '@arcus/protocol/x402/payment'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { type SettleResult, settleRejection, withSettlementStatus } from '../../answers.js'
-import type { Job, NewJob, SettlementJournal } from '../../journal/settlement-journal.js'
-import type { Relayer } from '../../relayer/relayer.js'
-import type { Deliveries } from '../../settle/deliveries.js'
-import { createOutcomeWait, type Settle } from '../../settle/settler.js'
-import { findToken, isRejection, reject } from '../../verify/checks.js'
-import type { Brought } from '../../verify/gas-guard.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
-import { digestOfSignature } from '../exact-job.js'
+import type { SignerRecovery } from '../../chain/signer-recovery.js'
+import { type SettleResult, settleRejection, withSettlementStatus } from '../answers.js'
+import { PAYOUTS } from '../journal/budgets.js'
+import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
+import { findToken } from '../methods/checks.js'
+import { digestOfSignature, writeResource } from '../methods/exact-job.js'
+import type { Relayer } from '../relayer/relayer.js'
+import type { Deliveries } from '../settle/deliveries.js'
+import { createOutcomeWait, type Settle } from '../settle/settler.js'
+import type { Brought } from '../verify/gas-guard.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
-import { checkWorth, type Plan, planJob, type SettledPayload } from './plan.js'
+import { checkWorth, coverDeposit, type Plan, planJob, type SettledPayload } from './plan.js'
 import { createRequestSigner, settleByScheme } from './scheme.js'
-import { isSameRequest, withCanonicalSignatures } from './signatures.js'
+import { checkClaimSigner, isSameRequest, withCanonicalSignatures } from './signatures.js'
 
 /** The failed row of an earlier request, and the deadline of this one (Unix milliseconds). */
 interface SendTerms {
@@ -45,13 +46,14 @@ export function createBatchSettler(options: {
   relayers: ReadonlyMap<string, Relayer>
   settleWaitSeconds: number
   checksum: (address: Address) => Address
+  recovery: Pick<SignerRecovery, 'recoverSigner'>
   /** Returns where the status of a row is found by its id. */
   statusUrl: (settlementId: string) => string
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
 }): Settle {
-  const { networks, journal, checksum, now } = options
+  const { networks, journal, checksum, recovery, now } = options
   const waitForOutcome = createOutcomeWait(options)
   const answers = createOutcomeAnswers(options)
   const { refuse } = answers
@@ -88,6 +90,8 @@ export function createBatchSettler(options: {
     if (!isSettled(asked.payload)) return refuse(asked, notSettled)
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refuse(asked, chain)
+    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
+    if (unsigned !== undefined) return refuse(asked, unsigned)
     const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const request = { ...asked, payload }
     const token = findToken(request.requirements.asset, chain.terms)
@@ -104,7 +108,7 @@ export function createBatchSettler(options: {
     }
     const brought = await checkRecipient(request, chain, caller)
     if (isRejection(brought)) return refuse(request, brought)
-    const { gasPayer, accountsThatRun } = plan
+    const { gasPayer = PAYOUTS + caller, accountsThatRun } = plan
     const refusal =
       plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, brought))
     if (refusal !== undefined) return refuse(request, refusal)
@@ -131,7 +135,15 @@ export function createBatchSettler(options: {
         if (isDone) throw new Error('a transaction would change nothing')
         worthless = await checkWorth(plan, call, chain)
         if (worthless !== undefined) throw new Error(worthless.message)
-        return sendJob(job, call, request, chain, terms)
+        const covered = await coverDeposit(job, chain)
+        if (isRejection(covered)) {
+          worthless = covered
+          throw new Error(covered.message)
+        }
+        const { job: sent, isOurs } = await claimJob(job, call, request, chain, terms).finally(
+          covered.uncount,
+        )
+        return waitForOutcome(sent, terms.deadline, isOurs)
       },
     })
     const rejection = await settleByScheme(request, requestSigner)
@@ -157,14 +169,14 @@ export function createBatchSettler(options: {
     return refuse(request, worthless ?? (rejection as Rejection))
   }
 
-  /** Turns a call of the scheme into a job: claims or reopens its row, hands it to the relayer, waits for the outcome. */
-  async function sendJob(
+  /** Turns a call of the scheme into a job: claims or reopens its row, and hands it to the relayer. */
+  async function claimJob(
     { action, key, digest, expiresAt, details, proof }: BatchJob,
     { to, calldata }: { to: Address; calldata: Hex },
     request: BatchRequest,
     chain: ServedNetwork,
-    { failed, deadline, brought }: SendTerms,
-  ): Promise<Job> {
+    { failed, brought }: SendTerms,
+  ): Promise<{ job: Job; isOurs: boolean }> {
     const kind = batchKinds[action]
     const seenBlock = chain.headBlock()
     const { network } = request
@@ -174,13 +186,13 @@ export function createBatchSettler(options: {
       caller,
       standing,
       ...(proof && { signatureDigest: digestOfSignature(proof.signature) }),
-      ...keptResourceOf(request),
     }
-    const content = { kind, network, key, digest, to, calldata, seenBlock, expiresAt }
+    const resource = writeResource(request)
+    const content = { kind, network, key, digest, to, calldata, resource, seenBlock, expiresAt }
     const job = { id: randomUUID(), ...content, details: JSON.stringify(kept) }
     const obtained = await obtainRow(job, failed)
     if (obtained.isOurs) options.relayers.get(network)?.submit(obtained.job)
-    return waitForOutcome(obtained.job, deadline, obtained.isOurs)
+    return obtained
   }
 
   /** Claims or reopens the row, and returns whether this request did so; another one may have been quicker. */

@@ -22,7 +22,7 @@ import {
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { Standing } from '../relayer/jobs.js'
-import { type Clock, checkFacts, checkTerms, type Terms } from '../verify/checks.js'
+import { type Clock, checkFacts, checkTerms, type Terms } from './checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {
@@ -62,6 +62,8 @@ export interface Intent {
   isAlone: boolean
   /** The permit of the token that goes with the payment. */
   permit: TokenPermit | undefined
+  /** What the payer holds of the token. */
+  balance: bigint
   /** The newest block at this moment. Once the payment is claimed, its use in a later block counts as settled. */
   seenBlock: number
   /** The row of an earlier settlement that failed. */
@@ -78,7 +80,13 @@ export interface PaymentMethod {
   keyOf(payment: Payment): string
   checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined
   readFacts(payment: Payment, network: NetworkAccess): Promise<PaymentFacts>
-  checkFacts(payment: Payment, facts: PaymentFacts, nowSeconds: number): Rejection | undefined
+  /** Checks the facts next to what the other payments of the payer take that wait here. */
+  checkFacts(
+    payment: Payment,
+    facts: PaymentFacts,
+    nowSeconds: number,
+    waiting: bigint,
+  ): Rejection | undefined
   findUse(
     payment: Payment,
     network: NetworkAccess,
@@ -105,7 +113,7 @@ const byEip3009: PaymentMethod = {
   keyOf: ({ asset, authorization: { from, nonce } }) => exactKey(asset, from, nonce),
   checkTerms,
   readFacts: (payment, { readFacts }) => readFacts(expectedOf(payment)),
-  checkFacts: (payment, facts) => checkFacts(expectedOf(payment), facts),
+  checkFacts: (payment, facts, _now, waiting) => checkFacts(expectedOf(payment), facts, waiting),
   findUse: (payment, { findUse }, afterBlock, headBlock) =>
     findUse(expectedOf(payment), afterBlock, headBlock),
   toRecoverable: (signature) => signature,
@@ -125,9 +133,9 @@ const byPermit2: PaymentMethod = {
   keyOf: ({ authorization: { from, nonce } }) => permit2Key(from, nonce),
   checkTerms: checkPermit2Terms,
   readFacts: (payment, { permit2 }) => permit2.readFacts(transferOfPayment(payment)),
-  checkFacts(payment, facts, nowSeconds) {
+  checkFacts(payment, facts, nowSeconds, waiting) {
     const transfer = transferOfPayment(payment)
-    const refusal = checkFacts(transfer, facts)
+    const refusal = checkFacts(transfer, facts, waiting)
     if (refusal !== undefined) return refusal
     const lack = checkAllowance(transfer.value, facts.allowance, transfer.payer)
     const hasPermit = payment.permit2?.permit !== undefined

@@ -1,3 +1,4 @@
+import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import {
   type BatchRequest,
   parseBatchRequest,
@@ -5,20 +6,26 @@ import {
   toAnsweredBatchPayment,
 } from '@arcus/protocol/x402/batch-request'
 import type { Deposit, Refund, Voucher } from '@arcus/protocol/x402/batch-schemas'
-import { readPayer } from '@arcus/protocol/x402/parse-request'
-import { type Rejection, reasons } from '@arcus/protocol/x402/reasons'
+import { readPayer, readPayloadSize } from '@arcus/protocol/x402/parse-request'
+import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import { verifyRejection, verifyUnavailable } from '../../answers.js'
-import type { SettlementJournal } from '../../journal/settlement-journal.js'
-import type { SignedDigest, TakeVerified, VerifiedPayments } from '../../settle/settle-limit.js'
-import { type AcceptedToken, findToken, isRejection, reject } from '../../verify/checks.js'
-import type { ServedNetwork } from '../../verify/payment-check.js'
-import type { Verify } from '../../verify/verifier.js'
+import type { SignerRecovery } from '../../chain/signer-recovery.js'
+import { verifyRejection, verifyUnavailable } from '../answers.js'
+import type { SettlementJournal } from '../journal/settlement-journal.js'
+import { type AcceptedToken, findToken } from '../methods/checks.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
+import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verify/verified-payments.js'
+import type { Verify } from '../verify/verifier.js'
 import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
-import { checkClaimable, isSameRequest, withCanonicalSignatures } from './signatures.js'
+import {
+  checkClaimable,
+  checkClaimSigner,
+  isSameRequest,
+  withCanonicalSignatures,
+} from './signatures.js'
 
 type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
 
@@ -28,16 +35,23 @@ export function createVerifiedDepositCheck(
   networks: ReadonlyMap<string, ServedNetwork>,
 ): TakeVerified {
   return (body) => {
+    if (readPayloadSize(body).type !== 'deposit') return false
     const parsed = parseBatchRequest(body)
     if (!parsed.ok || parsed.request.payload.type !== 'deposit') return false
-    const chain = networks.get(parsed.request.network)
-    const token = chain?.terms.tokens.get(parsed.request.payload.channelConfig.token)
-    return token !== undefined && verified.take(signedDeposit(parsed.request.payload, token))
+    const { network, payload } = parsed.request
+    const chain = networks.get(network)
+    const token = chain?.terms.tokens.get(payload.channelConfig.token)
+    if (chain === undefined || token === undefined) return false
+    return verified.take(signedDeposit(payload, token, chain.channelDigests))
   }
 }
 
-function signedDeposit(payload: Deposit, token: AcceptedToken): SignedDigest {
-  const { digest } = identifyDeposit(payload, token)
+function signedDeposit(
+  payload: Deposit,
+  token: AcceptedToken,
+  digests: BatchDigests,
+): SignedDigest {
+  const { digest } = identifyDeposit(payload, token, digests)
   const { signature } = payload.deposit.authorization.erc3009Authorization
   return { network: token.network, digest, signature }
 }
@@ -51,10 +65,11 @@ export function createBatchVerifier(options: {
   journal: SettlementJournal
   verified: VerifiedPayments
   checksum: (address: Address) => Address
+  recovery: Pick<SignerRecovery, 'recoverSigner'>
   /** Returns whether a relayer can send transactions on this network now. */
   canSettle: (network: string) => boolean
 }): Verify {
-  const { networks, journal, verified, checksum } = options
+  const { networks, journal, verified, checksum, recovery } = options
 
   return async (body, caller = '') => {
     const parsed = parseBatchRequest(body)
@@ -84,6 +99,8 @@ export function createBatchVerifier(options: {
     }
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return refused(chain)
+    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
+    if (unsigned !== undefined) return refused(unsigned)
     const brought = await checkRecipient(asked, chain, caller)
     if (isRejection(brought)) return refused(brought)
     const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
@@ -101,7 +118,9 @@ export function createBatchVerifier(options: {
       : checkGasBudgets(chain, receiverAuthorizer, [receiverAuthorizer], brought))
     if (gasRefusal !== undefined) return refused(gasRefusal)
     // The rate limit does not refuse the settle of a deposit that verify found valid.
-    if (payload.type === 'deposit') verified.note(signedDeposit(payload, token))
+    if (payload.type === 'deposit') {
+      verified.note(signedDeposit(payload, token, chain.channelDigests))
+    }
     return result
   }
 
@@ -112,7 +131,7 @@ export function createBatchVerifier(options: {
     chain: ServedNetwork,
     token: AcceptedToken,
   ): Promise<SchemeResult> {
-    const job = identifyDeposit(payload, token)
+    const job = identifyDeposit(payload, token, chain.channelDigests)
     const hasLanded = async () => {
       const row = await journal.findJob(batchKinds.deposit, request.network, job.key)
       return row?.state === 'confirmed' && (await isSameRequest(row, job))

@@ -1,4 +1,4 @@
-import type { ClockAhead, LeaseStore } from '../../sql/leases.js'
+import type { ClockAhead, LeaseStore } from './leases.js'
 
 /** Knows which leases this process holds at this moment, and the time by the store's clock. */
 export interface LeaseKeeper {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { keptResourceOf, type PaidResource, type Payment } from '@arcus/protocol/x402/payment'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
 import {
@@ -15,8 +15,8 @@ import type { Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
 import type { Examination, JobKind, Settled, Standing } from '../relayer/jobs.js'
-import type { Attestor, SettledTransfer } from '../settle/attestor.js'
-import { checkFacts, reject } from '../verify/checks.js'
+import type { Attestor, SettledTransfer } from './attestor.js'
+import { checkFacts } from './checks.js'
 
 /** The kind of payments by EIP-3009. */
 export const EXACT = 'exact'
@@ -28,7 +28,7 @@ export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
 }
 
 /** The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. */
-export interface ExactDetails extends PaidResource {
+export interface ExactDetails {
   asset: Address
   payer: Address
   payTo: Address
@@ -85,7 +85,6 @@ export function createExactJob(options: {
     claimedAt,
     caller,
     standing,
-    ...keptResourceOf(payment),
   }
   return {
     id,
@@ -96,13 +95,30 @@ export function createExactJob(options: {
     to: payment.asset,
     calldata: encodeTransferWithAuthorization(payment.authorization, signature),
     details: JSON.stringify(details),
+    resource: writeResource(payment),
     seenBlock,
     expiresAt: toSafeSeconds(validBefore),
   }
 }
 
+/** Returns what a job keeps of the resource that is paid for; `null` where none is named. */
+export function writeResource(paid: PaidResource): string | null {
+  const kept = keptResourceOf(paid)
+  return Object.keys(kept).length === 0 ? null : JSON.stringify(kept)
+}
+
+/** Returns the resource that a job was paid for; it is empty where none was named or the payment failed. */
+export function readResource({ resource }: Pick<Job, 'resource'>): PaidResource {
+  return resource === null ? {} : (JSON.parse(resource) as PaidResource)
+}
+
 export function readExactDetails({ details }: Pick<Job, 'details'>): ExactDetails {
   return JSON.parse(details) as ExactDetails
+}
+
+/** Reads a payment with the resource that it was paid for. */
+export function readPayment(job: Pick<Job, 'details' | 'resource'>): ExactDetails & PaidResource {
+  return { ...readExactDetails(job), ...readResource(job) }
 }
 
 /** Returns the transfer of a job, as an attestation states it. */
@@ -157,10 +173,11 @@ export function paymentKind(
 ): Pick<JobKind, 'profile' | 'validAfter' | 'movedIn' | 'attest'> {
   return {
     profile(job) {
-      const { isAlone, payer, payTo, nonce, value, caller, standing } = readExactDetails(job)
+      const { isAlone, payer, asset, payTo, nonce, value, caller, standing } = readExactDetails(job)
       return {
         isAlone,
         payer,
+        asset,
         payTo,
         nonce,
         caller,

@@ -5,18 +5,26 @@ import type {
   ClaimRow,
   Voucher,
 } from '@arcus/protocol/x402/batch-schemas'
-import type { Rejection } from '@arcus/protocol/x402/reasons'
+import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
-import { type Address, encodeFunctionData, type Hex, parseAbi, recoverAddress } from 'viem'
-import { toQuantity } from '../../../chain/abi.js'
-import type { ReadCoded } from '../../../chain/accounts.js'
-import { batchContracts } from '../../../chain/batch-settlement.js'
-import { WALLET_GAS_CAP } from '../../../chain/contract-wallet.js'
-import type { Rpc } from '../../../chain/rpc.js'
-import { asUnasked, isRevert, revertText } from '../../../chain/rpc-errors.js'
-import type { Job } from '../../journal/settlement-journal.js'
-import { reject } from '../../verify/checks.js'
-import { digestOfSignature } from '../exact-job.js'
+import {
+  type Address,
+  encodeFunctionData,
+  type Hex,
+  hexToBytes,
+  parseAbi,
+  recoverAddress,
+} from 'viem'
+import { toQuantity } from '../../chain/abi.js'
+import type { ReadCoded } from '../../chain/accounts.js'
+import { batchContracts } from '../../chain/batch-settlement.js'
+import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { asUnasked, isRevert, revertText } from '../../chain/rpc-errors.js'
+import type { SignerRecovery } from '../../chain/signer-recovery.js'
+import type { Job } from '../journal/settlement-journal.js'
+import { digestOfSignature } from '../methods/exact-job.js'
+import type { ServedNetwork } from '../verify/payment-check.js'
 import type { BatchJob } from './jobs.js'
 import { detailsOf, nameRevert, rowsGas } from './kinds.js'
 
@@ -39,6 +47,30 @@ export async function withCanonicalSignatures<Payload extends BatchPayload>(
   return respell(payload, (signature, signer, isPlain) =>
     !isPlain && withCode.has(signer) ? signature : (canonicalSignature(signature) ?? signature),
   ) as Payload
+}
+
+/**
+ * Refuses claims that their authorizer did not sign, before any row is looked at: one recovery tells. An authorizer with
+ * code is asked later. Throws what a read of the chain throws.
+ */
+export async function checkClaimSigner(
+  payload: BatchPayload,
+  { channelDigests, readCoded }: Pick<ServedNetwork, 'channelDigests' | 'readCoded'>,
+  recovery: Pick<SignerRecovery, 'recoverSigner'>,
+): Promise<Rejection | undefined> {
+  if (!('claims' in payload) || payload.claimAuthorizerSignature === undefined) return undefined
+  const { claims, claimAuthorizerSignature: signature } = payload
+  const [first] = claims
+  if (first === undefined) return undefined
+  const { receiverAuthorizer } = first.voucher.channel
+  const digest = hexToBytes(channelDigests.claims(claims))
+  const signer = recovery.recoverSigner(digest, canonicalSignature(signature) ?? signature)
+  if (signer === receiverAuthorizer) return undefined
+  const coded = await readCoded([receiverAuthorizer])
+  if (coded.has(receiverAuthorizer)) return undefined
+  const reason =
+    payload.type === 'claim' ? 'batchClaimSimulationFailed' : 'batchRefundSimulationFailed'
+  return reject(reason, `The claim is not signed by its authorizer ${receiverAuthorizer}.`)
 }
 
 /** Rewrites one signature. `isPlain` says that the contract recovers this signer even if it has code. */

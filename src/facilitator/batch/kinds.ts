@@ -1,30 +1,30 @@
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { type Address, type Hex, toFunctionSelector } from 'viem'
-import { addressTopic, wordOf } from '../../../chain/abi.js'
-import type { AuthorizationUse, FindAuthorizationUse } from '../../../chain/authorization-uses.js'
+import { addressTopic, wordOf } from '../../chain/abi.js'
+import type { AuthorizationUse, FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import {
   batchContracts,
   claimedTopic,
   findClaim,
   findPayout,
+  readBalances,
   readChannel,
-  readClaimed,
   readHead,
   readReceiver,
   readSettlementLogs,
   refundedTopic,
   type SettlementLog,
   settledTopic,
-} from '../../../chain/batch-settlement.js'
-import { WALLET_GAS_CAP } from '../../../chain/contract-wallet.js'
-import type { ReadPaymentFacts } from '../../../chain/payment-facts.js'
-import { findReceiptAnywhere, type Receipt } from '../../../chain/receipts.js'
-import type { Rpc } from '../../../chain/rpc.js'
-import { RpcUnavailableError } from '../../../chain/rpc-errors.js'
-import type { Job } from '../../journal/settlement-journal.js'
-import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../../relayer/jobs.js'
-import { reject } from '../../verify/checks.js'
-import { examine, settledBy, USED_AND_NOT_FOUND } from '../exact-job.js'
+} from '../../chain/batch-settlement.js'
+import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
+import type { ReadPaymentFacts } from '../../chain/payment-facts.js'
+import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { PAYOUTS } from '../journal/budgets.js'
+import type { Job } from '../journal/settlement-journal.js'
+import { examine, settledBy, USED_AND_NOT_FOUND } from '../methods/exact-job.js'
+import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../relayer/jobs.js'
 import {
   type BroughtDetails,
   batchKinds,
@@ -54,9 +54,10 @@ export function createBatchKinds(
   return {
     [batchKinds.deposit]: {
       profile(job) {
-        const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
+        const { payer, asset, payTo, amount } = detailsOf<DepositDetails>(job)
         return {
           ...alone(job, payer, payTo, DEPOSIT_GAS),
+          asset,
           accountsThatRun: [payer],
           value: BigInt(amount),
         }
@@ -91,9 +92,9 @@ export function createBatchKinds(
     },
     [batchKinds.settle]: {
       profile(job) {
-        // Anybody may ask for a payout, but only the receiver profits from it.
         const { receiver } = detailsOf<SettleDetails>(job)
-        return { ...alone(job, receiver, receiver, SETTLE_GAS), accountsThatRun: [] }
+        const { caller } = detailsOf<BroughtDetails>(job)
+        return { ...alone(job, PAYOUTS + caller, receiver, SETTLE_GAS), accountsThatRun: [] }
       },
       validAfter: () => 0,
       findSettled: (job, receipt) =>
@@ -203,7 +204,8 @@ async function examineClaim(
 ): Promise<Examination> {
   const to = await headAfter(rpc, since)
   const ids = claims.map(({ channelId }) => channelId)
-  const claimed = await readClaimed(rpc, ids, to)
+  const channels = await readBalances(rpc, ids, to)
+  const claimed = channels.map(({ totalClaimed }) => totalClaimed)
   if (!claims.every(({ totalClaimed }, i) => BigInt(totalClaimed) <= (claimed[i] ?? 0n))) {
     return { state: 'open' }
   }
@@ -318,21 +320,25 @@ function claimedIn(receipt: Receipt): bigint {
 }
 
 /**
- * Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units. Throws
- * `RpcUnavailableError`.
+ * Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units; `undefined` where the
+ * channel holds less than the total. Throws `RpcUnavailableError`.
  */
 export async function readGains(
   rpc: Rpc,
   totals: readonly { channelId: Hex; totalClaimed: string }[],
-): Promise<bigint[]> {
+): Promise<(bigint | undefined)[]> {
   const ids = totals.map(({ channelId }) => channelId)
-  const before = await readClaimed(rpc, ids, 'latest')
-  return totals.map(({ totalClaimed }, i) => BigInt(totalClaimed) - (before[i] ?? 0n))
+  const channels = await readBalances(rpc, ids, 'latest')
+  return totals.map(({ totalClaimed }, i) => {
+    const { balance = 0n, totalClaimed: before = 0n } = channels[i] ?? {}
+    const total = BigInt(totalClaimed)
+    return total > balance ? undefined : total - before
+  })
 }
 
-/** Adds the gains up; a total below what was claimed before counts as zero. */
-export function gainOf(gains: readonly bigint[]): bigint {
-  return gains.reduce((sum, gain) => (gain > 0n ? sum + gain : sum), 0n)
+/** Adds the gains up; a total that is not covered, or below what was claimed before, counts as zero. */
+export function gainOf(gains: readonly (bigint | undefined)[]): bigint {
+  return gains.reduce<bigint>((sum, gain = 0n) => (gain > 0n ? sum + gain : sum), 0n)
 }
 
 async function confirmedBy(rpc: Rpc, { transactionHash }: SettlementLog): Promise<Examination> {

@@ -4,7 +4,7 @@ import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import type { Payment } from '@arcus/protocol/x402/payment'
 import { paidThrough } from '@arcus/protocol/x402/rails'
-import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
+import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import type { ExpectedTransfer } from '../../chain/authorization-uses.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
@@ -99,10 +99,14 @@ export function runChecks(
   return undefined
 }
 
-/** Checks the chain's facts about the transfer of a payment whose signature is good. */
+/**
+ * Checks the chain's facts about the transfer of a payment whose signature is good. The balance covers it together with what
+ * other payments take that wait here.
+ */
 export function checkFacts(
   { asset, payer, payTo, value, nonce }: ExpectedTransfer,
   facts: PaymentFacts,
+  waiting = 0n,
 ): Rejection | undefined {
   if (facts.isNonceUsed) {
     return reject(
@@ -120,6 +124,12 @@ export function checkFacts(
     return reject(
       'insufficientBalance',
       `The payer ${payer} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${asset}, the payment needs ${value} (${formatAtomic(value)}).`,
+    )
+  }
+  if (facts.balance < value + waiting) {
+    return reject(
+      'insufficientBalance',
+      `The payer ${payer} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${asset}, and other payments that wait to be sent take ${waiting} (${formatAtomic(waiting)}) of it; the payment needs ${value} (${formatAtomic(value)}).`,
     )
   }
   return undefined
@@ -145,14 +155,6 @@ export function checkMinimum(
     'amountBelowMinimum',
     `The amount ${amount} is below the minimum of ${least} (${formatAtomic(least)} ${symbol}) settled here.`,
   )
-}
-
-export function reject(reason: ReasonKey, message: string): Rejection {
-  return { reason, message }
-}
-
-export function isRejection(value: object): value is Rejection {
-  return 'reason' in value
 }
 
 export function acceptedNetwork(payment: Payment): Rejection | undefined {

@@ -3,10 +3,10 @@ import { describeIssue, formatPath } from '@arcus/protocol/listing/listing'
 import { asSentence } from '@arcus/protocol/listing/text'
 import { getAddress } from 'viem'
 import type { z } from 'zod'
-import { RequestFault, retryAfter } from '../../http/errors.js'
-import type { Example, Operation } from '../../http/operation.js'
-import { parameterFault } from '../../http/query.js'
-import type { Merchant } from '../store/listings.js'
+import { RequestFault, retryAfter } from '../http/errors.js'
+import type { Example, Operation } from '../http/operation.js'
+import { parameterFault } from '../http/query.js'
+import type { Merchant } from './store/listings.js'
 
 /** Every reason to refuse a request about a listing. */
 export const writeCodes = codesByStatus({

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { integerParameter } from '@arcus/protocol/answers/parameters'
 import { cleanText } from '@arcus/protocol/listing/text'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
@@ -6,17 +6,17 @@ import { moneyOf } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { sendCached, toCachedBody } from '../../http/cached-reply.js'
 import { httpFault } from '../../http/errors.js'
 import { escapeHtml, type PageHead } from '../../http/html.js'
 import type { AnswerPage } from '../../http/not-found.js'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
+import type { KeptAnswers } from '../listings/kept-answers.js'
+import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from '../refusals.js'
 import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
-import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from './refusals.js'
 
 interface PagesOptions {
   store: Pick<
@@ -24,10 +24,12 @@ interface PagesOptions {
     | 'findMerchant'
     | 'endpointsOf'
     | 'endpointStates'
+    | 'changeOf'
     | 'lastChange'
     | 'publishedIds'
     | 'publishedCount'
   >
+  kept: KeptAnswers
   readTotals: PublicTotalsReader
   answerPage: AnswerPage
   /** `DIRECTORY_URL`. */
@@ -46,7 +48,7 @@ const badgeOperation: Operation = {
 
 /** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */
 export async function pageRoutes(app: FastifyInstance, options: PagesOptions): Promise<void> {
-  const { store, readTotals, answerPage } = options
+  const { store, kept, readTotals, answerPage } = options
   const origin = new URL(options.directoryUrl).origin
 
   /** Heads of merchants, each as it was after a change of the catalog. */
@@ -56,9 +58,9 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   })
 
   async function headOf(id: string): Promise<PageHead> {
-    const sequence = await store.lastChange()
-    const kept = heads.get(id)
-    if (kept?.sequence === sequence) return kept.head
+    const sequence = await store.changeOf(id)
+    const known = heads.get(id)
+    if (known?.sequence === sequence) return known.head
     const merchant = presentInPublic(await store.findMerchant(id))
     const head = toHead(merchant, shownEndpoints(merchant, await store.endpointsOf(id)), origin)
     heads.set(id, { sequence, head })
@@ -86,36 +88,45 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
       .send(`User-agent: *\nDisallow: /console\nSitemap: ${origin}/sitemap.xml\n`),
   )
 
-  app.get('/sitemap.xml', async (request, reply) => {
+  app.get('/sitemap.xml', { compress: false }, async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
     const total = fixedPages.length + (await store.publishedCount())
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       throw httpFault('not_found', `The sitemap has ${pages} pages.`)
     }
-    const parts =
+    const parts = () =>
       page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, store, page)
-    return reply
-      .header('cache-control', 'public, max-age=3600')
-      .type('application/xml; charset=utf-8')
-      .send(Readable.from(parts))
+    return kept.send(request, reply, {
+      key: `sitemap ${page}`,
+      version: String(await store.lastChange()),
+      type: 'application/xml; charset=utf-8',
+      cacheControl: 'public, max-age=3600',
+      write: () => text(parts()),
+    })
   })
 
   app.get<OfMerchant>(
     '/badge/:merchant.svg',
-    describedAs(badgeOperation),
+    { compress: false, ...describedAs(badgeOperation) },
     async (request, reply) => {
       const merchant = presentInPublic(await store.findMerchant(request.params.merchant))
       const { id } = merchant
-      const [states, totals, endpoints] = await Promise.all([
-        store.endpointStates(id),
-        readTotals(id),
-        store.endpointsOf(id),
-      ])
-      const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
-      const said = [countCalls(totals.all.settled), countDelivered(endpoints)]
-      const badge = drawBadge(merchant, state ?? 'unverified', said)
-      return sendCached(request, reply.type('image/svg+xml; charset=utf-8'), toCachedBody(badge))
+      const { settled } = (await readTotals(id)).all
+      return kept.send(request, reply, {
+        key: `badge ${id}`,
+        version: `${await store.changeOf(id)}-${settled}`,
+        type: 'image/svg+xml; charset=utf-8',
+        async write() {
+          const [states, endpoints] = await Promise.all([
+            store.endpointStates(id),
+            store.endpointsOf(id),
+          ])
+          const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
+          const said = [countCalls(settled), countDelivered(endpoints)]
+          return drawBadge(merchant, state ?? 'unverified', said)
+        },
+      })
     },
   )
 }
@@ -164,7 +175,7 @@ const SITEMAP_URLS = 50_000
 const SITEMAPS = 'http://www.sitemaps.org/schemas/sitemap/0.9'
 const sitemapQuery = z.object({ page: integerParameter({ min: 1, max: 1_000_000 }).optional() })
 
-function* sitemapIndex(origin: string, pages: number): Generator<string> {
+async function* sitemapIndex(origin: string, pages: number): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${SITEMAPS}">\n`
   for (let page = 1; page <= pages; page++) {
     yield `<sitemap><loc>${origin}/sitemap.xml?page=${page}</loc></sitemap>\n`

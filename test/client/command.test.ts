@@ -113,7 +113,7 @@ function list(owner: PrivateKeyAccount, id: string, name: string, urls: readonly
   })
 }
 
-async function anAgent(ledger: string) {
+async function anAgent(ledger: string, payerKey: Hex = agentKey) {
   const limits = ['--max', '0.03', '--per-day', '1', '--per-seller', '0.07']
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -122,7 +122,7 @@ async function anAgent(ledger: string) {
       PATH: process.env.PATH ?? '',
       ARCUS_URL: world.url,
       ARCUS_LEDGER: ledger,
-      PAYER_PRIVATE_KEY: agentKey,
+      PAYER_PRIVATE_KEY: payerKey,
     },
     stderr: 'inherit',
   })
@@ -377,7 +377,14 @@ describe('arcus-client', () => {
     const ran = await run(['pay', `${shopUrl}/quote`, '--max', '0.05'], env)
     expect(ran.code).toBe(1)
     const { address: owner } = privateKeyToAccount(poor)
-    expect(ran.stderr).toContain(`The wallet ${owner} has too little. Send a few dollars`)
+    const shortage = `The wallet ${owner} has too little. Send a few dollars`
+    expect(ran.stderr).toContain(shortage)
+    const seller = anAccount()
+    const stall = await aSeller(seller, () => 'rain')
+    await list(seller, 'dear-rain', 'Rain', [`${stall}/tips`])
+    const agent = await anAgent(join(folder, 'poor-agent.jsonl'), poor)
+    const { said } = await agent.use('call', { url: `${stall}/tips` })
+    expect(said.shortage).toContain(shortage)
   })
 
   it('explains each command with its own options, an example and the exit codes', async () => {

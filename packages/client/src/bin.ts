@@ -26,7 +26,7 @@ import { listingFromOpenApi } from './open-api.js'
 import { readAsset } from './pay.js'
 import type { Item } from './sellers.js'
 import { CHANNEL } from './terms.js'
-import { describeWallet, fundingOf, readWallet } from './wallet.js'
+import { describeWallet, readWallet, shortageOf } from './wallet.js'
 
 /** Bytes of an answer that are shown, and that JSON holds. */
 const MAX_BODY_BYTES = 8 * 1_024 * 1_024
@@ -65,9 +65,8 @@ async function showBought(given: Given, bought: Bought): Promise<number> {
   if (inVain) note('charged, although the call failed')
   if (transaction !== undefined) note(`transaction ${clean(transaction)}`)
   if (refusal !== undefined) note(`refused: ${clean(refusal)}`)
-  if (payment !== undefined && /insufficient_(balance|funds)/.test(refusal ?? '')) {
-    note(`The wallet ${payment.payer} has too little. ${fundingOf(payment.network)}`)
-  }
+  const shortage = shortageOf(bought)
+  if (shortage !== undefined) note(shortage)
   if (channel !== undefined) note(channelLine(given, channel))
   note(`left today ${money(given, left.perDay)}`)
   if (given.json) {

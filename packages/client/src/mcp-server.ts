@@ -13,6 +13,7 @@ import type { Address } from './catalog.js'
 import type { ChannelStatus } from './channels.js'
 import type { ArcusClient } from './client.js'
 import type { Item } from './sellers.js'
+import { shortageOf } from './wallet.js'
 
 export interface McpOptions {
   arcus: Pick<ArcusClient, 'find' | 'findAt' | 'describe'>
@@ -138,6 +139,7 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
         const call = Object.entries(wanted).filter(([, it]) => it !== undefined)
         const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
         const { response, cost, isDecided, transaction = null, refusal, left, channel } = bought
+        const shortage = shortageOf(bought)
         return {
           cost: show(cost),
           ...(!isDecided && { undecided: 'Counts as spent until the facilitator says otherwise.' }),
@@ -146,6 +148,7 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
           transaction,
           ...(isChargedInVain(bought) && { charged: 'Charged, although the call failed.' }),
           ...(refusal !== undefined && { refusal }),
+          ...(shortage !== undefined && { shortage }),
           status: response.status,
           ...(await readAnswer(response)),
         }

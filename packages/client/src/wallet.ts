@@ -3,6 +3,7 @@ import { isNetwork, networks } from '@arcus/protocol/x402/networks'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { showAmount } from './budget.js'
+import type { Bought } from './buyer.js'
 import { type Given, isKey, readAccount, UsageError } from './command-options.js'
 import { readAsset } from './pay.js'
 
@@ -45,6 +46,12 @@ export function fundingOf(network: string): string {
   return network === 'eip155:5042002'
     ? 'Get test USDC at https://faucet.circle.com: choose Arc Testnet.'
     : 'Send a few dollars of USDC on Arc to it; it needs no gas.'
+}
+
+/** Says what to do where a payment was refused because the wallet has too little; `undefined` for all else. */
+export function shortageOf({ payment, refusal }: Pick<Bought, 'payment' | 'refusal'>) {
+  if (payment === undefined || !/insufficient_(balance|funds)/.test(refusal ?? '')) return undefined
+  return `The wallet ${payment.payer} has too little. ${fundingOf(payment.network)}`
 }
 
 /** Writes the state for a terminal. */

@@ -327,6 +327,8 @@ export const questions: readonly {
     ['Random numbers', 'True randomness from a laser.', 'true random numbers'],
   ] as const
 ).map(([title, description, question], i) => ({
-  ...{ title, description, question },
+  title,
+  description,
+  question,
   blind: blindQuestions[i] ?? '',
 }))

@@ -43,10 +43,24 @@ const merchant = (id: string, name: string, description: string) => {
   }
 }
 const endpoint = (url: string, title: string, description: string, tags: string[]) => ({
-  ...{ url, title, description, tags, method: 'GET' as const, pricing: 'fixed' as const },
-  ...{ price: 10_000n, asset: place.asset, symbol: 'USDC', example: {}, inputSchema: null },
-  ...{ output: { type: 'json' }, extras: {}, status: 'live' as const, probe: null, failures: 0 },
-  ...{ nextProbeAt: null, isHosted: false },
+  url,
+  title,
+  description,
+  tags,
+  method: 'GET' as const,
+  pricing: 'fixed' as const,
+  price: 10_000n,
+  asset: place.asset,
+  symbol: 'USDC',
+  example: {},
+  inputSchema: null,
+  output: { type: 'json' },
+  extras: {},
+  status: 'live' as const,
+  probe: null,
+  failures: 0,
+  nextProbeAt: null,
+  isHosted: false,
   accepts: [
     { scheme: 'exact', network: place.network, amount: '10000', asset: place.asset, payTo },
   ],

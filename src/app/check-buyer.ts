@@ -46,7 +46,11 @@ async function buy(purchase: Purchase, account: Account): Promise<Bought> {
   const { pathParams, queryParams, body, bodyType } = example
   const hasBody = isBodyMethod(String(item.metadata.input.method))
   const paid = await createPay(fetch)(item as Parameters<ReturnType<typeof createPay>>[0], {
-    ...{ signer, maxAmount, network: network as `${string}:${string}`, asset, signal },
+    signer,
+    maxAmount,
+    network: network as `${string}:${string}`,
+    asset,
+    signal,
     ...(pathParams && { pathParams }),
     ...(queryParams && { queryParams }),
     ...(hasBody && { body: body ?? {} }),

@@ -140,7 +140,9 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
   const { writes, check, quota } = createSignedWrites({
     ...world,
-    ...{ audience, probe, asksContract },
+    audience,
+    probe,
+    asksContract,
     onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
   const discovery = createDiscovery({
@@ -177,7 +179,9 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const isContractSigner = { isContractSignature: asksContract, chainIds: [chainId] }
   const signIn = createSignIn({ ...place, ...isContractSigner, now })
   const tools = createCatalogTools({
-    ...{ answers: discovery.bodies, listings, probe, toItem },
+    answers: discovery.bodies,
+    listings,
+    toItem,
     liveTerms: probing.liveTerms,
   })
   const allowedOrigins = [...new Set([baseUrl, directoryUrl, ...settings.mcpAllowedOrigins])]
@@ -200,7 +204,11 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     const pages = { store: listings, kept, readTotals, answerPage, directoryUrl }
     await app.register(pageRoutes, pages)
     await app.register(writeRoutes, {
-      ...{ writes, listings, kept, chainId, now },
+      writes,
+      listings,
+      kept,
+      chainId,
+      now,
       view: createMerchantView(listings, checksum, now),
       signingTerms: createSigningTerms({ audience, network, chainId, tokens, checksum, now }),
     })
@@ -209,7 +217,13 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
     if (settings.tryIt) await app.register(tryRoutes, { store: listings, ...probing.tryIt })
     await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
     await app.register(activityRoutes, {
-      ...{ tokens, retentionDays, readTotals, listings, sessions, checksum, now },
+      tokens,
+      retentionDays,
+      readTotals,
+      listings,
+      sessions,
+      checksum,
+      now,
       store: activity,
     })
     await app.register(exploreRoutes, { read: readFigures, feed: settlements })
@@ -253,10 +267,13 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       },
       takeOffer: seen.take,
       noteRefusal: seen.noteRefusal,
-      ...{ listings, probe },
+      listings,
+      probe,
     },
     figures: {
-      ...{ index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
+      index: discovery.figures,
+      probes: schedule.figures,
+      dropped: recorder.dropped,
       checks: checks?.figures,
     },
   }
@@ -284,14 +301,12 @@ function createPaidChecks({
 }: DirectoryWorld & { probing: ReturnType<typeof createProbing>; dollars: Token | undefined }) {
   if (buyer === undefined || dollars === undefined) return undefined
   return createChecks({
-    ...{
-      ...world,
-      ...settings.checks,
-      buyer,
-      pace,
-      store: stores.checks,
-      listings: stores.listings,
-    },
+    ...world,
+    ...settings.checks,
+    buyer,
+    pace,
+    store: stores.checks,
+    listings: stores.listings,
     signer: world.checkSigner,
     openFetch: createBuyerFetch(rules, world.ownCalls),
     asset: dollars.address,
@@ -382,7 +397,11 @@ function createSignedWrites(
     },
     probe: createSaveProbes({ probe, network, tokens, now }),
     allowances: createSaveAllowances(now),
-    ...{ check, quota, network, tokens, now },
+    check,
+    quota,
+    network,
+    tokens,
+    now,
   })
   return { writes, check, quota }
 }
@@ -411,7 +430,13 @@ function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
   const infoCheck = createInfoCheck(now)
   const effectOf = createProbeEffects({ infoCheck })
   return {
-    ...{ rules, fetch, guarded, probe, pace, budget, infoCheck },
+    rules,
+    fetch,
+    guarded,
+    probe,
+    pace,
+    budget,
+    infoCheck,
     schedule: createProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, tokens, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),

@@ -166,7 +166,11 @@ async function build(
       const resources = { supported: `${settings.baseUrl}/supported`, ...links.resources }
       await facilitatorRoutes(app, {
         ...links,
-        ...{ supported, verify, settle, payments, about: { ...about, resources } },
+        supported,
+        verify,
+        settle,
+        payments,
+        about: { ...about, resources },
         takeVerified: schemes.takeVerified,
         isVerified: schemes.isVerified,
         onClaimed: observer.claimed,
@@ -196,7 +200,11 @@ async function build(
     stop: teardown.run,
     ports: {
       networks: networks as [OpenNetwork, ...OpenNetwork[]],
-      ...{ payments, blocks, recovery, checksum, addresses },
+      payments,
+      blocks,
+      recovery,
+      checksum,
+      addresses,
       client: (started, onAnswer) =>
         createLocalClient({ verify, settle, supported, started, onAnswer }),
     },
@@ -226,7 +234,10 @@ function createSchemes(
   const computeDigest = createPaymentDigest(keccak256)
   const checkPayment = createPaymentCheck({
     served: networks,
-    ...{ journal, computeDigest, recovery, now },
+    journal,
+    computeDigest,
+    recovery,
+    now,
   })
   const pollMs = isShared ? DELIVERY_POLL_MS : undefined
   const deliveries = createDeliveries({ store: deliveryStore, now, pollMs, log })
@@ -246,7 +257,11 @@ function createSchemes(
   const exact = {
     verify: createVerifier({
       ...verifying,
-      ...{ checkPayment, deliveryStore, paymentUrl, now, isDelivering },
+      checkPayment,
+      deliveryStore,
+      paymentUrl,
+      now,
+      isDelivering,
     }),
     settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),

@@ -116,7 +116,9 @@ export function describeFacilitator(
   return {
     facilitator: baseUrl,
     networks: open.map(({ served: { terms }, relayer, figures: { network, chainId, name } }) => ({
-      ...{ network, chainId, name },
+      network,
+      chainId,
+      name,
       explorerUrl: places.find((it) => it.network === network)?.explorerUrl ?? null,
       assets: describeAssets(terms, checksum),
       relayers: relayer.addresses.map(checksum),

@@ -228,8 +228,12 @@ describe('activity', () => {
   it('tells of payments that fail one after another, and of an endpoint that begins to', async () => {
     await world.list('failing-house', {})
     const failed = anActivity({
-      ...{ merchantId: 'failing-house', endpointId: null, at: Date.now(), state: 'failed' },
-      ...{ reason: 'asset_paused', transaction: null },
+      merchantId: 'failing-house',
+      endpointId: null,
+      at: Date.now(),
+      state: 'failed',
+      reason: 'asset_paused',
+      transaction: null,
     })
     await writeActivity(world.databasePath, [failed, failed])
     const { page } = await openActivity('', 'failing-house')

@@ -112,7 +112,9 @@ describe('a price that changed after it was listed', () => {
       shop.isOpen = true
     })
     expect(await cardOf('Turning price')).toMatchObject({
-      ...{ status: 'live', livePrice: '9000000', probe: { verdict: 'unreachable' } },
+      status: 'live',
+      livePrice: '9000000',
+      probe: { verdict: 'unreachable' },
     })
     await page.reload()
     await row.getByText('Asks more than listed').waitFor()

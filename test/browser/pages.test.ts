@@ -79,7 +79,10 @@ describe('the public side', () => {
     const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
     const path = `/payments/${payment.network}/${payment.payer}/${payment.nonce}`
     const failed = {
-      ...{ state: 'failed', transaction: null, blockNumber: null, deliveredAt: null },
+      state: 'failed',
+      transaction: null,
+      blockNumber: null,
+      deliveredAt: null,
       errorReason: 'invalid_exact_evm_insufficient_balance',
     }
     const isIt = ({ pathname }: URL) => pathname.endsWith(payment.nonce)

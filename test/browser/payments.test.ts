@@ -18,7 +18,8 @@ beforeAll(async () => {
   const paid = { id: endpoints[0].state.id, url, amount: 10_000n, aDay: 9 }
   const { address: payTo } = devnetMerchant
   settledCalls = await writeMonth(world.databasePath, {
-    ...{ merchantId: 'weather-house', endpoints: [paid] },
+    merchantId: 'weather-house',
+    endpoints: [paid],
     payTo: payTo.toLowerCase() as Address,
   })
   const isRead = async () =>

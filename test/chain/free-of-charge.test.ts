@@ -122,7 +122,11 @@ async function expectFigures(paid: number): Promise<void> {
   await vi.waitFor(
     async () =>
       expect(await figures()).toMatchObject({
-        ...{ usage, item: usage, card: usage, ofMerchant: totals, ofAll: totals },
+        usage,
+        item: usage,
+        card: usage,
+        ofMerchant: totals,
+        ofAll: totals,
         status: { settled: paid, successRate: 1 },
         badge: expect.stringContaining(`live · ${paid} paid call`),
         events: Array(paid).fill('payment.settled'),

@@ -99,7 +99,9 @@ it('tells a success whose observer fails', async () => {
     throw new Error('an observer of the app')
   }
   const url = await mountIn(fastify(), {
-    ...{ ...silentObserver, settled: fail, claimed: fail },
+    ...silentObserver,
+    settled: fail,
+    claimed: fail,
     rpc: () => fail,
     relayer: () => ({ taken: fail, signed: fail, decided: fail, spent: fail }),
   })

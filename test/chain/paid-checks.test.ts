@@ -132,8 +132,12 @@ const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 
 function askFor({ amount = '10000', seconds = 30, schema, mimeType }: Partial<Offer>) {
   const accepted = {
-    ...{ scheme: 'exact', network: 'eip155:5042', amount, asset: devnetContracts.usdc },
-    ...{ payTo: devnetMerchant.address, maxTimeoutSeconds: seconds },
+    scheme: 'exact',
+    network: 'eip155:5042',
+    amount,
+    asset: devnetContracts.usdc,
+    payTo: devnetMerchant.address,
+    maxTimeoutSeconds: seconds,
     extra: { name: 'USDC', version: '2' },
   }
   const resource = { url: 'http://x', description: 'x', ...(mimeType && { mimeType }) }
@@ -261,8 +265,11 @@ describe('paid checks', () => {
     expect(check).toMatchObject({ delivered: true, reason: 'delivered', amount: '10000' })
     expect(found.delivery).toEqual({
       last: {
-        ...{ at: check.at, delivered: true, reason: 'delivered' },
-        ...{ ms: check.ms, transaction: check.transaction },
+        at: check.at,
+        delivered: true,
+        reason: 'delivered',
+        ms: check.ms,
+        transaction: check.transaction,
       },
       share: 1,
       p50Ms: check.ms,
@@ -401,8 +408,11 @@ describe('paid checks', () => {
       payTo: devnetMerchant.address,
       endpoints: [
         {
-          ...{ url: `${sample.url}/quote?euro`, method: 'GET', title: 'In euros' },
-          ...{ price: '10000', asset: devnetContracts.eurc },
+          url: `${sample.url}/quote?euro`,
+          method: 'GET',
+          title: 'In euros',
+          price: '10000',
+          asset: devnetContracts.eurc,
         },
         { url: `${url}/never`, method: 'PUT', title: 'Never called', price: '10000' },
       ],
@@ -503,15 +513,21 @@ describe('a service that cannot settle', () => {
     try {
       await mintUsdc(poor.chainUrl, privateKeyToAccount(key).address, 1_000_000n)
       shop = await startSampleApi({
-        ...{ port: await freePort(), facilitatorUrl: poor.url, payTo: devnetMerchant.address },
-        ...{ assets: devnetContracts, network: 'eip155:5042' },
+        port: await freePort(),
+        facilitatorUrl: poor.url,
+        payTo: devnetMerchant.address,
+        assets: devnetContracts,
+        network: 'eip155:5042',
       })
       const audience = `http://localhost:${new URL(poor.url).port}`
       const { account: signer } = devnetMerchant
       const { endpoints } = await createListingClient({
-        ...{ directoryUrl: poor.url, signer, audience },
+        directoryUrl: poor.url,
+        signer,
+        audience,
       }).save('shop', {
-        ...{ name: 'Shop', payTo: devnetMerchant.address },
+        name: 'Shop',
+        payTo: devnetMerchant.address,
         endpoints: [{ url: `${shop.url}/quote`, method: 'GET', title: 'Quote', price: '10000' }],
       })
       const path = `/api/merchants/shop/endpoints/${endpoints[0]?.state.id}/checks`

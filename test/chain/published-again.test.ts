@@ -12,7 +12,8 @@ it('starts over what an older version published, and publishes all of it again',
     const client = createListingClient({ directoryUrl: world.url, signer, audience })
     const list = (id: string) =>
       client.save(id, {
-        ...{ name: id, payTo: devnetMerchant.address },
+        name: id,
+        payTo: devnetMerchant.address,
         endpoints: [{ url: `http://127.0.0.1:9/${id}`, method: 'PUT', title: 'T', price: '10000' }],
       })
     const ids = Array.from({ length: 23 }, (_, i) => `shop-${String(i).padStart(2, '0')}`)

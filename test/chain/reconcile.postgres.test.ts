@@ -45,7 +45,12 @@ it('rebuilds an empty PostgreSQL from the chain, once', async () => {
       const summary = async ({ journal }: typeof lost) =>
         (await journal.findByTransaction(hash))
           .map(({ key, digest, calldata, state, blockNumber, gasCost, deliveredAt }) => ({
-            ...{ key, digest, calldata, state, blockNumber, gasCost },
+            key,
+            digest,
+            calldata,
+            state,
+            blockNumber,
+            gasCost,
             isDelivered: deliveredAt !== null,
           }))
           .sort((a, b) => (a.key < b.key ? -1 : 1))

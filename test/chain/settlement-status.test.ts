@@ -50,7 +50,10 @@ it('a success says where the payment is followed, and the address has the same s
   })
   const { paymentId } = followed?.told ?? {}
   expect(followed?.found).toMatchObject({
-    ...{ paymentId, settlementId: paymentId, status: 'completed', state: 'confirmed' },
+    paymentId,
+    settlementId: paymentId,
+    status: 'completed',
+    state: 'confirmed',
     transaction: answer.body.transaction,
   })
   // The attestation stays beside it.
@@ -60,8 +63,11 @@ it('a success says where the payment is followed, and the address has the same s
   ])
   const again = await world.get(`/payments/status/${paymentId}`)
   expect(again.body).toEqual({
-    ...{ paymentId, status: 'completed', network: 'eip155:5042' },
-    ...{ transaction: answer.body.transaction, updatedAt: expect.any(String) },
+    paymentId,
+    status: 'completed',
+    network: 'eip155:5042',
+    transaction: answer.body.transaction,
+    updatedAt: expect.any(String),
   })
 })
 
@@ -121,7 +127,9 @@ it('jobs of channels have a status by their id', async () => {
   const { paymentId, statusUrl } = followed?.told ?? {}
   expect(statusUrl).toMatch(new RegExp(`/payments/status/${paymentId}$`))
   expect(followed?.found).toMatchObject({
-    ...{ paymentId, status: 'completed', transaction: answer.body.transaction },
+    paymentId,
+    status: 'completed',
+    transaction: answer.body.transaction,
   })
   const unknown = await world.get('/payments/status/00000000-0000-4000-8000-000000000000')
   expect([unknown.status, unknown.body.error]).toEqual([404, 'not_found'])

@@ -523,7 +523,10 @@ it('tells an agent what it has paid, though the answer breaks off', async () => 
         pull: () => Promise.reject(new TypeError('terminated')),
       }),
     ),
-    ...{ cost: 20_000n, isDecided: true, left: { perDay: 1n }, amount: 20_000n },
+    cost: 20_000n,
+    isDecided: true,
+    left: { perDay: 1n },
+    amount: 20_000n,
     transaction: '0xab',
   }
   const options = { arcus: { findAt: async () => ({}) }, buyer: { pay: async () => bought } }
@@ -537,7 +540,10 @@ it('tells an agent what it has paid, though the answer breaks off', async () => 
   })
   const [{ text }] = content as [{ text: string }]
   expect(JSON.parse(text.slice(text.indexOf('{')))).toMatchObject({
-    ...{ cost: '20000', transaction: '0xab', status: 200, answer: 'half' },
+    cost: '20000',
+    transaction: '0xab',
+    status: 200,
+    answer: 'half',
     cut: 'because the connection ended',
   })
   await agent.close()

@@ -10,7 +10,10 @@ const required = {
   resource: { url: 'https://api.example.com/tides' },
   accepts: [
     {
-      ...{ scheme: 'exact', network, amount: '10000', maxTimeoutSeconds: 60 },
+      scheme: 'exact',
+      network,
+      amount: '10000',
+      maxTimeoutSeconds: 60,
       asset: '0x3600000000000000000000000000000000000000',
       payTo: '0x00000000000000000000000000000000000000b2',
       extra: { name: 'USDC', version: '2' },

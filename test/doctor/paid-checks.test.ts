@@ -32,7 +32,9 @@ it('names the wallets of paid checks that cannot pay, and says when nothing is b
   const fix = 'Send USDC on this network to the wallets named.'
   expect(await look([one, other])).toMatchObject([
     {
-      ...{ state: 'warn', name: 'wallets of paid checks', fix },
+      state: 'warn',
+      name: 'wallets of paid checks',
+      fix,
       detail: `none can pay 0.05, so nothing is bought: ${one} holds 0 USDC: fund it; ${other} holds 0 USDC: fund it`,
     },
   ])

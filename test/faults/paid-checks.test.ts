@@ -23,8 +23,12 @@ const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 /** A seller who never answers a paid call, and settles it or not. Gives the payments that came. */
 async function startSeller(settles: boolean, facilitator: () => string) {
   const accepted = {
-    ...{ scheme: 'exact', network: 'eip155:5042', amount: '10000', asset: devnetContracts.usdc },
-    ...{ payTo: devnetMerchant.address, maxTimeoutSeconds: 20 },
+    scheme: 'exact',
+    network: 'eip155:5042',
+    amount: '10000',
+    asset: devnetContracts.usdc,
+    payTo: devnetMerchant.address,
+    maxTimeoutSeconds: 20,
     extra: { name: 'USDC', version: '2' },
   }
   const payments: { success?: boolean }[] = []

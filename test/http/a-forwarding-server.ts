@@ -39,7 +39,9 @@ export async function aForwardingServer(
   const inner = await listen(listener, socketPath)
   const app = createServer({
     logger: createLogger({ level: 'silent' }),
-    ...{ bodyLimitBytes: 1_000, settleWaitSeconds: 30, trustProxy },
+    bodyLimitBytes: 1_000,
+    settleWaitSeconds: 30,
+    trustProxy,
   })
   installSecurityHeaders(app, false)
   installErrorHandling(app)

@@ -213,7 +213,8 @@ describe('signing in', () => {
     expect(signedOut).toMatch(/^__Host-arcus_signed_out=; Max-Age=0; Path=\/; Secure/)
     expect((await get('/api/session', session?.split(';')[0])).statusCode).toBe(200)
     const ended = await app.inject({
-      ...{ method: 'DELETE', url: '/api/session' },
+      method: 'DELETE',
+      url: '/api/session',
       headers: { cookie: `${session?.split(';')[0]}; __Host-arcus_signed_out=1` },
     })
     expect(ended.headers['set-cookie']).toContainEqual(
@@ -427,8 +428,10 @@ describe('activity', () => {
     const { items } = (await get('/api/merchants/weather/activity/table', cookie)).json()
     const [endpoint] = await directory.store.endpointsOf('weather')
     expect(items[0]).toMatchObject({
-      ...{ payer: getAddress(payer), amount: '10000' },
-      ...{ resource: urls[0], endpointId: endpoint?.id },
+      payer: getAddress(payer),
+      amount: '10000',
+      resource: urls[0],
+      endpointId: endpoint?.id,
     })
   })
 

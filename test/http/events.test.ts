@@ -26,7 +26,9 @@ afterEach(() => directory.close())
 
 const pay = (wish: PaymentWish = {}) =>
   directory.pay({
-    ...{ payTo: lower(owner), resourceUrl: `${endpoint.url}?city=Lisbon`, toolName: 'tides' },
+    payTo: lower(owner),
+    resourceUrl: `${endpoint.url}?city=Lisbon`,
+    toolName: 'tides',
     ...wish,
   })
 
@@ -62,16 +64,26 @@ describe('the feed of a merchant', () => {
         type: 'payment.settled',
         timestamp: new Date(ms + 1).toISOString(),
         data: {
-          ...{ merchantId: 'weather', endpointId, network, amount: '10000', reason: null },
-          ...{ payer: getAddress(payer), payTo: owner.address, nonce, transaction: nonce },
-          ...{ resource: endpoint.url, toolName: 'tides' },
+          merchantId: 'weather',
+          endpointId,
+          network,
+          amount: '10000',
+          reason: null,
+          payer: getAddress(payer),
+          payTo: owner.address,
+          nonce,
+          transaction: nonce,
+          resource: endpoint.url,
+          toolName: 'tides',
         },
       },
       {
         type: 'payment.failed',
         data: {
-          ...{ reason: 'gas_price_too_high', transaction: null },
-          ...{ endpointId, resource: endpoint.url },
+          reason: 'gas_price_too_high',
+          transaction: null,
+          endpointId,
+          resource: endpoint.url,
         },
       },
     ])
@@ -130,7 +142,9 @@ describe('the feed of a merchant', () => {
     const reopened = failed && (await journal.reopen(failed, failed, ms))
     const outcome = {
       ...({ state: 'confirmed', reason: null, message: null, gasCost: null } as const),
-      ...{ transaction: `0x${'5'.repeat(64)}` as const, blockNumber: 8, transferLog: 9_999 },
+      transaction: `0x${'5'.repeat(64)}` as const,
+      blockNumber: 8,
+      transferLog: 9_999,
     }
     const outcomes = [{ id: 'again', round: reopened?.round ?? 0, outcome }]
     await journal.resolve({ outcomes, now: ms + 1 })

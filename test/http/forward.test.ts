@@ -142,7 +142,9 @@ describe('a forwarded request', () => {
   it('names the caller whom a trusted proxy names', async () => {
     const inner = createServer({
       logger: createLogger({ level: 'silent' }),
-      ...{ bodyLimitBytes: 1_000, settleWaitSeconds: 30, trustProxy: true },
+      bodyLimitBytes: 1_000,
+      settleWaitSeconds: 30,
+      trustProxy: true,
     })
     inner.get('/api/x', ({ ip, host, protocol, id }) => ({ ip, host, protocol, id }))
     const { port } = await aForwardingServer(inner, { trustProxy: 1 })
@@ -267,7 +269,9 @@ describe('a forwarded answer', () => {
   it('may be a stream of events, which ends on both sides when its reader leaves', async () => {
     const inner = createServer({
       logger: createLogger({ level: 'silent' }),
-      ...{ bodyLimitBytes: 1_000, settleWaitSeconds: 30, trustProxy: true },
+      bodyLimitBytes: 1_000,
+      settleWaitSeconds: 30,
+      trustProxy: true,
     })
     let stream: ServerResponse | undefined
     inner.get('/api/events', (_request, reply) => {
@@ -457,7 +461,8 @@ describe('a body that is too long', () => {
     const { status, json } = await ask(port, '/mcp', { method: 'POST', body: 'x'.repeat(100_001) })
     expect(status).toBe(413)
     expect(json()).toMatchObject({
-      ...{ jsonrpc: '2.0', id: null },
+      jsonrpc: '2.0',
+      id: null,
       error: { code: -32000, data: { error: 'body_too_large' } },
     })
   })
@@ -507,7 +512,8 @@ describe('the limit of requests', () => {
     const { port } = await aForwardingServer(echo, { rateLimitMax: 1 })
     await ask(port, '/x')
     expect((await ask(port, '/mcp', { method: 'POST', body: '{}' })).json()).toMatchObject({
-      ...{ jsonrpc: '2.0', id: null },
+      jsonrpc: '2.0',
+      id: null,
       error: { code: -32000, data: { error: 'rate_limited' } },
     })
   })

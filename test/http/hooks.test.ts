@@ -46,7 +46,9 @@ const closing: (() => Promise<void>)[] = []
 async function startProcess({ settings, ports, ...wish }: DirectoryWish = {}) {
   const write = (line: string) => void warnings.push(JSON.parse(line).msg)
   const started = await startDirectory({
-    ...{ stores, isIdle: true, ...wish },
+    stores,
+    isIdle: true,
+    ...wish,
     settings: { baseUrl: 'https://arcus.example', ...settings },
     ports: { log: createLogger({ level: 'warn', destination: { write } }), ...ports },
   })
@@ -80,7 +82,9 @@ function merchantOf(id: string, by: Address, payTo: Address = by) {
 }
 
 const aHook = (over: object = {}) => ({
-  ...{ id: null, url: receiver.url, since: null },
+  id: null,
+  url: receiver.url,
+  since: null,
   types: ['payment.settled', 'endpoint.failing'],
   ...over,
 })
@@ -169,7 +173,11 @@ describe('a webhook', () => {
     const { body, text } = await list()
     expect(body.hooks).toHaveLength(2)
     expect(body.hooks.find(({ id }: { id: string }) => id === made.id)).toMatchObject({
-      ...{ url, types: ['price.drift'], state: 'unconfirmed', failures: 0, lastError: null },
+      url,
+      types: ['price.drift'],
+      state: 'unconfirmed',
+      failures: 0,
+      lastError: null,
     })
     expect(text).not.toContain(made.secret.slice(6))
     expect((await write('hook.delete', { id: other.id })).body).toEqual({ id: other.id })
@@ -274,8 +282,12 @@ describe('a test event', () => {
       data: { merchantId: 'weather' },
     })
     expect(body.call).toEqual({
-      ...{ at: new Date(clock.ms).toISOString(), event: delivery?.event.id, type: 'test' },
-      ...{ status: 204, error: null, attempt: 1 },
+      at: new Date(clock.ms).toISOString(),
+      event: delivery?.event.id,
+      type: 'test',
+      status: 204,
+      error: null,
+      attempt: 1,
     })
     const [hook] = (await list()).body.hooks
     expect(hook.calls).toContainEqual(body.call)
@@ -367,12 +379,20 @@ describe('the calls of a receiver', () => {
     await patiently(async () =>
       expect(await seen()).toEqual([
         {
-          ...{ at: new Date(clock.ms).toISOString(), event, type: 'payment.settled' },
-          ...{ status: 204, error: null, attempt: 2 },
+          at: new Date(clock.ms).toISOString(),
+          event,
+          type: 'payment.settled',
+          status: 204,
+          error: null,
+          attempt: 2,
         },
         {
-          ...{ at: new Date(clock.ms - 1_100).toISOString(), event, type: 'payment.settled' },
-          ...{ status: 500, error: 'The receiver answered 500.', attempt: 1 },
+          at: new Date(clock.ms - 1_100).toISOString(),
+          event,
+          type: 'payment.settled',
+          status: 500,
+          error: 'The receiver answered 500.',
+          attempt: 1,
         },
         expect.objectContaining({ type: 'challenge', status: 200, error: null, attempt: 1 }),
       ]),
@@ -412,8 +432,10 @@ describe('a delivery', () => {
     }
     const [hook] = (await list()).body.hooks
     const [, , , , last] = await stores.events.list({
-      ...{ merchantId: 'weather', types: ['endpoint.failing', 'payment.settled'] },
-      ...{ since: 0, limit: 9 },
+      merchantId: 'weather',
+      types: ['endpoint.failing', 'payment.settled'],
+      since: 0,
+      limit: 9,
     })
     await patiently(async () => expect((await list()).body.hooks[0].cursor).toBe(last?.id))
     expect(hook).toMatchObject({ state: 'active', failures: 0 })
@@ -470,7 +492,9 @@ describe('a delivery', () => {
     clock.ms += DAY_MS / 4
     await patiently(async () => {
       expect((await list()).body.hooks[0]).toMatchObject({
-        ...{ state: 'parked', nextAt: null, lastError: 'The receiver answered 503.' },
+        state: 'parked',
+        nextAt: null,
+        lastError: 'The receiver answered 503.',
       })
     })
     await happen('3')
@@ -568,8 +592,12 @@ async function setHookOf(owner: Address, id: string, url: string, listing = `of 
   await stores.hooks.set(
     { merchantId: listing, owner, nonce, deadline: startSeconds },
     {
-      ...{ id, merchantId: listing, url, types: ['payment.settled'] as const },
-      ...{ seed: '00', keyId: '' },
+      id,
+      merchantId: listing,
+      url,
+      types: ['payment.settled'] as const,
+      seed: '00',
+      keyId: '',
     },
     { since: null, most: 100, now: clock.ms },
   )
@@ -720,7 +748,8 @@ describe('a challenge', () => {
     await patiently(() => expect(receiver.challenges).toHaveLength(1))
     await patiently(async () =>
       expect(await state()).toMatchObject({
-        ...{ state: 'unconfirmed', failures: 1 },
+        state: 'unconfirmed',
+        failures: 1,
         lastError: 'The receiver answered the challenge with 401.',
       }),
     )
@@ -758,7 +787,9 @@ describe('a challenge', () => {
     startSender()
     await patiently(async () =>
       expect(await state()).toMatchObject({
-        ...{ state: 'unconfirmed', failures: 1, deliveredAt: null },
+        state: 'unconfirmed',
+        failures: 1,
+        deliveredAt: null,
         lastError: expect.stringMatching(reason),
       }),
     )
@@ -847,8 +878,12 @@ describe('a challenge', () => {
       await stores.hooks.set(
         { merchantId: `m${i}`, owner: anOwner(i), nonce, deadline: startSeconds },
         {
-          ...{ id: `hook_${i}`, merchantId: `m${i}`, url: `${victim.url}/${i}` },
-          ...{ types: ['payment.settled'] as const, seed: '00', keyId: '' },
+          id: `hook_${i}`,
+          merchantId: `m${i}`,
+          url: `${victim.url}/${i}`,
+          types: ['payment.settled'] as const,
+          seed: '00',
+          keyId: '',
         },
         { since: null, most: 9, now: clock.ms },
       )

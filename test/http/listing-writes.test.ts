@@ -461,7 +461,9 @@ describe('the probes of a save', () => {
     expect(called).toBeLessThan(10)
     for (const { state } of saved.slice(called)) {
       expect(state).toMatchObject({
-        ...{ status: 'unverified', failures: 0, probe: { verdict: 'not_checked' } },
+        status: 'unverified',
+        failures: 0,
+        probe: { verdict: 'not_checked' },
         nextProbeAt: directory.clock.seconds + 60,
         accepts: [{ amount: '10000', payTo: aListing().payTo }],
       })
@@ -586,14 +588,17 @@ describe('the quota of writes', () => {
     // Deleting a listing and making it anew is no new owner.
     const again = (action: ListingAction, revision: number) =>
       aSignedWrite(other, {
-        ...{ action, message: { merchantId: 'shop-0', revision } },
+        action,
+        message: { merchantId: 'shop-0', revision },
         body: action === 'listing.delete' ? {} : aListing(),
       })
     const actions = ['listing.create', 'listing.delete', 'listing.create'] as const
     for (const [i, action] of actions.entries()) {
       const answer = await directory.app.inject({
-        ...{ method: i === 1 ? 'DELETE' : 'PUT', url: '/api/merchants/shop-0' },
-        ...{ payload: await again(action, i + 1), remoteAddress: '192.0.2.0' },
+        method: i === 1 ? 'DELETE' : 'PUT',
+        url: '/api/merchants/shop-0',
+        payload: await again(action, i + 1),
+        remoteAddress: '192.0.2.0',
       })
       expect(answer.statusCode).toBe(i === 1 ? 200 : 201)
     }

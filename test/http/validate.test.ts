@@ -222,7 +222,9 @@ describe('POST /discovery/validate', () => {
     )
     const asked = (from: string, target = targets[0]) =>
       directory.app.inject({
-        ...{ method: 'POST', url: '/discovery/validate', remoteAddress: from },
+        method: 'POST',
+        url: '/discovery/validate',
+        remoteAddress: from,
         payload: { url: target?.url, method: 'GET' },
       })
     for (const target of targets.slice(0, 20)) {
@@ -260,8 +262,13 @@ describe('POST /api/merchants/:id/probe', () => {
     expect(answer.statusCode).toBe(200)
     expect(answer.json().endpoints).toMatchObject([
       {
-        ...{ id: ids[2], url: hosts[2], method: 'GET', state: 'probed', status: 'live' },
-        ...{ failures: 0, nextProbeAt: expect.any(Number) },
+        id: ids[2],
+        url: hosts[2],
+        method: 'GET',
+        state: 'probed',
+        status: 'live',
+        failures: 0,
+        nextProbeAt: expect.any(Number),
         probe: { verdict: 'live', checkedAt: directory.clock.seconds },
       },
     ])

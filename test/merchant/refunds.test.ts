@@ -216,7 +216,10 @@ describe('a refund', () => {
     })
     const arcus = 'https://arcus.example'
     const refunds = await createRefunds({
-      ...{ facilitator: arcus, signer, path: path(), retrySeconds: 3_600 },
+      facilitator: arcus,
+      signer,
+      path: path(),
+      retrySeconds: 3_600,
     })
     opened.push(refunds)
     const paymentValidBefore = nowSeconds() - 3_600

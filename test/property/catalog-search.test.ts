@@ -240,7 +240,9 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
             const ranked = entries
               .filter((entry) => isFound(entry, '', rankFilter))
               .map((entry) => ({
-                ...{ id: entry.endpoint.id, part: partOf(entry), rank: rankOf(entry, q) },
+                id: entry.endpoint.id,
+                part: partOf(entry),
+                rank: rankOf(entry, q),
               }))
               .filter(({ rank }) => rank !== undefined)
               .sort((a, b) => a.part - b.part || Number(a.rank) - Number(b.rank) || a.id - b.id)

@@ -84,7 +84,10 @@ it('accepts and refuses random and mutated signatures as the token does, in ever
 
 const oneKey: Hex = `0x${'5a'.repeat(32)}`
 const oneMessage = {
-  ...{ to: domain.verifyingContract, value: 1n, validAfter: 0n, validBefore: UINT256_MAX },
+  to: domain.verifyingContract,
+  value: 1n,
+  validAfter: 0n,
+  validBefore: UINT256_MAX,
   nonce: oneKey,
 }
 const scalarEdges = [0n, 1n, 5n, ORDER / 2n, ORDER / 2n + 1n, ORDER - 1n, ORDER, ORDER + 1n]

@@ -74,26 +74,44 @@ export async function startDirectory(wish: DirectoryWish = {}) {
   const payments = createPayments({ stores, tokens, clock })
   const directory = createDirectory(
     {
-      ...{ baseUrl, directoryUrl, activityRetentionDays: 90, newOwnersPerHour: 30 },
-      ...{ identityRegistry: zeroAddress, mcpAllowedOrigins: [] },
-      ...{ probeAllowPrivateHosts: true, tryIt: true },
+      baseUrl,
+      directoryUrl,
+      activityRetentionDays: 90,
+      newOwnersPerHour: 30,
+      identityRegistry: zeroAddress,
+      mcpAllowedOrigins: [],
+      probeAllowPrivateHosts: true,
+      tryIt: true,
       checks: { dailyLimit: 0n, maxAmount: 0n },
       ...wish.settings,
     },
     {
-      ...{ tokens, keccak256, recovery, checksum: getAddress, rpc: chain.rpc },
+      tokens,
+      keccak256,
+      recovery,
+      checksum: getAddress,
+      rpc: chain.rpc,
       stores: {
         ...stores,
         listings: { ...stores.listings, ...wish.listings?.(stores.listings) },
       },
       threadSource: stores.threadSource,
       ownCalls: { isHosted: () => false, around: sellers.around, attach() {} },
-      ...{ isShared: false, isKeeper: () => true, isRelayer: () => false },
-      ...{ refundWallets: new Map(), isPayToBlocked: () => false, isPayerBlocked: () => false },
-      ...{ findPayment: payments.find, readPayment },
-      ...{ buyer: undefined, checkSigner: undefined },
-      ...{ webhookKey: '0x6b6579', operatorWebhook: undefined },
-      ...{ isDiskLow: () => disk.isLow, now: () => clock.ms, lookMs: 20 },
+      isShared: false,
+      isKeeper: () => true,
+      isRelayer: () => false,
+      refundWallets: new Map(),
+      isPayToBlocked: () => false,
+      isPayerBlocked: () => false,
+      findPayment: payments.find,
+      readPayment,
+      buyer: undefined,
+      checkSigner: undefined,
+      webhookKey: '0x6b6579',
+      operatorWebhook: undefined,
+      isDiskLow: () => disk.isLow,
+      now: () => clock.ms,
+      lookMs: 20,
       log: createLogger({ level: 'silent' }),
       ...wish.ports,
     },
@@ -107,7 +125,15 @@ export async function startDirectory(wish: DirectoryWish = {}) {
   if (wish.isIdle !== true) directory.start()
   const signIn = (account: PrivateKeyAccount) => signInTo(app, account, clock)
   return {
-    ...{ app, directory, stores, store: stores.listings, clock, disk, chain, sellers, signIn },
+    app,
+    directory,
+    stores,
+    store: stores.listings,
+    clock,
+    disk,
+    chain,
+    sellers,
+    signIn,
     start: directory.start,
     get: (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers }),
     pay: payments.through(directory),
@@ -144,7 +170,9 @@ async function serve(
 ): Promise<FastifyInstance> {
   const app = createServer({
     logger: createLogger({ level: 'silent' }),
-    ...{ bodyLimitBytes: 262_144, settleWaitSeconds: 30, trustProxy: true },
+    bodyLimitBytes: 262_144,
+    settleWaitSeconds: 30,
+    trustProxy: true,
   })
   installSecurityHeaders(app, false)
   installErrorHandling(app)

@@ -171,7 +171,12 @@ function networkConfig(
   const explorer = set.DEVNET ? undefined : explorerUrl
   return [
     Object.freeze({
-      ...{ network, chainId, rpcUrls, assets, publicRpcUrls, explorerUrl: explorer },
+      network,
+      chainId,
+      rpcUrls,
+      assets,
+      publicRpcUrls,
+      explorerUrl: explorer,
       nodesSetting: `${group}_RPC_URLS`,
     }),
   ]

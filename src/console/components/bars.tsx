@@ -72,7 +72,7 @@ function Picture({ label, bars, tones, formatValue, onShow }: BarsProps) {
         onPointerLeave={() => show(null)}
         className="relative min-h-0 flex-1"
       >
-        <Lines values={lines} {...{ fromTop, formatValue }} />
+        <Lines values={lines} fromTop={fromTop} formatValue={formatValue} />
         <svg
           viewBox={`0 0 ${bars.length} ${top}`}
           preserveAspectRatio="none"

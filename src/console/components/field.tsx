@@ -86,7 +86,7 @@ export function TextField(props: TextFieldProps) {
     ...input
   } = props
   return (
-    <Field {...{ label, hint, error, aside, place }}>
+    <Field label={label} hint={hint} error={error} aside={aside} place={place}>
       {(field) => (
         <div className="flex flex-wrap gap-2">
           <input

@@ -63,11 +63,18 @@ export function createEventCollector(options: EventCollectorOptions) {
     const { merchantId, endpointId } = found
     const { transaction, reason } = job
     const data = JSON.stringify({
-      ...{ merchantId, endpointId, resource: canonicalResource(url), toolName, network },
+      merchantId,
+      endpointId,
+      resource: canonicalResource(url),
+      toolName,
+      network,
       asset: options.checksum(asset),
       payer: options.checksum(payer),
       payTo: options.checksum(payTo),
-      ...{ amount: value, nonce, transaction, reason },
+      amount: value,
+      nonce,
+      transaction,
+      reason,
     })
     return { merchantId, type, key: `${type}/${job.id}`, at, data }
   }

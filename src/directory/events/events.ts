@@ -51,7 +51,9 @@ export function createEvents(world: EventsWorld) {
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
   const sender = createHookSender({
     ...world,
-    ...{ hooks, events, secrets },
+    hooks,
+    events,
+    secrets,
     operator: operatorWebhook && { ...operatorWebhook, fetch },
     worker: randomUUID(),
     userAgent: `Arcus-Webhook/1 (+${baseUrl})`,

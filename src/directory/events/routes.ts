@@ -276,7 +276,13 @@ function toView(hook: Hook): HookView {
   const { id, url, types, cursor, failures, lastError, isLossy } = hook
   const time = (at: number | null) => (at === null ? null : new Date(at).toISOString())
   return {
-    ...{ id, url, types, cursor, failures, lastError, isLossy },
+    id,
+    url,
+    types,
+    cursor,
+    failures,
+    lastError,
+    isLossy,
     state: stateOf(hook),
     createdAt: new Date(hook.createdAt).toISOString(),
     deliveredAt: time(hook.deliveredAt),

@@ -118,9 +118,19 @@ function toState(endpoint: Endpoint, merchant: Merchant, usage = 'null'): Endpoi
   const { isHosted, lastUpdated, createdAt } = endpoint
   const { symbol, priceUsd } = tellPrice(endpoint)
   return {
-    ...{ id, status, failures, nextProbeAt, probe },
-    ...{ symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) },
-    ...{ accepts, extras, hosted: isHosted, lastUpdated, createdAt },
+    id,
+    status,
+    failures,
+    nextProbeAt,
+    probe,
+    symbol,
+    ...(priceUsd && { priceUsd }),
+    ...tellLivePrice(endpoint, merchant),
+    accepts,
+    extras,
+    hosted: isHosted,
+    lastUpdated,
+    createdAt,
     usage: JSON.parse(usage),
     delivery: endpoint.delivery,
   }

@@ -207,8 +207,15 @@ export function createChecks(options: ChecksOptions) {
     }
     try {
       const bought = await buyer.buy({
-        ...{ item: toItem(entry), example: entry.endpoint.example, wallet, network, asset },
-        ...{ maxAmount: amount, fetch, signal: clock.signal, beforeSigning: reserve },
+        item: toItem(entry),
+        example: entry.endpoint.example,
+        wallet,
+        network,
+        asset,
+        maxAmount: amount,
+        fetch,
+        signal: clock.signal,
+        beforeSigning: reserve,
       })
       if (id === undefined) await keepUnpaid(target, bought)
       else await store.noteOutcome(id, await toOutcome(bought, entry, { clock, signedAt }))

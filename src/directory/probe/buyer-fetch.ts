@@ -28,7 +28,9 @@ export function createBuyerFetch(rules: TargetRules, ownCalls: OwnCalls): () => 
   return () => {
     const closing = new AbortController()
     const connect = createGuardedConnector({
-      ...{ rules, resolve, signal: closing.signal },
+      rules,
+      resolve,
+      signal: closing.signal,
       onConnected() {},
     })
     const agent = new Agent({ connect, maxHeaderSize: HEADER_BYTES, allowH2: false })

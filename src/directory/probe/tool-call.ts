@@ -112,7 +112,11 @@ function throughGuard(fetch: GuardedFetch, url: string): McpTransport {
     }
     const { accept = '', ...headers } = request.headers
     const answer = await fetch({
-      ...{ ...request, url, method: 'POST', accept, headers },
+      ...request,
+      url,
+      method: 'POST',
+      accept,
+      headers,
       ...defined({ bodyBytes: maxBytes }),
     })
     const head = headOf(answer)

@@ -50,7 +50,9 @@ export function aChain() {
     return (isIn ? chain.transfers : [])
       .filter((it) => from.includes(addressTopic(it.from)) && to === addressTopic(it.to))
       .map(({ asset: address, value, ...it }, i) => ({
-        ...{ address, data: `0x${value.toString(16)}`, transactionHash: `0x${i}` },
+        address,
+        data: `0x${value.toString(16)}`,
+        transactionHash: `0x${i}`,
         topics: [topics.transfer, addressTopic(it.from), addressTopic(it.to)],
       }))
   }

@@ -63,14 +63,21 @@ export function createPayments(world: {
     const isRow = kind === 'settle' && wish.settlementId !== null
     const proof = nonce === null ? {} : { nonce, proof: nonce }
     return {
-      ...{ kind, state, at: wish.at ?? clock.ms, latencyMs: wish.latencyMs ?? 540 },
-      ...{ reason: wish.reason ?? null, gasCost: wish.gasCost ?? 2_000_000_000_000_000n },
+      kind,
+      state,
+      at: wish.at ?? clock.ms,
+      latencyMs: wish.latencyMs ?? 540,
+      reason: wish.reason ?? null,
+      gasCost: wish.gasCost ?? 2_000_000_000_000_000n,
       transaction: wish.transaction ?? (state === 'settled' ? hashOf(id) : null),
       settlementId: isRow ? (wish.settlementId ?? `settlement-${id}`) : null,
       payment: {
-        ...{ network: wish.network ?? network, asset: wish.asset ?? (tokens[0]?.address as Hex) },
-        ...{ payTo: wish.payTo ?? payTo, payer: wish.payer ?? payer },
-        ...{ amount: wish.amount ?? 10_000n, ...proof },
+        network: wish.network ?? network,
+        asset: wish.asset ?? (tokens[0]?.address as Hex),
+        payTo: wish.payTo ?? payTo,
+        payer: wish.payer ?? payer,
+        amount: wish.amount ?? 10_000n,
+        ...proof,
         ...('resourceUrl' in wish
           ? wish.resourceUrl !== undefined && { resourceUrl: wish.resourceUrl }
           : { resourceUrl: 'https://api.example.com/weather' }),
@@ -86,9 +93,18 @@ export function createPayments(world: {
     const { settlementId: id, at, transaction } = answer
     if (id === null || nonce === undefined || answer.state === 'free') return
     const details: ExactDetails & { facilitator?: Address } = {
-      ...{ asset, payer, payTo, value: amount.toString(), nonce, signatureDigest: '' },
-      ...{ validAfter: '0', validBefore: '1900000000', isAlone: true, claimedAt: at },
-      ...{ caller: '', standing: 'none' },
+      asset,
+      payer,
+      payTo,
+      value: amount.toString(),
+      nonce,
+      signatureDigest: '',
+      validAfter: '0',
+      validBefore: '1900000000',
+      isAlone: true,
+      claimedAt: at,
+      caller: '',
+      standing: 'none',
       ...(scheme === 'upto' && { facilitator: payer }),
     }
     const resource = writeResource(paidResourceOf({ resourceUrl, toolName }))
@@ -98,8 +114,16 @@ export function createPayments(world: {
         : { kind: EXACT, key: exactKey(asset, payer, nonce) }
     const claim = await stores.journal.claim(
       {
-        ...{ id, ...key, network: payment.network, digest: nonce, to: asset, calldata: '0x' },
-        ...{ details: JSON.stringify(details), resource, seenBlock: 1, expiresAt: 1_900_000_000 },
+        id,
+        ...key,
+        network: payment.network,
+        digest: nonce,
+        to: asset,
+        calldata: '0x',
+        details: JSON.stringify(details),
+        resource,
+        seenBlock: 1,
+        expiresAt: 1_900_000_000,
       },
       undefined,
       at,
@@ -109,7 +133,10 @@ export function createPayments(world: {
     const isSettled = answer.state === 'settled'
     const outcome = {
       state: isSettled ? ('confirmed' as const) : ('failed' as const),
-      ...{ transaction, reason: answer.reason, message: null, gasCost: answer.gasCost },
+      transaction,
+      reason: answer.reason,
+      message: null,
+      gasCost: answer.gasCost,
       blockNumber: isSettled ? 7 : null,
       ...(isSettled && { transferLog: ++transfers }),
     }

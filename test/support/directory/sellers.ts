@@ -67,7 +67,8 @@ function placeOf(text: string): string {
 
 /** An endpoint that no call reaches. */
 export const away: GuardedAnswer = {
-  ...{ kind: 'unreachable', code: 'ENOTFOUND' },
+  kind: 'unreachable',
+  code: 'ENOTFOUND',
   message: 'The host name does not resolve to an address.',
 }
 
@@ -83,8 +84,13 @@ function asking(url: string, { payTo, price, asset, name }: Terms): GuardedAnswe
     extensions: { bazaar },
     accepts: [
       {
-        ...{ scheme: 'exact', network: 'eip155:5042', amount: price, asset, payTo },
-        ...{ maxTimeoutSeconds: 60, extra: { name, version: '2' } },
+        scheme: 'exact',
+        network: 'eip155:5042',
+        amount: price,
+        asset,
+        payTo,
+        maxTimeoutSeconds: 60,
+        extra: { name, version: '2' },
       },
     ],
   }

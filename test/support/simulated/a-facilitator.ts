@@ -63,9 +63,11 @@ export function aFacilitator(
 ) {
   const { feed } = reads
   const served: ServedNetwork = {
-    ...{ ...reads, terms: aTerms() },
+    ...reads,
+    terms: aTerms(),
     permit2: {
-      ...{ readFacts: unexpected, findUse: unexpected },
+      readFacts: unexpected,
+      findUse: unexpected,
       isOffered: () => false,
       multicall: () => undefined,
     },
@@ -82,12 +84,19 @@ export function aFacilitator(
   }
   const checkPayment = createPaymentCheck({
     served: new Map([[network, { ...served, ...changes(served) }]]),
-    ...{ journal, computeDigest, recovery, now: Date.now },
+    journal,
+    computeDigest,
+    recovery,
+    now: Date.now,
   })
   const deliveryStore = createDeliveryStore(createSql(database, writesOf(database)))
   const log = { error() {} }
   const settle = createSettler({
-    ...{ checkPayment, journal, deliveryStore, log, now: Date.now },
+    checkPayment,
+    journal,
+    deliveryStore,
+    log,
+    now: Date.now,
     deliveries: createDeliveries({ store: deliveryStore, now: Date.now, log }),
     relayers: new Map([[network, relayer]]),
     settleWaitSeconds: 30,

@@ -158,7 +158,9 @@ export function aWorld(wish: RelayerWish = {}) {
       const times = { validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) }
       const authorization = { from: payer, to: payTo, value, ...times, nonce }
       return createExactJob({
-        ...{ id, payment: { network, asset, payTo, authorization }, isAlone },
+        id,
+        payment: { network, asset, payTo, authorization },
+        isAlone,
         digest: numberToHex(made, { size: 32 }),
         signature: `0x${'ab'.repeat(65)}`,
         seenBlock: chain.head().number,
@@ -245,7 +247,15 @@ async function startProcess(
     spent: [] as { cost: bigint; wasted: unknown }[],
   }
   const options: RelayerOptions = {
-    ...{ network, chainId: CHAIN_ID, rpc, feed, journal, leases, signers, keccak256, log },
+    network,
+    chainId: CHAIN_ID,
+    rpc,
+    feed,
+    journal,
+    leases,
+    signers,
+    keccak256,
+    log,
     sharing: process.sharing ?? createJobSharing(database),
     readCoded,
     kinds: { [EXACT]: kind },

@@ -11,8 +11,14 @@ export function anAnswer({
 } = {}): PaymentAnswer {
   const hash = `0x${(++count).toString(16).padStart(64, '0')}` as const
   return {
-    ...{ kind: 'settle', state: 'settled', at: 1_800_000_000_000 + count, latencyMs: 540 },
-    ...{ reason: null, transaction: hash, settlementId: `settlement-${count}`, gasCost: 21n },
+    kind: 'settle',
+    state: 'settled',
+    at: 1_800_000_000_000 + count,
+    latencyMs: 540,
+    reason: null,
+    transaction: hash,
+    settlementId: `settlement-${count}`,
+    gasCost: 21n,
     payment: {
       network: 'eip155:5042',
       asset: '0x3600000000000000000000000000000000000000',

@@ -25,7 +25,9 @@ export const settings = {
 export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
   const { sql, store, close } = openListings()
   return {
-    ...{ config: readConfig(env), listings: store, roster: createMerchantRoster(sql) },
+    config: readConfig(env),
+    listings: store,
+    roster: createMerchantRoster(sql),
     blocks: createBlockStore(sql),
     audit: createAuditStore(sql),
     now: () => 2_000,

@@ -219,8 +219,10 @@ describe('the settings of webhooks', () => {
 
   it('are a key, and a URL with its secret, which are not printed', () => {
     const read = readSecrets({
-      ...{ ...relayers, WEBHOOK_KEY: keyB.slice(2) },
-      ...{ OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: secret },
+      ...relayers,
+      WEBHOOK_KEY: keyB.slice(2),
+      OPERATOR_WEBHOOK_URL: url,
+      OPERATOR_WEBHOOK_SECRET: secret,
     })
     expect(read.webhookKey).toBe(keyB)
     expect(read.operatorWebhook).toEqual({ url, secret: Buffer.alloc(32, 7) })

@@ -24,7 +24,10 @@ export function openListings(path = ':memory:') {
   const sql = createSql(database, commit)
   const store = createListingStore(sql)
   return {
-    ...{ database, commit, sql, store },
+    database,
+    commit,
+    sql,
+    store,
     ...createListingWriter(store),
     async close() {
       await commit.close()

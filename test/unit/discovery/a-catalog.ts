@@ -64,7 +64,10 @@ let urls = 0
 export function anEndpoint(over: Partial<Draft> = {}): Draft {
   const draft = anEndpointOfAMerchant({
     url: `https://api.example.com/${++urls}`,
-    ...{ title: 'Forecast', description: 'By city', tags: [], inputSchema: null },
+    title: 'Forecast',
+    description: 'By city',
+    tags: [],
+    inputSchema: null,
   })
   return { ...draft, accepts: [aQuote()], isHosted: false, ...over }
 }

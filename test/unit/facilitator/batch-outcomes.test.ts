@@ -21,8 +21,13 @@ it.each([
       },
     } as unknown as Rpc
     const job = {
-      ...{ id: 'job-1', kind: batchKinds.deposit, network: 'eip155:5042', state: 'confirmed' },
-      ...{ transaction: `0x${'aa'.repeat(32)}`, blockNumber: 42, gasCost: 1n },
+      id: 'job-1',
+      kind: batchKinds.deposit,
+      network: 'eip155:5042',
+      state: 'confirmed',
+      transaction: `0x${'aa'.repeat(32)}`,
+      blockNumber: 42,
+      gasCost: 1n,
       details: JSON.stringify({ channelId: `0x${'cc'.repeat(32)}`, amount: '7' }),
     } as unknown as Job
     const { answerJob } = createOutcomeAnswers({

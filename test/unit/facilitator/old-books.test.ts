@@ -24,7 +24,10 @@ function someBooks(old: number) {
 it('deletes all that is past its use, whatever its number, and nothing else', async () => {
   const { store, count } = someBooks(450)
   const forgetting = startForgetting({
-    ...{ store, networks: [network], isKeeper: () => true, now: () => noon },
+    store,
+    networks: [network],
+    isKeeper: () => true,
+    now: () => noon,
     log: { warn() {} },
   })
   await vi.waitUntil(() => count('gas_spending') === 3 && count('customers') === 1)
@@ -34,7 +37,10 @@ it('deletes all that is past its use, whatever its number, and nothing else', as
 it('leaves the work to the process that does it for all', async () => {
   const { store, count } = someBooks(5)
   const forgetting = startForgetting({
-    ...{ store, networks: [network], isKeeper: () => false, now: () => noon },
+    store,
+    networks: [network],
+    isKeeper: () => false,
+    now: () => noon,
     log: { warn() {} },
   })
   await new Promise((resolve) => setTimeout(resolve, 100))

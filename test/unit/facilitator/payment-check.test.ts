@@ -52,7 +52,9 @@ async function check({ facts = {}, use, row, served = {} }: Case = {}, asked = p
   const facilitator = aFacilitator(world, process, ({ readFacts }) => ({
     readFacts: async (expected) => ({
       ...(await readFacts(expected)),
-      ...{ blockNumber: 50, ...isUsed, ...facts },
+      blockNumber: 50,
+      ...isUsed,
+      ...facts,
     }),
     async findUse(_expected, afterBlock) {
       searched.push(afterBlock)
@@ -63,8 +65,13 @@ async function check({ facts = {}, use, row, served = {} }: Case = {}, asked = p
   }))
   if (row !== undefined) {
     const job = createExactJob({
-      ...{ id: 'a', payment, digest: row.digest, signature: payment.signature, isAlone: false },
-      ...{ seenBlock: SEEN_BLOCK, claimedAt: CLAIMED_AT * 1_000 },
+      id: 'a',
+      payment,
+      digest: row.digest,
+      signature: payment.signature,
+      isAlone: false,
+      seenBlock: SEEN_BLOCK,
+      claimedAt: CLAIMED_AT * 1_000,
     })
     await process.journal.claim(job, undefined, Date.now())
     const outcome = failure('insufficientBalance', 'Poor.')

@@ -34,7 +34,10 @@ function someJobs() {
   }
   const jobs = createTrackedJobs({ [EXACT]: kind }, Date.now)
   const waste = createWaste({
-    ...{ network, jobs, limits, now: Date.now },
+    network,
+    jobs,
+    limits,
+    now: Date.now,
     queue: { isInHand: () => true },
     books: { wastedOn: async () => new Map() },
     isGuarded: () => false,

@@ -67,13 +67,19 @@ function aSlot(profiles: Readonly<Record<string, Partial<JobProfile>>> = {}) {
     ) {
       const gasUsed = PER_PAYMENT * BigInt(members.length) + more
       const receipt = {
-        ...{ transactionHash: hash, blockNumber: 7, isSuccess: true, logs: [] },
-        ...{ gasUsed, effectiveGasPrice: PRICE },
+        transactionHash: hash,
+        blockNumber: 7,
+        isSuccess: true,
+        logs: [],
+        gasUsed,
+        effectiveGasPrice: PRICE,
       } as unknown as Receipt
       const cost = PER_PAYMENT * PRICE
       return findGasCharge(
         {
-          ...{ jobs, gas: { perPayment: () => PER_PAYMENT }, rpc: {} as never },
+          jobs,
+          gas: { perPayment: () => PER_PAYMENT },
+          rpc: {} as never,
           journal: { findByTransaction: async () => rows },
           readCoded: async () => new Set(coded),
         },

@@ -35,8 +35,15 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
     const endpoints = urls.map((url): EndpointDraft => ({ ...anEndpoint({ url }), ...more }))
     const { state } = await stores.listings.applyWrite(
       {
-        ...{ merchantId, revision: 1, owner, nonce: nonce(), action: 'listing.create' },
-        ...{ message: '{}', body: '{}', signature: '0x', acceptedAt: 1_000 },
+        merchantId,
+        revision: 1,
+        owner,
+        nonce: nonce(),
+        action: 'listing.create',
+        message: '{}',
+        body: '{}',
+        signature: '0x',
+        acceptedAt: 1_000,
       },
       {
         kind: 'save',
@@ -49,8 +56,16 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
   }
 
   const targetOf = (endpointId: number, url: string): CheckTarget => ({
-    ...{ endpointId, merchantId: 'a', network, url, method: 'GET', toolName: '' },
-    ...{ asset, payTo: seller, kind: 'oldest', block: '192.0.2.0/24' },
+    endpointId,
+    merchantId: 'a',
+    network,
+    url,
+    method: 'GET',
+    toolName: '',
+    asset,
+    payTo: seller,
+    kind: 'oldest',
+    block: '192.0.2.0/24',
   })
   const aPayment = (amount = 10_000n): CheckPayment => {
     return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
@@ -61,8 +76,14 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
   const candidates = async (now: number) =>
     (await stores.checks.candidates({ ...budget, now }, 20)).map(({ id }) => id)
   const aVerdict = (reason: 'delivered' | 'no_answer' | 'interrupted', ms: number, at: number) => ({
-    ...{ reason, ms, bytes: 2, sha256: `0x${'ab'.repeat(32)}` as Hex, closedAt: at },
-    ...{ transaction: `0x${'cd'.repeat(32)}` as Hex, checker: null, signature: null },
+    reason,
+    ms,
+    bytes: 2,
+    sha256: `0x${'ab'.repeat(32)}` as Hex,
+    closedAt: at,
+    transaction: `0x${'cd'.repeat(32)}` as Hex,
+    checker: null,
+    signature: null,
   })
 
   describe(`paid checks in ${name}`, () => {
@@ -234,7 +255,11 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
       expect(await next(now)).toEqual([one, two, other])
       expect((await figures()).own).toEqual([])
       await stores.checks.request({
-        ...{ owner: seller, nonce: nonce(), merchantId: 'a', endpointId: other, now },
+        owner: seller,
+        nonce: nonce(),
+        merchantId: 'a',
+        endpointId: other,
+        now,
       })
       expect(await next(now)).toEqual([other, one, two])
       await check(one, hosted[0] as string, 'delivered', now)
@@ -286,7 +311,11 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
         return id as number
       }
       await stores.checks.request({
-        ...{ owner: seller, nonce: nonce(), merchantId: 'a', endpointId: endpoint, now: 1_000 },
+        owner: seller,
+        nonce: nonce(),
+        merchantId: 'a',
+        endpointId: endpoint,
+        now: 1_000,
       })
       await check('interrupted', 1)
       // Who asked may ask again: it does not go on by itself.

@@ -117,7 +117,11 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
     it('hear when an endpoint fails, drifts or recovers, and not of each probe', async () => {
       const id = await anEndpointId()
       const probe = (over: Partial<ProbeRecord>): ProbeRecord => ({
-        ...{ verdict: 'live', message: 'm', warnings: [], seen: {}, checkedAt: 2_000 },
+        verdict: 'live',
+        message: 'm',
+        warnings: [],
+        seen: {},
+        checkedAt: 2_000,
         ...over,
       })
       const save = async (over: Partial<EndpointHealth>) => {
@@ -195,7 +199,11 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
 
   describe(`webhooks on ${name}`, () => {
     const hook = {
-      ...{ id: 'hook_1', merchantId: 'weather', url: 'https://a.example', seed: 'ff', keyId: 'k' },
+      id: 'hook_1',
+      merchantId: 'weather',
+      url: 'https://a.example',
+      seed: 'ff',
+      keyId: 'k',
       types: ['payment.settled'] as const,
     }
     const bounds = { since: null, most: 2, now: noon }

@@ -65,15 +65,14 @@ export async function fillStores(stores: Stores): Promise<void> {
   ])
   const windows = { '24h': 1, '7d': 1, '30d': 1 }
   const usage = {
-    ...{
-      calls: windows,
-      payers: windows,
-      onlyHere: windows,
-      topPayerShare: 1,
-      settleP50Ms: 750,
-      settleP95Ms: 750,
-    },
-    ...{ firstPaid: 1_000, lastPaid: 1_000 },
+    calls: windows,
+    payers: windows,
+    onlyHere: windows,
+    topPayerShare: 1,
+    settleP50Ms: 750,
+    settleP95Ms: 750,
+    firstPaid: 1_000,
+    lastPaid: 1_000,
   }
   const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))
   await stores.usage.save(
@@ -85,9 +84,16 @@ export async function fillStores(stores: Stores): Promise<void> {
   )
   const payment = { payer: owner, nonce: '0x01' as const, amount: 10_000n }
   const bought = {
-    ...{ endpointId: 1, merchantId: 'weather', network, url: 'https://a.example/1' },
-    ...{ method: 'GET' as const, toolName: '', asset, payTo: owner },
-    ...{ kind: 'first' as const, block: '192.0.2.0/24' },
+    endpointId: 1,
+    merchantId: 'weather',
+    network,
+    url: 'https://a.example/1',
+    method: 'GET' as const,
+    toolName: '',
+    asset,
+    payTo: owner,
+    kind: 'first' as const,
+    block: '192.0.2.0/24',
   }
   const limits = { dailyLimit: 50_000n, gapSeconds: 60 }
   const until = { validBefore: 2_000, afterBlock: 7 }

@@ -24,8 +24,14 @@ export function describePublished(name: string, open: () => Promise<PublishedWor
   const list = (merchantId: string, payTo: Address = owner) =>
     world.one.listings.applyWrite(
       {
-        ...{ merchantId, revision: 1, owner, action: 'listing.create', acceptedAt: 1_000 },
-        ...{ message: '{}', body: '{}', signature: '0x' },
+        merchantId,
+        revision: 1,
+        owner,
+        action: 'listing.create',
+        acceptedAt: 1_000,
+        message: '{}',
+        body: '{}',
+        signature: '0x',
         nonce: `0x${(++nonces).toString(16).padStart(64, '0')}` as Hex,
       },
       {

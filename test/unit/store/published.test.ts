@@ -27,7 +27,9 @@ const delivery: Delivery = {
     ms: 2,
     transaction: `0x${'ab'.repeat(32)}`,
   },
-  ...{ share: 0.5, p50Ms: 3, outdated: true },
+  share: 0.5,
+  p50Ms: 3,
+  outdated: true,
 }
 const passed = { passed: true, detail: 'yes', checkedAt: 1 }
 

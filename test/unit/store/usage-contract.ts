@@ -41,7 +41,9 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
 
   const refresher = () =>
     createUsageRefresh({
-      ...{ activity: stores.activity, store: stores.usage, log },
+      activity: stores.activity,
+      store: stores.usage,
+      log,
       isKeeper: () => true,
       now: () => clock,
     })
@@ -69,7 +71,11 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
         },
       }
       const failing = createUsageRefresh({
-        ...{ activity: stores.activity, store, log, isKeeper: () => true, now: () => clock },
+        activity: stores.activity,
+        store,
+        log,
+        isKeeper: () => true,
+        now: () => clock,
       })
       await expect(failing.refresh()).rejects.toThrow('the disk is full')
       expect(await refresh()).toBeGreaterThan(0)

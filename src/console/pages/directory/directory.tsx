@@ -36,7 +36,9 @@ export function Directory() {
           </Card>
         }
       >
-        {({ pages }) => <Results {...{ pages, query, filters, setFilters }} />}
+        {({ pages }) => (
+          <Results pages={pages} query={query} filters={filters} setFilters={setFilters} />
+        )}
       </Loaded>
     </section>
   )

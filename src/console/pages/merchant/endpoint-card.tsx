@@ -69,7 +69,7 @@ export function EndpointCard({
           </span>
         </button>
       </h3>
-      {isOpen && <EndpointDetails {...{ endpoint, merchantId, payTo }} />}
+      {isOpen && <EndpointDetails endpoint={endpoint} merchantId={merchantId} payTo={payTo} />}
     </li>
   )
 }

@@ -30,7 +30,8 @@ export function Alerts({
   const { data: hooks } = useQuery({ ...hooksQuery(id), refetchInterval: HOOKS_MS })
   useQuery({
     ...merchantQuery(id),
-    ...{ refetchInterval: ENDPOINTS_MS, refetchIntervalInBackground: true },
+    refetchInterval: ENDPOINTS_MS,
+    refetchIntervalInBackground: true,
   })
   const reason = failingReason(newest)
   const failing = endpoints.filter(({ state }) => state.status === 'failing')

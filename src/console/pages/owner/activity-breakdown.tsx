@@ -65,8 +65,13 @@ function rowsOf(
   const rest = listed
     .filter(({ id }) => !known.has(id) && (chosen === undefined || id === chosen))
     .map((endpoint) => ({
-      ...{ endpointId: endpoint.id, listed: endpoint, lastPaid: null },
-      ...{ settled: 0, failed: 0, verifies: 0, revenue: { amount: '0', usd: '0' } },
+      endpointId: endpoint.id,
+      listed: endpoint,
+      lastPaid: null,
+      settled: 0,
+      failed: 0,
+      verifies: 0,
+      revenue: { amount: '0', usd: '0' },
     }))
   return [...paid, ...rest]
 }

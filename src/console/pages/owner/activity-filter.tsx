@@ -54,8 +54,13 @@ const isTurned = (text: string) => /^\d{1,15}(\.\d{1,15})*$/.test(text)
 export function useFilter(endpoints: readonly EndpointName[]) {
   const schema = useMemo(
     () => ({
-      ...{ range: keysOf(ranges), from: isDay, to: isDay, page: isTurned },
-      ...{ show: keysOf(shows), view: keysOf(views), chart: keysOf(measures) },
+      range: keysOf(ranges),
+      from: isDay,
+      to: isDay,
+      page: isTurned,
+      show: keysOf(shows),
+      view: keysOf(views),
+      chart: keysOf(measures),
       endpoint: endpoints.map(({ id }) => String(id)),
     }),
     [endpoints],
@@ -69,7 +74,10 @@ export function useFilter(endpoints: readonly EndpointName[]) {
   }
   const table: TableFilter = { ...filter, ...show[2] }
   return {
-    ...{ range, filter, table, show: show[0] },
+    range,
+    filter,
+    table,
+    show: show[0],
     view: views.find(([key]) => key === values.view)?.[0] ?? '',
     chart: measures.find(([key]) => key === values.chart)?.[0] ?? '',
     /** Where each page begins that was turned to, after the first one. */

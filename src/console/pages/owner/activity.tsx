@@ -127,9 +127,9 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                 )}
               </div>
               {chosen.view === '' ? (
-                <ActivityTable {...{ merchantId, endpoints, chosen }} />
+                <ActivityTable merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
               ) : (
-                <Breakdown {...{ merchantId, endpoints, chosen }} />
+                <Breakdown merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
               )}
             </Card>
           </div>

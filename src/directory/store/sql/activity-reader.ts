@@ -162,7 +162,10 @@ async function readSums(
   const places = new Map<number, ActivitySum[]>()
   for (const { bucket, kind, state, reason, is_self, count, ...row } of rows) {
     const sum: ActivitySum = {
-      ...{ bucket, kind, state, count },
+      bucket,
+      kind,
+      state,
+      count,
       reason: reason === '' ? null : reason,
       isSelf: is_self === 1,
       amount: capped(whole(row.amountHigh, row.amountLow)),
@@ -202,7 +205,10 @@ async function readPayers(sql: SqlReader, scope: ActivityScope): Promise<PayerTo
   if (row === undefined) throw new Error('a sum without a row')
   const { unique, repeat, topCount, count } = row
   return {
-    ...{ unique, repeat, topCount, count },
+    unique,
+    repeat,
+    topCount,
+    count,
     topAmount: whole(row.topHigh, row.topLow),
     amount: whole(row.high, row.low),
   }

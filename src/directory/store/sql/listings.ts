@@ -236,7 +236,12 @@ function merchantOfOperator(
   const { confirmation, agentId = row.agent_id } = merchant
   return {
     ...row,
-    ...{ owner, name, description, network, asset, pay_to },
+    owner,
+    name,
+    description,
+    network,
+    asset,
+    pay_to,
     is_official: Number(merchant.isOfficial),
     is_partner: Number(merchant.isPartner),
     hidden_reason: merchant.hiddenReason,

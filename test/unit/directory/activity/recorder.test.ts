@@ -12,14 +12,26 @@ const payTo: Address = '0x3333333333333333333333333333333333333333'
 const owner: Address = '0x5555555555555555555555555555555555555555'
 
 const payment = {
-  ...{ network: 'eip155:5042', asset: payTo, payTo, payer, amount: 10n },
+  network: 'eip155:5042',
+  asset: payTo,
+  payTo,
+  payer,
+  amount: 10n,
   resourceUrl: 'https://api.example.com/weather?city=Lisbon',
 }
 
 function anAnswer(over: Partial<HandedAnswer> = {}): HandedAnswer {
   return {
-    ...{ kind: 'settle', at: 1, latencyMs: 5, payment, state: 'settled', reason: null },
-    ...{ transaction: null, settlementId: 'a', gasCost: null, query: [] },
+    kind: 'settle',
+    at: 1,
+    latencyMs: 5,
+    payment,
+    state: 'settled',
+    reason: null,
+    transaction: null,
+    settlementId: 'a',
+    gasCost: null,
+    query: [],
     ...over,
   }
 }

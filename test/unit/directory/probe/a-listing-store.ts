@@ -36,8 +36,13 @@ export function aMerchant(over: Partial<Merchant> = {}): Merchant {
 export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
   const draft = anEndpointOfAMerchant({
     url: `https://api-${over.id ?? 1}.example.com/weather`,
-    ...{ description: '', tags: [], example: { queryParams: {} }, inputSchema: null, output: null },
-    ...{ status: 'unverified', nextProbeAt: 0 },
+    description: '',
+    tags: [],
+    example: { queryParams: {} },
+    inputSchema: null,
+    output: null,
+    status: 'unverified',
+    nextProbeAt: 0,
   })
   const kept = { id: 1, merchantId: 'weather', isHosted: false, delivery: null, createdAt: 0 }
   return { ...draft, ...kept, lastUpdated: 0, ...over }

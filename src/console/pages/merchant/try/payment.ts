@@ -100,7 +100,10 @@ export async function signPayment(
   const { nonce, validBefore } = signed.payload.authorization as { nonce: Hex; validBefore: string }
   return {
     signed: {
-      ...{ network, payer: payer.address, nonce, asset: asset.address },
+      network,
+      payer: payer.address,
+      nonce,
+      asset: asset.address,
       amount: accepted.amount,
       validBefore: Number(validBefore),
     },

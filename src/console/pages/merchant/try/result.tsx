@@ -40,9 +40,15 @@ export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }
   }
   return (
     <div className="space-y-4">
-      <Outcome {...{ standing, signed, reply, isOpen }} />
+      <Outcome standing={standing} signed={signed} reply={reply} isOpen={isOpen} />
       {answer}
-      <Money {...{ standing, signed, payment, symbol }} told={settlement?.transaction} />
+      <Money
+        standing={standing}
+        signed={signed}
+        payment={payment}
+        symbol={symbol}
+        told={settlement?.transaction}
+      />
     </div>
   )
 }

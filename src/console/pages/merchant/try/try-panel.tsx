@@ -77,7 +77,14 @@ function Panel({
       )}
       {form}
       {wallet}
-      <Act {...{ attempt, start, payer, filled, shown, wasPressed: opened === 'play' }} />
+      <Act
+        attempt={attempt}
+        start={start}
+        payer={payer}
+        filled={filled}
+        shown={shown}
+        wasPressed={opened === 'play'}
+      />
     </section>
   )
 }

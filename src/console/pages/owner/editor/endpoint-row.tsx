@@ -99,7 +99,7 @@ export function EndpointRow({ index, merchant, isOpenAtFirst, onRemove }: Endpoi
       </div>
       <div aria-live="polite" className="space-y-2 px-4 pb-3 empty:hidden sm:px-5">
         <CheckResult check={check} listed={listed} />
-        {merchant && listed && <PaidCheck {...{ merchant, listed, name }} />}
+        {merchant && listed && <PaidCheck merchant={merchant} listed={listed} name={name} />}
         {notesOf(values, found, payTo).map(
           ({ level, text }) =>
             // Minor findings stay closed until somebody opens them.

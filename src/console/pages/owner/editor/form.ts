@@ -183,8 +183,17 @@ export const emptyForm: FormValues = { id: '', name: '', description: '', payTo:
 
 export function emptyEndpoint(): EndpointValues {
   return {
-    ...{ url: '', method: 'GET', toolName: '', title: '', description: '' },
-    ...{ pricing: 'fixed', price: '', asset: '', tags: '', example: '', inputSchema: '' },
+    url: '',
+    method: 'GET',
+    toolName: '',
+    title: '',
+    description: '',
+    pricing: 'fixed',
+    price: '',
+    asset: '',
+    tags: '',
+    example: '',
+    inputSchema: '',
     kept: { example: {}, output: { type: 'json' } },
     found: null,
   }

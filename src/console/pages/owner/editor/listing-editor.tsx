@@ -54,7 +54,10 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     return (
       <Step>
         <Review
-          {...{ ready, before, tokens, merchant }}
+          ready={ready}
+          before={before}
+          tokens={tokens}
+          merchant={merchant}
           values={form.getValues()}
           isSigning={save.isPending}
           error={save.error}

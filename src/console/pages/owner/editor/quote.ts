@@ -45,7 +45,9 @@ async function validate(
     url,
     method,
     ...(toolName !== '' && { toolName }),
-    ...{ queryParams, bodyType, [parametersIn(method)]: values },
+    queryParams,
+    bodyType,
+    [parametersIn(method)]: values,
   })
   return { ...answer, method }
 }

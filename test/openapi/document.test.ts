@@ -86,7 +86,8 @@ describe('the description', () => {
     )
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
     expect(registered.length).toBeGreaterThan(30)
-    expect(described.map(nameless).sort()).toEqual(registered.map(nameless).sort())
+    // Dear routes of the directory are known to the server in front as well, which charges them.
+    expect(described.map(nameless).sort()).toEqual([...new Set(registered.map(nameless))].sort())
     // The client takes its types from this table.
     expect(described.sort()).toEqual(Object.keys(routes).sort())
   })

@@ -84,7 +84,9 @@ describe('the paid checks of an API', () => {
     database((it) =>
       it
         .prepare(
-          `UPDATE endpoints SET delivery = json_set(delivery, '$.last.at', ?) WHERE title = 'A line'`,
+          // The service writes its answer again after a change of this kind.
+          `UPDATE endpoints SET delivery = json_set(delivery, '$.last.at', ?), next_probe_at = next_probe_at + 1
+           WHERE title = 'A line'`,
         )
         .run(at),
     )

@@ -65,6 +65,29 @@ async function install(blocks: readonly Block[]): Promise<string> {
 
 const folderOf = (title: string) => folders.get(title) as Promise<string>
 
+// These look for what the devnet itself sells, so they come before the shops of the quickstarts, which end and stay listed.
+describe('samples of other pages', () => {
+  const hash = /0x[0-9a-f]{64}/
+  it.each<[string, string, RegExp[]]>([
+    ['docs/agents.md', 'arcus.pay(item', [/^200 \{.*\} 0x[0-9a-f]{64}$/m]],
+    ['docs/agents.md', 'buyer.quote(item)', [/within the limits/, /^200 \{.*\} \d+n \d+n$/m]],
+    ['packages/client/README.md', 'arcus.describe(found)', [/quote: '.+'/, hash]],
+    ['packages/client/README.md', 'response.json(), cost', [/quote: '.+'/, / 10000n \d+n$/m]],
+    ['packages/client/README.md', 'closeChannels()', [/(^5000n .*\n){10}/m, /left: 0n/]],
+  ])('of %s with %s does on npm run dev what it shows', async (page, words, said) => {
+    const text = readFileSync(join(root, page), 'utf8')
+    const samples = text.split('```ts\n').slice(1)
+    const sample = samples.find((it) => it.includes(words))?.split('```')[0] ?? ''
+    // The packages of this repository are found from here.
+    mkdirSync(join(root, 'data'), { recursive: true })
+    const folder = mkdtempSync(join(root, 'data/sample-'))
+    writeFileSync(join(folder, 'sample.ts'), sample)
+    const printed = await run('node --import tsx sample.ts', folder)
+    await removeFolder(folder)
+    for (const line of said) expect(printed).toMatch(line)
+  })
+})
+
 describe('docs/quickstarts/sell.md', () => {
   const [pay = ''] = commands(sell.get('Pay it'))
 
@@ -126,28 +149,6 @@ it('docs/quickstarts/curl.md asks, signs, verifies, settles and looks up', async
   expect(verified).toMatchObject({ isValid: true })
   expect(settled).toMatchObject({ success: true })
   expect(found).toMatchObject({ state: 'confirmed', transaction: settled.transaction })
-})
-
-describe('samples of other pages', () => {
-  const hash = /0x[0-9a-f]{64}/
-  it.each<[string, string, RegExp[]]>([
-    ['docs/agents.md', 'arcus.pay(item', [/^200 \{.*\} 0x[0-9a-f]{64}$/m]],
-    ['docs/agents.md', 'buyer.quote(item)', [/within the limits/, /^200 \{.*\} \d+n \d+n$/m]],
-    ['packages/client/README.md', 'arcus.describe(found)', [/quote: '.+'/, hash]],
-    ['packages/client/README.md', 'response.json(), cost', [/quote: '.+'/, / 10000n \d+n$/m]],
-    ['packages/client/README.md', 'closeChannels()', [/(^5000n .*\n){10}/m, /left: 0n/]],
-  ])('of %s with %s does on npm run dev what it shows', async (page, words, said) => {
-    const text = readFileSync(join(root, page), 'utf8')
-    const samples = text.split('```ts\n').slice(1)
-    const sample = samples.find((it) => it.includes(words))?.split('```')[0] ?? ''
-    // The packages of this repository are found from here.
-    mkdirSync(join(root, 'data'), { recursive: true })
-    const folder = mkdtempSync(join(root, 'data/sample-'))
-    writeFileSync(join(folder, 'sample.ts'), sample)
-    const printed = await run('node --import tsx sample.ts', folder)
-    await removeFolder(folder)
-    for (const line of said) expect(printed).toMatch(line)
-  })
 })
 
 async function listed(): Promise<string[]> {

@@ -63,8 +63,8 @@ export interface DearRequest {
  */
 type Dear = (world: AttackWorld, number: number) => DearRequest | Promise<DearRequest>
 
-/** The limits of a body, in bytes: of any route, of a signed write, of a tried call, and of a message of MCP. */
-const BODY_BYTES = { usual: 262_144, write: 524_288, tried: 98_304, mcp: 65_536 }
+/** The limits of a body, in bytes: of any route, of a save, of any other write, of a tried call, and of a message of MCP. */
+const BODY_BYTES = { usual: 262_144, save: 524_288, write: 32_768, tried: 98_304, mcp: 65_536 }
 /** Rows of a claim, the most that are taken. */
 const CLAIM_ROWS = 150
 /** Seconds that a message is valid for, the most that are taken. */
@@ -157,7 +157,7 @@ export const dearest = {
   'POST /api/merchants/{id}/hooks/test': (world) => unreadableAsOwner(world, '/hooks/test'),
 
   'GET /api/session/nonce': () => get('/api/session/nonce'),
-  'POST /api/session': () => post('/api/session', filled({ message: '' }, BODY_BYTES.usual)),
+  'POST /api/session': () => post('/api/session', filled({ message: '' }, BODY_BYTES.write)),
   'GET /api/session': ({ session }) => get('/api/session', { cookie: session }),
   // An unknown one, because the session of the owner is needed for the other routes.
   'DELETE /api/session': ({ session }, number) => ({
@@ -274,7 +274,7 @@ async function save(world: AttackWorld, number: number): Promise<DearRequest> {
   const { sellerOrigin, audience, chainId } = world
   if (largest === undefined) {
     // Some bytes are left for message and signature.
-    const endpoints = largeEndpoints(sellerOrigin, BODY_BYTES.write - 2_000)
+    const endpoints = largeEndpoints(sellerOrigin, BODY_BYTES.save - 2_000)
     const listing = { name: 'Large', description: '', payTo: world.owner, endpoints }
     largest = { text: JSON.stringify(listing), hash: hashBody(listing) }
   }

@@ -99,7 +99,7 @@ export function encodeDeployment({ salt }: Deployment, code: Hex): Hex {
   return concatHex([salt, code])
 }
 
-/** What the multicall of the relayers returns for a call that it skips, as `decodeRevert` gives errors without a text. */
+/** The multicall of the relayers skips a call with one of these errors, written as `decodeRevert` writes errors without a text. */
 export const PAYER_IS_SHORT = `custom error ${toFunctionSelector('PayerIsShort()')}`
 export const PAYER_HAS_CODE = `custom error ${toFunctionSelector('PayerHasCode()')}`
 

@@ -5,7 +5,7 @@ interface Verb {
   summary: string
   /** Loads its code. `undefined` for those of developers in a bundle without them. */
   load(): Promise<{ command: Command | undefined }>
-  /** Whether it runs without settings: a `.env` is not read. */
+  /** True for a command that runs without settings: it reads no `.env`. */
   needsNoSettings?: true
   /** Whether it belongs to the local chain: it reads no `.env`, and production does not have it. */
   isForDevelopers?: true

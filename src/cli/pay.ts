@@ -68,7 +68,7 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   return 1
 }
 
-/** What is known of a call apart from its answer. */
+/** The facts of a call apart from its answer. */
 interface CallFacts {
   isSigned: boolean
   /** What left the wallet of the payer meanwhile, in 6 decimals. */

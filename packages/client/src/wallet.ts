@@ -9,7 +9,7 @@ import { readAsset } from './pay.js'
 
 const views = parseAbi(['function balanceOf(address) view returns (uint256)'])
 
-/** What a wallet has, and where money for it comes from. */
+/** A wallet with its balance, and the place that gives money to it. */
 export interface WalletState {
   address: `0x${string}`
   network: string

@@ -18,7 +18,7 @@ const LOOK_MS = 250
 const ROWS_AT_ONCE = 20
 /** A row that fails so often is removed, so that those behind it have their turn. */
 const MAX_TRIES = 5
-/** Whoever offered a resource has read within seconds what became of it. */
+/** A facilitator reads the outcome of its offer within seconds, so that some minutes are enough. */
 const OUTCOMES_KEPT_MS = 300_000
 
 /**

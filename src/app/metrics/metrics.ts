@@ -55,7 +55,7 @@ interface WatchedDirectory {
       }
     | undefined
   isUp(): boolean
-  /** How often its thread was started again. */
+  /** Counts the restarts of its thread. */
   restarts(): number
 }
 

@@ -9,7 +9,7 @@ export interface OutboxRow {
   body: string
 }
 
-/** What the catalog made of a resource that was offered. */
+/** The answer of the catalog to an offered resource. */
 export interface OfferOutcome {
   key: string
   fingerprint: string

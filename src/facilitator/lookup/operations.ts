@@ -92,26 +92,29 @@ export const statusOperation: Operation = {
   },
 }
 
+/** The members of a route that only a confirmed payment has. */
+const ofConfirmed = {
+  tag: 'Payments',
+  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
+  examples: { unknown: unknownPayment },
+} satisfies Partial<Operation>
+
 export const attestationOperation: Operation = {
   id: 'getAttestation',
-  tag: 'Payments',
+  ...ofConfirmed,
   summary: 'The signed statement that a payment settled here',
   description:
     'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
   answers: { 200: 'The attestation.' },
-  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
-  examples: { unknown: unknownPayment },
 }
 
 export const receiptOperation: Operation = {
   id: 'getReceipt',
-  tag: 'Payments',
+  ...ofConfirmed,
   summary: 'A receipt to print or keep',
   description:
     'A page without scripts. With `Accept: application/json` it is JSON of the schema below. Only a confirmed payment has one.',
   answers: { 200: 'The receipt.' },
-  codes: [httpCodes.not_found, httpCodes.payment_not_confirmed, httpCodes.ambiguous_nonce],
-  examples: { unknown: unknownPayment },
 }
 
 export const transactionOperation: Operation = {

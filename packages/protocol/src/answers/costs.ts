@@ -1,7 +1,7 @@
 import type { Routes } from './routes.js'
 
 /**
- * What a request costs of the allowance of its caller, in points. A plain request costs one. The parts are added, and the
+ * The points that a request takes from the allowance of its caller. A plain request takes one. The parts are added, and the
  * sum is rounded down.
  */
 export interface RouteCost {

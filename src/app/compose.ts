@@ -274,7 +274,8 @@ async function openFacilitator({
     signers: keys.signers,
     attestor: keys.attestor,
     observer: observe(metrics, tracing),
-    own: ownRecipients(config, keys.refundWallets),
+    own: ownRecipients(config, [...keys.refundWallets.keys()]),
+    refundWallets: keys.refundWallets,
     isListed: stores.isListed,
   })
   teardown.add('facilitator', facilitator.stop)
@@ -464,7 +465,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
       `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
     ])
   }
-  return { signers, attestor, refundWallets: [...refundWallets.keys()], close }
+  return { signers, attestor, refundWallets, close }
 }
 
 /** Returns the address of a key, in lower case. */

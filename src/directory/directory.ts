@@ -223,6 +223,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       listings,
       sessions,
       checksum,
+      findRefunds: ports.findRefunds,
       now,
       store: activity,
     })

@@ -1,4 +1,4 @@
-import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments'
 import type { Address, Hex } from 'viem'
 
 /** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
@@ -34,6 +34,17 @@ export interface SharedPorts {
     nonce: Hex,
     which: { asset: Address; method?: 'eip3009' | 'permit2' | undefined },
   ) => Promise<FoundPayment | { queries: string[] } | undefined>
+  /** Finds what sellers gave back, one member for each payment; `null` where they gave nothing. Addresses in lower case. */
+  findRefunds: (
+    sales: readonly {
+      network: string
+      asset: Address
+      payer: Address
+      payTo: Address
+      nonce: Hex
+      amount: bigint
+    }[],
+  ) => Promise<(RefundPaid | null)[]>
   /** Milliseconds between two looks of a part for payments, news and deliveries; a second or two unless given. */
   lookMs?: number
   /** Unix milliseconds, the same for all processes. */

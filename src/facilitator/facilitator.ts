@@ -51,6 +51,8 @@ export interface FacilitatorPorts {
   attestor?: Attestor | undefined
   /** Accounts of the operator, for which gas is paid whatever the settings say. */
   own?: readonly Address[]
+  /** Wallets of the operator that pay refunds on behalf of another address, with that address; lower-case. */
+  refundWallets?: ReadonlyMap<Address, Address>
   /** Returns whether a listing is proven to be about a recipient; without it none is. */
   isListed?: (payTo: Address) => boolean | Promise<boolean>
   observer?: FacilitatorObserver
@@ -152,6 +154,7 @@ async function build(
     terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
     explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
     checksum,
+    refundWallets: ports.refundWallets,
     now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)

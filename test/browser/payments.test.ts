@@ -1,12 +1,14 @@
 import type { Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { giveBack } from '../support/a-refund.js'
 import { writeMonth } from './support/a-month.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { settled } from './support/console-steps.js'
 
+const overflow = () => document.documentElement.scrollWidth - window.innerWidth
 let world: BrowserWorld
 let settledCalls: number
 
@@ -44,7 +46,6 @@ describe('the page of payments', () => {
     expect(total).toBeGreaterThan(settledCalls * 0.9)
     expect(total).toBeLessThanOrEqual(settledCalls)
     expect(await seriousFindings(page)).toEqual([])
-    const overflow = () => document.documentElement.scrollWidth - window.innerWidth
     expect(await page.evaluate(overflow)).toBe(0)
     expect(faults).toEqual([])
   })
@@ -76,6 +77,31 @@ describe('the page of payments', () => {
     await page.waitForURL(`**/payments/${paid.body.transaction}`)
     await page.getByText('The seller has the money. This is final.').waitFor()
   }, 120_000)
+
+  it('shows what was given back of a payment, in the list and on its page', async () => {
+    const { page, faults } = await world.open({ width: 390 })
+    await page.goto('/payments')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const nonce = `0x${'9c'.repeat(32)}` as const
+    const place = `/payments/eip155:5042/${devnetPayer.address}/${nonce}`
+    await world.pay(`${world.strangers.url}/weather`, { value: 777_000n, nonce })
+    const line = page.getByRole('listitem').filter({ hasText: '$0.777' })
+    await line.waitFor()
+    const refund = { payer: devnetPayer.address, paymentNonce: nonce, amount: 700_000n }
+    await giveBack(world.url, devnetMerchant.account, refund)
+    await line.getByText('$0.70 returned').waitFor({ timeout: 30_000 })
+    await line.getByRole('link').first().click()
+    await page.getByText('The seller gave $0.70 back and kept $0.077. Both are final.').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    expect(await page.evaluate(overflow)).toBe(0)
+    await page.goto(`${place}/receipt`)
+    await page.getByText('Kept by the seller').waitFor()
+    await page.goto(place)
+    await page.getByRole('link', { name: '$0.70' }).click()
+    await page.getByText(devnetMerchant.address).first().waitFor()
+    await page.getByText('$0.70', { exact: true }).waitFor()
+    expect(faults).toEqual([])
+  }, 60_000)
 
   it('shows an empty service the command that pays, on the ports that run', async () => {
     const { page, context } = await world.open()

@@ -1,9 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createListingClient } from '@arcus/client/listing-client'
-import { createRefunds } from '@arcus/merchant/refunds'
 import type { Address, Hex } from 'viem'
 import {
   generatePrivateKey,
@@ -14,6 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
 import { aChannel } from '../support/a-channel.js'
+import { giveBack } from '../support/a-refund.js'
 import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -114,21 +112,8 @@ async function refund(from: PrivateKeyAccount, sale: Sold, amount: bigint) {
     'from' | 'nonce',
     string
   >
-  const path = join(tmpdir(), `${crypto.randomUUID()}.jsonl`)
-  const refunds = await createRefunds({ facilitator: world.url, signer: from, path })
-  const planned = await refunds.plan({
-    network: 'eip155:5042',
-    asset: devnetContracts.usdc,
-    extra: { name: 'USDC', version: '2' },
-    amount: amount.toString(),
-    payer: authorization.from,
-    paymentNonce: authorization.nonce,
-    paymentValidBefore: Number(nowSeconds()) + 600,
-  })
-  await planned.confirm()
-  await refunds.run()
-  expect(refunds.pending()).toEqual([])
-  await refunds.close()
+  const { from: payer, nonce: paymentNonce } = authorization
+  await giveBack(world.url, from, { payer, paymentNonce, amount })
 }
 
 type Sold = Awaited<ReturnType<typeof purchaseOf>>

@@ -1,8 +1,10 @@
 import { createListingClient } from '@arcus/client/listing-client'
+import type { ActivityRow } from '@arcus/protocol/answers/activity'
 import { type Address, getAddress, type Hex } from 'viem'
 import { createSiweMessage } from 'viem/siwe'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
+import { refundNonceOf } from '../../src/facilitator/methods/exact-job.js'
 import {
   anAccount,
   asset,
@@ -391,6 +393,25 @@ describe('activity', () => {
       expect(places).toEqual([null, endpoint?.id, endpoint?.id])
     })
 
+    it('names what was given back in the row of the payment, and in the file', async () => {
+      const [nonce = '0x'] = await pay({ amount: 30_000n }, { amount: 5n })
+      const network = 'eip155:5042'
+      const refundNonce = refundNonceOf({ network, asset, payer, paymentNonce: nonce })
+      await back(nonce, { amount: 20_000n, nonce: refundNonce })
+      const { items } = await read('activity/table?state=settled')
+      expect(items.map((it: ActivityRow) => [it.amount, it.refunded])).toEqual([
+        ['5', null],
+        ['30000', '20000'],
+      ])
+      const csv = await get(
+        '/api/merchants/weather/activity.csv?state=settled',
+        await signIn(owner),
+      )
+      const [columns = '', ...lines] = csv.body.trim().split('\r\n')
+      const at = columns.split(',').indexOf('refunded_atomic')
+      expect(lines.map((line) => line.split(',')[at])).toEqual(['', '20000'])
+    })
+
     it('takes no more off than was paid, and a part as no whole payment', async () => {
       const [small, large] = await pay({ amount: 7n }, { amount: 11n })
       await back(small, { amount: 10n })
@@ -558,8 +579,8 @@ describe('activity', () => {
     expect(lines).toHaveLength(3)
     expect(text).toContain(`"'=HYPERLINK(""x"")"`)
     expect(text).toContain('0.01')
-    expect(lines[0]).toMatch(/,tool,endpoint_title,endpoint_method$/)
-    expect(lines[1]).toMatch(/,no,'=1\+1,Skies,GET$/)
+    expect(lines[0]).toMatch(/,tool,endpoint_title,endpoint_method,refunded_atomic$/)
+    expect(lines[1]).toMatch(/,no,'=1\+1,Skies,GET,$/)
   })
 
   it.each([

@@ -1,6 +1,8 @@
 import { exploreAnswer } from '@arcus/protocol/answers/activity'
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { unclaimedId } from '../../src/directory/store/ownership.js'
+import { refundNonceOf } from '../../src/facilitator/methods/exact-job.js'
 import { asset, startDirectory, type TestDirectory } from '../support/a-directory.js'
 import { payTo } from '../support/directory/payments.js'
 import { save } from '../unit/discovery/a-catalog.js'
@@ -72,6 +74,30 @@ it('names nobody whose address is not proven any more', async () => {
   expect(settlements.map(({ merchant }) => merchant?.id ?? null)).toEqual([null, 'shops'])
 })
 
+it('names the seller that the page of the payment names, whatever URL the buyer states', async () => {
+  await save(store, { id: 'shops', ...own }, [{}])
+  await save(store, { id: unclaimedId(payTo), owner: null }, [{ url }])
+  await pay({ resourceUrl: url })
+  const [latest] = (await explore()).settlements
+  const payee = await (await fetch(`${base}/api/payees/${payTo}`)).json()
+  expect(payee).toMatchObject({ merchant: { id: 'shops' } })
+  expect(payee).toMatchObject({ merchant: latest?.merchant })
+})
+
+it('says what was given back, also to those who listen, once it is', async () => {
+  const sale = { payer: buyer(2), amount: 30_000n }
+  const [nonce = hash(0)] = await pay(sale)
+  const here = await follow()
+  expect((await explore()).settlements).toMatchObject([{ amount: '30000', refunded: null }])
+  const about = { network: 'eip155:5042', asset, payer: sale.payer, paymentNonce: nonce }
+  const back = { payer: payTo, payTo: sale.payer, refunds: nonce, nonce: refundNonceOf(about) }
+  await pay({ ...back, amount: 20_000n })
+  await vi.waitFor(() => expect(here.text).toContain('"refunded":"20000"'), { timeout: 15_000 })
+  const { settlements } = await explore()
+  expect(settlements).toMatchObject([{ amount: '30000', refunded: '20000' }])
+  here.stop()
+})
+
 it('shows nothing of a payment but what the chain and the directory show', async () => {
   const transaction = hash(7)
   await pay({ resourceUrl: 'https://secret.example/path', payer: buyer(7), transaction })
@@ -83,6 +109,7 @@ it('shows nothing of a payment but what the chain and the directory show', async
       at: new Date(noon).toISOString(),
       network: 'eip155:5042',
       amount: '10000',
+      refunded: null,
       asset: getAddress(asset),
       symbol: 'USDC',
       currency: 'USD',

@@ -14,6 +14,7 @@ async function serve(answerPage?: AnswerPage) {
     recordOf: async () => undefined,
     byTransaction: async () => [],
     byId: async () => undefined,
+    findRefunds: async () => [],
   }
   paymentRoutes(app, nothing, async () => undefined, answerPage)
   return app

@@ -7,10 +7,13 @@ import { createRefunds, type Refunds, refundNonce } from '@arcus/merchant/refund
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { giveBack } from '../support/a-refund.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { payingBy } from '../support/paying.js'
 import { sendToToken } from '../support/token.js'
@@ -166,6 +169,65 @@ it('a metered call costs only the used part, once the rest is refunded', async (
     await vi.waitFor(() => expect(refunds.pending()).toEqual([]), { timeout: 5_000 })
   })
   expect(earned).toBe(12_000n)
+})
+
+/** Reads the address of the last payment that the merchant received. */
+function lastPaid() {
+  const { payload } = decodePaymentSignatureHeader(headers.at(-1) as string)
+  const { from, nonce } = payload.authorization as { from: Address; nonce: Hex }
+  return { payer: from, nonce, path: `/payments/${network}/${from}/${nonce}` }
+}
+
+it('what was given back is in the answer about the payment, its receipt and the latest payments', async () => {
+  await aBuyer()(`${url}/metered`)
+  await vi.waitFor(() => expect(refunds.pending()).toEqual([]), { timeout: 5_000 })
+  const { payer, nonce, path } = lastPaid()
+  const { body: paid } = await world.get(path)
+  const { refund } = paid
+  expect(paid).toMatchObject({ state: 'confirmed', amount: '50000' })
+  expect(refund).toMatchObject({ amount: '38000', from: devnetMerchant.address })
+  // The refund is a payment of its own, to the buyer, at the address that its members make.
+  const back = (await world.get(`/payments/${network}/${refund.from}/${refund.nonce}`)).body
+  expect(back).toMatchObject({ amount: '38000', payTo: payer, refund: null })
+  expect(back.transaction).toBe(refund.transaction)
+  const receipt = await fetch(`${world.url}${path}/receipt`)
+  const text = (await receipt.text()).replace(/<[^>]*>/g, ' ')
+  expect(text).toMatch(/Returned\s+0\.038 USDC/)
+  expect(text).toMatch(/Kept by the seller\s+0\.012 USDC/)
+  const accept = { accept: 'application/json' }
+  const json = await (await fetch(`${world.url}${path}/receipt`, { headers: accept })).json()
+  expect(json).toMatchObject({ amount: '50000', refund })
+  const latest = async () => (await world.get('/api/explore')).body.settlements
+  await vi.waitFor(
+    async () => {
+      const shown = (await latest()).filter(
+        (it: { transaction: Hex }) => it.transaction === paid.transaction,
+      )
+      expect(shown).toMatchObject([{ amount: '50000', refunded: '38000' }])
+    },
+    { timeout: 15_000, interval: 300 },
+  )
+  expect(nonce).toBe(paid.nonce)
+})
+
+it('nobody else gives a payment back, nor does a transfer by hand', async () => {
+  await aBuyer()(`${url}/paid`)
+  const { payer, nonce, path } = lastPaid()
+  const stranger = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, stranger.address, 10_000n)
+  await giveBack(world.url, stranger, { payer, paymentNonce: nonce, amount: 10_000n })
+  const byHand = await aSignedPayment({
+    from: devnetMerchant.address,
+    signer: devnetMerchant.account,
+    to: payer,
+    value: 10_000n,
+  })
+  expect((await world.post('/settle', byHand)).body).toMatchObject({ success: true })
+  expect((await world.get(path)).body.refund).toBeNull()
+  // The same from the address that was paid is a refund, and one of more than was paid is one of all of it.
+  await mintUsdc(world.chainUrl, devnetMerchant.address, 10_000n)
+  await giveBack(world.url, devnetMerchant.account, { payer, paymentNonce: nonce, amount: 15_000n })
+  expect((await world.get(path)).body.refund).toMatchObject({ amount: '10000' })
 })
 
 it('the refund of a payment whose answer was lost is resolved, and sent once', async () => {

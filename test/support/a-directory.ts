@@ -104,6 +104,7 @@ export async function startDirectory(wish: DirectoryWish = {}) {
       isPayToBlocked: () => false,
       isPayerBlocked: () => false,
       findPayment: payments.find,
+      findRefunds: payments.findRefunds,
       readPayment,
       buyer: undefined,
       checkSigner: undefined,

@@ -12,6 +12,7 @@ import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { loadSignerRecovery } from '../../chain/signer-recovery.js'
 import { createDirectory, type Directory } from '../../directory/directory.js'
+import type { SharedPorts } from '../../directory/ports.js'
 import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
 import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
@@ -102,7 +103,8 @@ async function build(
     log.warn({ err }, 'blocks could not be read'),
   )
   teardown.add('operator blocks', blocks.stop)
-  const payments = findPayments(stores, networks, checksum, now)
+  const refundWallets = hostedRefundWallets(config.hosted, secrets.hostedPrivateKey)
+  const payments = findPayments(stores, networks, { checksum, refundWallets, now })
   const isRelayer = await watchRelayers(stores, log, teardown)
   const buyer = createCheckBuyer(secrets.checkPrivateKeys)
   const signingKey = secrets.attestationPrivateKey
@@ -129,11 +131,12 @@ async function build(
     isDiskLow: disk.isLow,
     webhookKey: secrets.webhookKey,
     operatorWebhook: secrets.operatorWebhook,
-    refundWallets: hostedRefundWallets(config.hosted, secrets.hostedPrivateKey),
+    refundWallets,
     checkSigner: signingKey && createCheckSigner(signingKey),
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
     findPayment: payments.recordOf,
+    findRefunds: payments.findRefunds,
     readPayment,
   })
   teardown.add('directory', directory.stop)
@@ -287,15 +290,13 @@ async function openNetworks(
 function findPayments(
   { journal }: Stores,
   networks: readonly ListedNetwork[],
-  checksum: (address: Address) => Address,
-  now: () => number,
+  ports: Pick<SharedPorts, 'checksum' | 'refundWallets' | 'now'>,
 ): PaymentFinder {
   return createPaymentFinder({
     journal,
     terms: new Map(networks.map(({ place, terms }) => [place.network, terms])),
     explorerUrls: new Map(networks.map(({ place }) => [place.network, place.explorerUrl])),
-    checksum,
-    now,
+    ...ports,
   })
 }
 

@@ -26,9 +26,18 @@ export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
     queryFn: ({ signal }) => readPayments(path, signal),
-    refetchInterval: ({ state }) =>
-      state.data?.some(({ state }) => state === 'queued' || state === 'submitted') ? 1_500 : false,
+    refetchInterval: ({ state }) => {
+      if (state.data?.some(({ state }) => state === 'queued' || state === 'submitted')) return 1_500
+      return state.data?.some(mayBeRefunded) ? 5_000 : false
+    },
   })
+
+/** A refund follows its payment within seconds. */
+const REFUND_MS = 60_000
+
+function mayBeRefunded({ state, refund, updatedAt }: PaymentStatus): boolean {
+  return state === 'confirmed' && refund === null && Date.parse(updatedAt) > Date.now() - REFUND_MS
+}
 
 /** Reads the receipt of a confirmed payment; `path` is its whole address. */
 export const receiptQuery = (path: string) =>

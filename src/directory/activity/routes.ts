@@ -10,10 +10,10 @@ import {
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import { formatAtomic, formatNative } from '@arcus/protocol/x402/amounts'
 import type { FastifyInstance } from 'fastify'
-import type { Address } from 'viem'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
+import type { SharedPorts } from '../ports.js'
 import { presentInPublic, refusals, unknownMerchant } from '../refusals.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
@@ -21,6 +21,7 @@ import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.
 import type { ListingReader, Merchant } from '../store/listings.js'
 import { payToProofOf, speaksForPayTo } from '../store/ownership.js'
 import { periodOf } from './period.js'
+import { findRefunded } from './refunded.js'
 import { type NamedToken, type PublicTotalsReader, readActivity, readBreakdown } from './summary.js'
 
 const tag = 'Activity'
@@ -88,17 +89,14 @@ const statsOperation: Operation = {
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
-interface ActivityRoutesOptions {
+interface ActivityRoutesOptions extends Pick<SharedPorts, 'findRefunds' | 'checksum' | 'now'> {
   tokens: readonly NamedToken[]
   store: ActivityStore
   readTotals: PublicTotalsReader
   listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   sessions: Sessions
-  checksum: (address: Address) => Address
   /** Days for which payments are kept. */
   retentionDays: number
-  /** Unix milliseconds. */
-  now: () => number
 }
 
 /** Serves the activity of a merchant's endpoints: every row for the owner, totals for everybody. */
@@ -106,8 +104,8 @@ export async function activityRoutes(
   app: FastifyInstance,
   options: ActivityRoutesOptions,
 ): Promise<void> {
-  const { store, tokens, readTotals, checksum, retentionDays, now } = options
-  const render: Rendering = { tokens, checksum }
+  const { store, tokens, readTotals, checksum, findRefunds, retentionDays, now } = options
+  const render: Rendering = { tokens, checksum, findRefunds }
   app.get<WithId>(
     '/api/merchants/:id/activity',
     describedAs(activityOperation),
@@ -150,9 +148,8 @@ export async function activityRoutes(
       const rows = await store.list({ ...filter, before, limit: limit + 1 })
       const page = rows.slice(0, limit)
       const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
-      return reply
-        .header('cache-control', 'no-store')
-        .send({ items: page.map((row) => toRow(row, render)), next })
+      const items = await toRows(page, render)
+      return reply.header('cache-control', 'no-store').send({ items, next })
     },
   )
 
@@ -206,12 +203,19 @@ function toFilter(
   return { merchantId: merchant.id, endpointId: endpoint, kind, state, since, until }
 }
 
-interface Rendering {
-  tokens: readonly NamedToken[]
-  checksum: (address: Address) => Address
+interface Rendering extends Pick<ActivityRoutesOptions, 'tokens' | 'checksum' | 'findRefunds'> {}
+
+async function toRows(rows: readonly Activity[], render: Rendering): Promise<ActivityRow[]> {
+  const settled = rows.filter(({ state }) => state === 'settled')
+  const refunded = await findRefunded(render.findRefunds, settled)
+  return rows.map((row) => toRow(row, refunded.get(row.id) ?? null, render))
 }
 
-function toRow(row: Activity, { tokens, checksum }: Rendering): ActivityRow {
+function toRow(
+  row: Activity,
+  refunded: string | null,
+  { tokens, checksum }: Rendering,
+): ActivityRow {
   const token = tokens.find(({ address }) => address === row.asset)
   return {
     id: row.id,
@@ -226,6 +230,7 @@ function toRow(row: Activity, { tokens, checksum }: Rendering): ActivityRow {
     nonce: row.nonce,
     payTo: checksum(row.payTo),
     amount: row.amount.toString(),
+    refunded,
     usd: token?.currency === 'USD' ? formatAtomic(row.amount) : null,
     asset: checksum(row.asset),
     symbol: token?.symbol ?? null,
@@ -261,6 +266,7 @@ const columns = {
   tool: ({ toolName }) => toolName,
   endpoint_title: (_, endpoint) => endpoint?.title,
   endpoint_method: (_, endpoint) => endpoint?.method,
+  refunded_atomic: ({ refunded }) => refunded,
 } satisfies Record<
   string,
   (row: ActivityRow, endpoint: RowEndpoint) => string | number | null | undefined
@@ -276,16 +282,16 @@ async function* renderCsv(
   render: Rendering & { names: ReadonlyMap<number, RowEndpoint> },
 ): AsyncGenerator<string> {
   yield `${Object.keys(columns).join(',')}\r\n`
-  const renderRow = (row: Activity) => {
-    const endpoint = row.endpointId === null ? undefined : render.names.get(row.endpointId)
-    const shown = toRow(row, render)
+  const renderRow = (shown: ActivityRow) => {
+    const { endpointId } = shown
+    const endpoint = endpointId === null ? undefined : render.names.get(endpointId)
     const cells = Object.values(columns).map((cell) => renderCell(cell(shown, endpoint)))
     return `${cells.join(',')}\r\n`
   }
   let before: number | undefined
   for (;;) {
     const rows = await store.list({ ...filter, before, limit: SLICE })
-    if (rows.length > 0) yield rows.map(renderRow).join('')
+    if (rows.length > 0) yield (await toRows(rows, render)).map(renderRow).join('')
     if (rows.length < SLICE) return
     before = rows.at(-1)?.id
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,15 +1,16 @@
 import type { Settlement } from '@arcus/protocol/answers/activity'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
+import type { SharedPorts } from '../ports.js'
 import type { SettledPayment, SettlementReader } from '../store/activity.js'
 import type { ListingReader } from '../store/listings.js'
-import { isPublicPayee } from '../store/ownership.js'
-import { markedName } from '../store/published.js'
+import { findPayee } from '../store/published.js'
+import { findRefunded } from './refunded.js'
 import type { NamedToken } from './summary.js'
 
-interface SettlementFeedOptions {
+interface SettlementFeedOptions extends Pick<SharedPorts, 'findRefunds'> {
   store: SettlementReader
-  listings: Pick<ListingReader, 'findMerchants'>
+  listings: Pick<ListingReader, 'merchantsPaidTo'>
   tokens: readonly NamedToken[]
   checksum: (address: Address) => Address
   lookMs?: number
@@ -32,9 +33,9 @@ export type SettlementFeed = ReturnType<typeof createSettlementFeed>
  * anyway.
  */
 export function createSettlementFeed(options: SettlementFeedOptions) {
-  const { store, listings, tokens, checksum, lookMs = LOOK_MS, log } = options
+  const { store, listings, tokens, checksum, findRefunds, lookMs = LOOK_MS, log } = options
   const listeners = new Set<(news: readonly Settlement[]) => void>()
-  let kept: Settlement[] = []
+  let kept: { payment: SettledPayment; shown: Settlement }[] = []
   let seen = new Set<number>()
   let last = 0
   let readAt = Number.NEGATIVE_INFINITY
@@ -54,34 +55,57 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
       if (news.length > KEPT) news.splice(0, news.length - KEPT)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const settled = news.length === 0 ? [] : await describe(news)
+    const isMoved = row !== last
+    const settled = await describe(news)
+    // A refund is a new row too, and comes after its payment.
+    const given = isMoved ? await findGivenBack() : []
     last = row
     const from = row - LOOK_BACK
     seen = new Set([...seen, ...news.map(({ id }) => id)].filter((id) => id > from))
-    if (settled.length === 0) return
-    kept = [...kept, ...settled].sort((a, b) => a.id - b.id).slice(-KEPT)
-    for (const listener of listeners) listener(settled)
+    kept = [...kept, ...settled].sort((a, b) => a.payment.id - b.payment.id).slice(-KEPT)
+    const told = [...given, ...settled.map(({ shown }) => shown)]
+    if (told.length > 0) for (const listener of listeners) listener(told)
   }
 
-  async function describe(payments: readonly SettledPayment[]): Promise<Settlement[]> {
-    const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
-    const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
-    const names = new Map(
-      found.filter(isPublicPayee).map((it) => [it.id, { id: it.id, name: markedName(it) }]),
+  /** Returns the payments among those shown of which something was given back since. */
+  async function findGivenBack(): Promise<Settlement[]> {
+    const open = kept.filter(({ shown }) => shown.refunded === null)
+    const amounts = await findRefunded(
+      findRefunds,
+      open.map(({ payment }) => payment),
     )
-    return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
+    const given: Settlement[] = []
+    for (const one of open) {
+      const refunded = amounts.get(one.payment.id)
+      if (refunded === undefined) continue
+      one.shown = { ...one.shown, refunded }
+      given.push(one.shown)
+    }
+    return given
+  }
+
+  async function describe(payments: readonly SettledPayment[]): Promise<typeof kept> {
+    const payees = new Map<Address, Settlement['merchant']>()
+    for (const { payTo } of payments) {
+      if (!payees.has(payTo)) payees.set(payTo, await findPayee(listings, payTo))
+    }
+    const amounts = await findRefunded(findRefunds, payments)
+    return payments.map((payment) => {
+      const { id, at, network, asset, amount, transaction, payTo } = payment
       const token = tokens.find(({ address }) => address === asset)
-      return {
+      const shown = {
         id,
         at: new Date(at).toISOString(),
         network,
         amount: amount.toString(),
+        refunded: amounts.get(id) ?? null,
         asset: checksum(asset),
         symbol: token?.symbol ?? null,
         currency: token?.currency ?? null,
         transaction,
-        merchant: names.get(merchantId ?? '') ?? null,
+        merchant: payees.get(payTo) ?? null,
       }
+      return { payment, shown }
     })
   }
 
@@ -107,7 +131,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     /** Newest first. */
     async latest(): Promise<readonly Settlement[]> {
       await look()
-      return [...kept].reverse()
+      return kept.map(({ shown }) => shown).reverse()
     },
     /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
     subscribe(listener: (news: readonly Settlement[]) => void): () => void {

@@ -17,8 +17,7 @@ import { readQuery } from '../../http/query.js'
 import { MADE_BYTES } from '../../http/rate-limit.js'
 import type { DiscoveryBodies } from '../discovery/discovery.js'
 import type { ListingReader, Merchant, PublishedMerchant } from '../store/listings.js'
-import { isPublicPayee } from '../store/ownership.js'
-import { markedName } from '../store/published.js'
+import { findPayee } from '../store/published.js'
 import { openOffer } from './merchant-view.js'
 
 const tag = 'Directory'
@@ -184,8 +183,7 @@ export async function merchantListRoutes(
     describedAs(payeeOperation),
     async (request, reply) => {
       const address = readAddress(request.params)
-      const found = (await store.merchantsPaidTo(address)).find(isPublicPayee)
-      const merchant = found === undefined ? null : { id: found.id, name: markedName(found) }
+      const merchant = await findPayee(store, address)
       return reply.header('cache-control', 'no-store').send({ payTo: checksum(address), merchant })
     },
   )

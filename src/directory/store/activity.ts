@@ -159,7 +159,7 @@ export function latencyStep(ms: number): number {
 /** A payment that settled, as everybody may see it. */
 export type SettledPayment = Pick<
   Activity,
-  'id' | 'at' | 'network' | 'merchantId' | 'asset' | 'amount'
+  'id' | 'at' | 'network' | 'payer' | 'payTo' | 'nonce' | 'asset' | 'amount'
 > & { transaction: Hex }
 
 /** Reads the payments that settled, in the order in which they were kept. */
@@ -182,7 +182,7 @@ export function createSettlementReader(sql: SqlReader) {
       const last = end?.last ?? null
       if (last === null) return { last: row, settled: [] }
       const rows = await sql.all<Omit<SettledPayment, 'amount'> & { amount: string }>(
-        `SELECT id, at, network, merchant_id AS "merchantId", asset, amount, "transaction" FROM activity
+        `SELECT id, at, network, payer, pay_to AS "payTo", nonce, asset, amount, "transaction" FROM activity
          WHERE id > $1 AND id <= $2 AND state = 'settled' AND is_self = 0 AND "transaction" IS NOT NULL
          ORDER BY id`,
         [row, last],

@@ -5,9 +5,9 @@ import { currencyOf, moneyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
 import { otherRailOf } from '@arcus/protocol/x402/rails'
 import { type Address, getAddress } from 'viem'
-import type { Endpoint, JsonText, Merchant, QuotedRequirement } from './listings.js'
+import type { Endpoint, JsonText, ListingReader, Merchant, QuotedRequirement } from './listings.js'
 import { mixesAlphabets } from './name-rules.js'
-import { isUnclaimed, payToProofOf, speaksForPayTo } from './ownership.js'
+import { isPublicPayee, isUnclaimed, payToProofOf, speaksForPayTo } from './ownership.js'
 
 /** A reason to be careful with a listing, for everybody; `path` is the field that it is about. */
 export interface ListingWarning {
@@ -66,6 +66,15 @@ export function standingOf(merchant: Merchant) {
 export function markedName(merchant: Merchant): string {
   const marks = shortWarnings(merchant)
   return marks.length === 0 ? merchant.name : `${merchant.name} (${marks.join(', ')})`
+}
+
+/** Finds the listing that is proven to be paid at an address (lower case), as everybody may read it; `null` if there is none. */
+export async function findPayee(
+  store: Pick<ListingReader, 'merchantsPaidTo'>,
+  payTo: Address,
+): Promise<{ id: string; name: string } | null> {
+  const found = (await store.merchantsPaidTo(payTo)).find(isPublicPayee)
+  return found === undefined ? null : { id: found.id, name: markedName(found) }
 }
 
 export function shortWarnings(merchant: Merchant): string[] {

@@ -135,6 +135,8 @@ export interface Resolution {
  */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
+  /** Finds those of the keys that have a job. */
+  findJobs(kind: string, network: string, keys: readonly string[]): Promise<Job[]>
   findJobById(id: string): Promise<Job | undefined>
   /**
    * Inserts a queued job and binds the `Idempotency-Key` and the key of its payment identifier to it, or returns the reason

@@ -1,6 +1,6 @@
 import type { ReasonKey } from '@arcus/protocol/x402/reasons'
 import type { Hex } from 'viem'
-import type { Sql } from '../../sql/sql.js'
+import type { Sql, Value } from '../../sql/sql.js'
 import type { Attempt, Job, NewJob, Outcome, SettlementJournal } from './settlement-journal.js'
 
 export type JobKey = Pick<Job, 'kind' | 'network' | 'key'>
@@ -38,7 +38,7 @@ export interface JournalCommits
 /** Creates the journal over the rows that both engines share. */
 export function createSettlementJournal(sql: Sql, commits: JournalCommits): SettlementJournal {
   const { find, isUniqueViolation, worker } = commits
-  const read = async (text: string, values: readonly string[]) =>
+  const read = async (text: string, values: readonly Value[]) =>
     (await sql.all<JobRow>(text, values)).map(toJob)
 
   /** Opens a failed job anew, or decides it with the outcome that was found. */
@@ -78,6 +78,11 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),
+    findJobs: (kind, network, keys) =>
+      read(
+        `SELECT ${jobColumns} FROM jobs WHERE kind = $1 AND network = $2 AND ${sql.among('key', 3)}`,
+        [kind, network, keys],
+      ),
     async findJobById(id) {
       return (await read(`SELECT ${jobColumns} FROM jobs WHERE id = $1`, [id]))[0]
     },

@@ -43,6 +43,7 @@ const settledPayment = {
   validAfter: '0',
   validBefore: '4102444800',
   gasUsd: '0.00226',
+  refund: null,
 }
 
 /** An answer of the routes about one payment. */

@@ -37,6 +37,7 @@ import {
   transactionOperation,
 } from './operations.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
+import { createRefundFinder, type FindRefunds } from './refunds.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */
 export interface Which {
@@ -63,6 +64,7 @@ export interface PaymentFinder {
   byId(settlementId: string): Promise<SettlementStatus | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
+  findRefunds: FindRefunds
 }
 
 /** The queries of several payments with one nonce. */
@@ -77,15 +79,21 @@ interface Ambiguous {
 const UNTOLD_MS = 1_500
 
 export function createPaymentFinder(options: {
-  journal: Pick<SettlementJournal, 'findJob' | 'findJobById' | 'findByTransaction' | 'signedAt'>
+  journal: Pick<
+    SettlementJournal,
+    'findJob' | 'findJobs' | 'findJobById' | 'findByTransaction' | 'signedAt'
+  >
   terms: ReadonlyMap<string, Pick<Terms, 'tokens'>>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
+  refundWallets?: ReadonlyMap<Address, Address> | undefined
   /** Unix milliseconds. */
   now: () => number
 }): PaymentFinder {
   const { journal, terms, explorerUrls, checksum, now } = options
+  const findRefunds = createRefundFinder(options)
 
   /** Returns a job as it is shown, and when its transaction was sent. */
   async function toShown(job: Job): Promise<{ shown: Job; sentAt: number | undefined }> {
@@ -102,7 +110,16 @@ export function createPaymentFinder(options: {
   async function toStatus(job: Job): Promise<PaymentStatus> {
     const { shown, sentAt } = await toShown(job)
     const explorer = explorerUrls.get(job.network)
-    return describe(shown, sentAt, terms.get(job.network), explorer, checksum)
+    const refund = job.state === 'confirmed' ? await findRefund(job) : null
+    return describe(shown, { sentAt, refund }, terms.get(job.network), explorer, checksum)
+  }
+
+  /** Finds what the seller gave back of a payment. */
+  async function findRefund(job: Job): Promise<PaymentStatus['refund']> {
+    const { asset, payer, payTo, nonce, value } = readExactDetails(job)
+    const sale = { network: job.network, asset, payer, payTo, nonce, amount: BigInt(value) }
+    const [refund = null] = await findRefunds([{ ...sale, method: methodOfJob(job) }])
+    return refund
   }
 
   async function findJobs(
@@ -163,6 +180,7 @@ export function createPaymentFinder(options: {
       const jobs = await journal.findByTransaction(transaction)
       return Promise.all(jobs.filter(isPayment).map(toStatus))
     },
+    findRefunds,
   }
 }
 
@@ -172,7 +190,7 @@ function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
 
 function describe(
   job: Job,
-  sentAt: number | undefined,
+  { sentAt, refund }: { sentAt: number | undefined } & Pick<PaymentStatus, 'refund'>,
   terms: Pick<Terms, 'tokens'> | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
@@ -206,6 +224,7 @@ function describe(
     validAfter: details.validAfter,
     validBefore: details.validBefore,
     gasUsd: job.gasCost === null ? null : formatNative(job.gasCost),
+    refund,
   }
 }
 

@@ -43,6 +43,7 @@ export function toReceipt(
     blockNumber: status.blockNumber,
     acceptedAt: status.createdAt,
     confirmedAt: status.updatedAt,
+    refund: status.refund,
     attestation: attestation ?? null,
   }
 }
@@ -82,6 +83,7 @@ export function renderReceipt(receipt: ReceiptAnswer): string {
     ['Network', code(receipt.network)],
     ['Token', `${escapeHtml(symbol)} ${code(receipt.asset)}`],
     ['Amount', `${escapeHtml(receipt.amount)} atomic units`],
+    ...refundRows(receipt),
     ['Transaction', `${code(transaction)}${found}`],
     ['Nonce', code(receipt.nonce)],
   ]
@@ -96,6 +98,19 @@ export function renderReceipt(receipt: ReceiptAnswer): string {
 <body><main><h1>Receipt</h1><p class="sum">${escapeHtml(`${price} ${symbol}`)}</p>
 <dl>${list}</dl>${proof}</main></body></html>
 `
+}
+
+function refundRows({ amount, refund, symbol }: ReceiptAnswer): [string, string][] {
+  if (refund === null) return []
+  const shown = (atomic: bigint) => escapeHtml(`${formatAtomic(atomic)} ${symbol}`)
+  const returned = BigInt(refund.amount)
+  return [
+    [
+      'Returned',
+      `${shown(returned)}, ${time(refund.confirmedAt)}<br><code>${escapeHtml(refund.transaction)}</code>`,
+    ],
+    ['Kept by the seller', shown(BigInt(amount) - returned)],
+  ]
 }
 
 function time(iso: string): string {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { keptResourceOf, type PaidResource, type Payment } from '@arcus/protocol/x402/payment'
+import { refundText } from '@arcus/protocol/x402/payment-identifier'
 import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
@@ -53,6 +54,11 @@ export function digestOfSignature(signature: Hex): string {
 /** Returns the key of a job: the token accepts each payer's nonce once. */
 export function exactKey(asset: Address, payer: Address, nonce: Hex): string {
   return `${asset}/${payer}/${nonce}`
+}
+
+/** Returns the nonce that all refunds of a payment have. */
+export function refundNonceOf(payment: Parameters<typeof refundText>[0]): Hex {
+  return `0x${hash('sha256', refundText(payment))}`
 }
 
 /** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrapper. */

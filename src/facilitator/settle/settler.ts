@@ -1,11 +1,10 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { parseRequest, readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
 import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
 import {
   identifierKey,
   readPaymentIdentifier,
   readRefunded,
-  refundText,
 } from '@arcus/protocol/x402/payment-identifier'
 import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
@@ -25,7 +24,7 @@ import {
 } from '../journal/settlement-journal.js'
 import { attestationExtensions, attestationOf } from '../methods/attestor.js'
 import { SETTLE_MARGIN_SECONDS } from '../methods/checks.js'
-import { readExactDetails, transferOf } from '../methods/exact-job.js'
+import { readExactDetails, refundNonceOf, transferOf } from '../methods/exact-job.js'
 import { type Intent, methodOf } from '../methods/payment-method.js'
 import { inCodesOf, isFreeOfCharge } from '../methods/permit2-checks.js'
 import { confirmation } from '../relayer/outcomes.js'
@@ -462,8 +461,8 @@ function refundedBy(
   const refunded = readRefunded(body)
   if (refunded === undefined) return {}
   const { nonce: paymentNonce, method } = refunded
-  const text = refundText({ network, asset, payer, paymentNonce, method })
-  return nonce === `0x${hash('sha256', text)}` ? { refunded } : {}
+  const refundNonce = refundNonceOf({ network, asset, payer, paymentNonce, method })
+  return nonce === refundNonce ? { refunded } : {}
 }
 
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */

@@ -145,6 +145,7 @@ export function createPayments(world: {
 
   return {
     find: finder.recordOf,
+    findRefunds: finder.findRefunds,
     /** Makes payments as the facilitator does, and waits until their activity is kept. Resolves with their nonces. */
     through({ ports }: Directory) {
       return async (...wishes: PaymentWish[]): Promise<Hex[]> => {

@@ -177,8 +177,15 @@ export const activityStates = [
   'refunded',
 ] as const
 
+const refunded = amount
+  .nullable()
+  .describe(
+    'What the seller gave back of it, at most all of it; `null` where nothing. The chain proves it.',
+  )
+
 const activityRow = z.object({
   amount,
+  refunded,
   usd: z.string().nullable().describe('`null` for a payment in another money than dollars.'),
   asset: address,
   symbol: z.string().nullable(),
@@ -250,6 +257,7 @@ const settlement = z
     at: time,
     network,
     amount,
+    refunded,
     asset: address,
     symbol: z.string().nullable(),
     currency,

@@ -161,6 +161,21 @@ const payment = {
   blockNumber: z.int().nullable(),
 }
 
+const refundPaid = z
+  .object({
+    amount: amount.describe('Atomic units, at most those that were paid.'),
+    from: address.describe('The address that was paid, or the wallet that pays its refunds.'),
+    nonce: hash.describe('Follows from the payment. With network and `from` it finds the refund.'),
+    transaction: hash,
+    confirmedAt: time,
+  })
+  .nullable()
+  .describe(
+    'What the seller gave back of it: a payment to the payer that settled here, and whose nonce is the one of a refund of this payment. `null` where there is none, which a transfer by hand is not.',
+  )
+
+export type RefundPaid = NonNullable<AnswerOf<typeof refundPaid>>
+
 /** A payment, for anybody who knows its nonce. */
 export const paymentStatus = z
   .object({
@@ -194,6 +209,7 @@ export const paymentStatus = z
     validAfter: z.string(),
     validBefore: z.string(),
     gasUsd: usd.nullable().describe("This payment's share of the gas."),
+    refund: refundPaid,
   })
   .meta({ id: 'PaymentStatus' })
 
@@ -266,6 +282,7 @@ export const receiptAnswer = z
     transaction: hash,
     acceptedAt: time,
     confirmedAt: time,
+    refund: refundPaid,
     attestation: attestationAnswer.nullable(),
   })
   .meta({ id: 'Receipt' })

@@ -146,7 +146,19 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
         )
       },
     },
-    { name: 'Amount', cell: (row) => <Money {...row} /> },
+    {
+      name: 'Amount',
+      cell: (row) => (
+        <>
+          <Money {...row} />
+          {row.refunded !== null && (
+            <span className="block text-xs text-muted">
+              <Money {...row} amount={row.refunded} /> returned
+            </span>
+          )}
+        </>
+      ),
+    },
     {
       name: 'State',
       cell: ({ state, reason }) => (

@@ -1,5 +1,5 @@
 import { ArcusError } from '@arcus/client/calls'
-import type { PaymentStatus } from '@arcus/protocol/answers/payments'
+import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
@@ -143,7 +143,13 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
             <p className="text-3xl font-semibold tracking-tight">
               <Money {...payment} />
             </p>
-            <p className="text-sm text-muted">{meaning}</p>
+            <p className="text-sm text-muted">
+              {payment.refund === null ? (
+                meaning
+              ) : (
+                <GivenBack {...payment} refund={payment.refund} />
+              )}
+            </p>
           </div>
           <Badge tone={tones[payment.state]}>{name}</Badge>
         </div>
@@ -169,8 +175,20 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
   )
 }
 
+/** Says how much of a payment the seller gave back, and what it cost in the end. */
+function GivenBack({ refund, ...payment }: PaymentStatus & { refund: RefundPaid }) {
+  const kept = (BigInt(payment.amount) - BigInt(refund.amount)).toString()
+  const returned = <Money {...payment} amount={refund.amount} />
+  if (kept === '0') return <>The seller gave all of it back: {returned}. Both are final.</>
+  return (
+    <>
+      The seller gave {returned} back and kept <Money {...payment} amount={kept} />. Both are final.
+    </>
+  )
+}
+
 function PaymentFacts({ payment }: { payment: PaymentStatus }) {
-  const { network, transaction, errorReason, errorMessage } = payment
+  const { network, transaction, refund, errorReason, errorMessage } = payment
   return (
     <dl className="divide-y divide-line px-5 text-sm">
       <Fact name="From">
@@ -197,6 +215,17 @@ function PaymentFacts({ payment }: { payment: PaymentStatus }) {
           </>
         )}
       </Fact>
+      {refund !== null && (
+        <Fact name="Refund">
+          <TextLink href={paymentPath({ ...payment, payer: refund.from, nonce: refund.nonce })}>
+            <Money {...payment} amount={refund.amount} />
+          </TextLink>
+          <p className="text-xs text-muted">
+            <Moment at={refund.confirmedAt} isWhole />, in{' '}
+            <Hex hex={refund.transaction} kind="tx" network={network} />
+          </p>
+        </Fact>
+      )}
       <Fact name="Nonce">
         <span className="font-mono text-xs break-all">{payment.nonce}</span>
       </Fact>

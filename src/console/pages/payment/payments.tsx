@@ -165,14 +165,19 @@ function LatestPayments({ settlements }: Pick<ExploreAnswer, 'settlements'>) {
 }
 
 function PaymentLine({ settlement }: { settlement: Settlement }) {
-  const { merchant, transaction, at } = settlement
+  const { merchant, transaction, refunded, at } = settlement
   return (
     <li className="arriving relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60">
       <Link
         href={`/payments/${transaction}`}
-        className="w-20 shrink-0 font-medium after:absolute after:inset-0"
+        className="min-w-20 shrink-0 font-medium after:absolute after:inset-0"
       >
         <Money {...settlement} />
+        {refunded !== null && (
+          <span className="block text-2xs font-normal text-muted">
+            <Money {...settlement} amount={refunded} /> returned
+          </span>
+        )}
       </Link>
       <span className="min-w-0 flex-1 truncate text-muted">
         {merchant === null ? (

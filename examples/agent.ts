@@ -3,11 +3,11 @@
  * endpoint, and pays within a limit that is set here and nowhere else. What it buys is an endpoint of HTTP or a tool of
  * an MCP server. With `--mcp` it searches by the Model Context Protocol too, as a client with its own model would.
  *
- * With `npm run dev` in another terminal, which sells two endpoints of its own:
+ * With `npm run dev` in another terminal, which sells a forecast, a tool and two endpoints of its own:
  *
- *   npx tsx examples/agent.ts fees
+ *   npx tsx examples/agent.ts weather
  *   npx tsx examples/agent.ts summary --param text="A long story. Short." --max 0.03
- *   npx tsx examples/agent.ts fees --mcp
+ *   npx tsx examples/agent.ts tides --mcp
  *
  * ARCUS_URL is the service, default http://localhost:4021. PAYER_KEY is the key of the payer, which signs and needs no
  * gas. The default is the payer of the devnet.

@@ -227,6 +227,25 @@ async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<Sampl
           tags: ['sample'],
         },
         {
+          url: `${sampleUrl}/weather`,
+          method: 'GET',
+          title: 'Weather of a city',
+          description: 'Returns a forecast that is made up.',
+          price: quotePrice,
+          tags: ['sample'],
+          example: { queryParams: { city: 'Lisbon' } },
+        },
+        {
+          url: `${sampleUrl}/mcp`,
+          method: 'MCP',
+          toolName: 'tides',
+          title: 'Tides of a port',
+          description: 'A tool that returns when the next high tide is, made up too.',
+          price: quotePrice,
+          tags: ['sample'],
+          example: { arguments: { port: 'Faro' } },
+        },
+        {
           url: `${sampleUrl}/broken`,
           method: 'GET',
           title: 'A line that never comes',
@@ -236,10 +255,15 @@ async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<Sampl
         },
       ],
     })
-    // Both are bought from within two minutes, unless the caller has turned checks off.
-    for (const { state } of endpoints) {
+    // One is bought a minute, unless the caller has turned checks off; first the one that does not deliver, so that buyers
+    // are warned. Tools are not bought.
+    const ask = async ({ state }: (typeof endpoints)[number]) => {
       await client.requestCheck('sample-api', state.id).catch(() => undefined)
     }
+    const [broken, ...others] = endpoints.toReversed()
+    if (broken !== undefined) await ask(broken)
+    // What is asked for in the same second has no order.
+    setTimeout(() => others.map(ask), 1_000).unref()
     return {}
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }

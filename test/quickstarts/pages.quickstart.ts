@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetPayer } from '../../src/devnet/accounts.js'
 import { type Block, readPage, root } from './page.js'
 import { isListening, openFolder, removeFolder, run, start, until } from './shell.js'
 
@@ -69,7 +70,8 @@ const folderOf = (title: string) => folders.get(title) as Promise<string>
 describe('samples of other pages', () => {
   const hash = /0x[0-9a-f]{64}/
   it.each<[string, string, RegExp[]]>([
-    ['docs/agents.md', 'arcus.pay(item', [/^200 \{.*\} 0x[0-9a-f]{64}$/m]],
+    ['docs/agents.md', 'type=mcp', [/highTide/, /success: true/, hash]],
+    ['docs/agents.md', 'arcus.pay(item', [/^200 \{"city":.*\} 0x[0-9a-f]{64}$/m]],
     ['docs/agents.md', 'buyer.quote(item)', [/within the limits/, /^200 \{.*\} \d+n \d+n$/m]],
     ['packages/client/README.md', 'arcus.describe(found)', [/quote: '.+'/, hash]],
     ['packages/client/README.md', 'response.json(), cost', [/quote: '.+'/, / 10000n \d+n$/m]],
@@ -82,7 +84,9 @@ describe('samples of other pages', () => {
     mkdirSync(join(root, 'data'), { recursive: true })
     const folder = mkdtempSync(join(root, 'data/sample-'))
     writeFileSync(join(folder, 'sample.ts'), sample)
-    const printed = await run('node --import tsx sample.ts', folder)
+    const printed = await run('node --import tsx sample.ts', folder, {
+      PAYER_KEY: devnetPayer.privateKey,
+    })
     await removeFolder(folder)
     for (const line of said) expect(printed).toMatch(line)
   })

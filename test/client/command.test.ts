@@ -165,7 +165,13 @@ describe('arcus-client', () => {
     expect(saved.stdout).toContain('penny is listed with 1 endpoints')
 
     const found = await run(['find', 'quotes', 'day', '--json'])
-    expect(JSON.parse(found.stdout)).toMatchObject([{ resource: `${shopUrl}/quote` }])
+    expect(JSON.parse(found.stdout)).toMatchObject([
+      {
+        resource: `${shopUrl}/quote`,
+        metadata: { price: '0.01 USDC', priceAtomic: '10000' },
+        accepts: [{ amount: '0.01 USDC', amountAtomic: '10000' }],
+      },
+    ])
     expect((await run(['find', 'quotes of the day'])).stdout).toContain(
       '0.01 USDC  Quotes of the day, by Penny',
     )
@@ -181,7 +187,7 @@ describe('arcus-client', () => {
     expect(dear.code).toBe(1)
     expect(JSON.parse(dear.stdout).refusal).toMatchObject({
       code: 'over_limit',
-      details: { limit: 'perCall', left: '9000', until: null },
+      details: { limit: 'perCall', left: '0.009 USDC', leftAtomic: '9000', until: null },
     })
     expect(await balance()).toBe(before)
   })
@@ -210,7 +216,9 @@ describe('arcus-client', () => {
     expect(before - (await balance())).toBe(150_000n)
     expect((await run(['ledger'], env)).stdout).toContain('0.13 USDC of 0.15 USDC left, 2 calls')
     const { channels: open } = JSON.parse((await run(['channels', '--json'], env)).stdout)
-    expect(open).toMatchObject([{ left: '130000', charged: '20000', calls: 2 }])
+    expect(open).toMatchObject([
+      { left: '0.13 USDC', leftAtomic: '130000', charged: '0.02 USDC', calls: 2 },
+    ])
 
     const closed = await run(['channels', 'close'], env)
     expect([closed.code, closed.stdout]).toEqual([
@@ -235,9 +243,10 @@ describe('arcus-client', () => {
     const json = JSON.parse((await run([...pay, '--json'], withKey)).stdout)
     expect(json).toMatchObject({
       status: 200,
-      cost: '10000',
+      cost: '0.01 USDC',
+      costAtomic: '10000',
       isDecided: true,
-      left: { perDay: '0' },
+      left: { perDay: '0 USDC', perDayAtomic: '0' },
     })
     const refused = await run(pay, withKey)
     expect(refused.code).toBe(1)
@@ -247,14 +256,17 @@ describe('arcus-client', () => {
     const refusedJson = JSON.parse((await run([...pay, '--json'], withKey)).stdout)
     expect(refusedJson).toMatchObject({
       error: 'over_limit',
-      details: { limit: 'perDay', left: '0' },
+      details: { limit: 'perDay', left: '0 USDC', leftAtomic: '0' },
     })
     expect(before - (await balance())).toBe(20_000n)
 
     const ledger = await run(['ledger', '--json', '--per-day', '0.05'])
     expect(JSON.parse(ledger.stdout)).toMatchObject({
-      left: { perDay: '30000' },
-      entries: [{ state: 'settled' }, { state: 'settled', spent: '10000' }],
+      left: { perDay: '0.03 USDC', perDayAtomic: '30000' },
+      entries: [
+        { state: 'settled' },
+        { state: 'settled', spent: '0.01 USDC', spentAtomic: '10000' },
+      ],
     })
     expect((await run(['ledger'])).stdout).toMatch(
       /0\.01 USDC {2}settled {2}127\.0\.0\.1:\d+ {2}0x/,
@@ -288,7 +300,7 @@ describe('arcus-client', () => {
     const env = { ...withKey, ARCUS_LEDGER: join(folder, 'bomb.jsonl') }
     const { code, stdout } = await run(['pay', url, '--max', '0.01', '--json'], env)
     const { body, ...said } = JSON.parse(stdout)
-    expect(said).toMatchObject({ status: 200, cost: '10000', isDecided: true, cut: 'long' })
+    expect(said).toMatchObject({ status: 200, cost: '0.01 USDC', isDecided: true, cut: 'long' })
     expect(said.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect([code, body.length]).toEqual([1, 8 * 1_024 * 1_024])
   })
@@ -315,7 +327,7 @@ describe('arcus-client', () => {
     expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u)
     expect(JSON.parse(stdout)).toMatchObject({
       note: 'charged, although the call failed',
-      cost: '10000',
+      cost: '0.01 USDC',
       body: words,
     })
     expect(code).toBe(1)
@@ -462,7 +474,12 @@ describe('arcus-client', () => {
       seller: { payToProof: 'owner' },
     })
     const { said: described } = await use('describe', { url: `${stall}/tips` })
-    expect(described).toMatchObject({ state: { status: 'live' } })
+    const money = { price: '0.02 USDC', priceAtomic: '20000' }
+    const accepts = [{ amount: '0.02 USDC', amountAtomic: '20000' }]
+    expect(described).toMatchObject({
+      state: { status: 'live', accepts, livePrice: '0.02 USDC' },
+      item: { metadata: money, accepts },
+    })
 
     // The agent does whatever an answer says, in the words of the answer.
     const queue = [found.resources[0].url as string]

@@ -2,7 +2,7 @@
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { type ReadBody, readUpTo } from './body.js'
-import { showAmount } from './budget.js'
+import { showAmount, withMoney } from './budget.js'
 import { type Bought, type BuyerCall, isChargedInVain, type Quote } from './buyer.js'
 import { ArcusError } from './calls.js'
 import type { ChannelStatus } from './channels.js'
@@ -73,7 +73,7 @@ async function showBought(given: Given, bought: Bought): Promise<number> {
     const { bytes, cut } = await readUpTo(response, MAX_BODY_BYTES)
     const charged = inVain ? { note: 'charged, although the call failed' } : {}
     const paid = { cost, isDecided, transaction, payment, refusal, left, channel, ...charged }
-    print(toJson({ status, ...paid, body: Buffer.from(bytes).toString(), cut }))
+    print(json(given, { status, ...paid, body: Buffer.from(bytes).toString(), cut }))
     return response.ok && cut === undefined ? 0 : 1
   }
   const cut = process.stdout.isTTY ? await showText(response) : await pipe(response)
@@ -134,7 +134,7 @@ function showQuote(given: Given, { terms, item, delivery, refusal }: Quote): num
   }
   if (given.json) {
     const seller = merchant && { ...merchant, title: item.metadata.title, status: item.status }
-    print(toJson({ terms: terms ?? null, seller: seller ?? null, delivery, refusal: known }))
+    print(json(given, { terms: terms ?? null, seller: seller ?? null, delivery, refusal: known }))
   } else if (terms === undefined) {
     print('price      nothing is asked for')
   } else {
@@ -157,7 +157,7 @@ async function find(given: Given): Promise<number> {
   const query = given.words.join(' ')
   if (query === '') throw new UsageError('Say what to look for.')
   const found = await createArcusClient({ url: serviceUrl(given) }).find(query)
-  if (given.json) print(toJson(found.resources))
+  if (given.json) print(json(given, found.resources))
   else for (const item of found.resources) print(describeLine(item))
   if (found.resources.length === 0) note('Nothing was found.')
   return found.resources.length === 0 ? 1 : 0
@@ -175,7 +175,7 @@ async function ledger(given: Given): Promise<number> {
   const buyer = buyerOf(given, limitsOf(given, []), false)
   const { left, entries, channels } = await buyer.spent()
   if (given.json) {
-    print(toJson({ left, entries, channels }))
+    print(json(given, { left, entries, channels }))
     return 0
   }
   for (const entry of entries) {
@@ -197,7 +197,7 @@ async function channels(given: Given): Promise<number> {
   if (what !== undefined && !isClosing) throw new UsageError(`There is no channels ${what}.`)
   const buyer = buyerOf(given, limitsOf(given, []), isClosing)
   const found = isClosing ? await buyer.closeChannels() : (await buyer.spent()).channels
-  if (given.json) print(toJson({ channels: found }))
+  if (given.json) print(json(given, { channels: found }))
   else for (const channel of found) print(channelLine(given, channel))
   if (found.length === 0) note('No channel is open.')
   return found.some(({ problem }) => problem !== undefined) ? 1 : 0
@@ -257,8 +257,17 @@ async function wallet(given: Given): Promise<number> {
   return state.balance === null ? 1 : 0
 }
 
-function money({ network, asset }: Given, amount: bigint): string {
-  return showAmount(amount, readAsset({ network, asset } as Parameters<typeof readAsset>[0]))
+function money(given: Given, amount: bigint): string {
+  return showAmount(amount, assetOf(given))
+}
+
+function assetOf({ network, asset }: Given) {
+  return readAsset({ network, asset } as Parameters<typeof readAsset>[0])
+}
+
+/** Writes an answer as JSON. Each amount stands there as the text shows it, and in atomic units. */
+function json(given: Given, answer: unknown): string {
+  return toJson(withMoney(answer, assetOf(given)))
 }
 
 function parseJson(name: string, json: string): unknown {
@@ -283,8 +292,9 @@ function note(line: string): void {
 
 async function run(): Promise<number> {
   const args = process.argv.slice(2)
+  let given: Given | undefined
   try {
-    const given = readArguments(args)
+    given = readArguments(args)
     const command = commands[given.command ?? '']
     if (given.help || given.command === undefined) {
       print(helpOf(given.command))
@@ -296,8 +306,11 @@ async function run(): Promise<number> {
     const { message } = error as Error
     const code = error instanceof ArcusError ? error.code : memberOf(error, 'code')
     const details = error instanceof ArcusError ? error.details : undefined
-    if (args.includes('--json')) print(toJson({ error: code ?? 'failed', message, details }))
-    else note(message)
+    if (args.includes('--json')) {
+      const said = { error: code ?? 'failed', message, details }
+      // Without facts there is no amount, and the token itself may be what is wrong.
+      print(given === undefined || details === undefined ? toJson(said) : json(given, said))
+    } else note(message)
     return error instanceof UsageError ? 2 : 1
   }
 }

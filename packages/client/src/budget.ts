@@ -93,6 +93,36 @@ export function showAmount(
   return `${formatAtomic(amount)} ${token.symbol}`
 }
 
+/** Members that are amounts in digits, and those that hold amounts. What a seller wrote, such as an example, is neither. */
+const inDigits = new Set(['amount', 'cost', 'left', 'listed', 'livePrice', 'price'])
+const holders = new Set([
+  ...['accepts', 'channel', 'channels', 'details', 'entries', 'item', 'left', 'metadata'],
+  ...['refusal', 'state', 'terms'],
+])
+
+/**
+ * Writes the amounts of an answer for people, as `cost: '0.05 USDC'`, and next to each the atomic units, as
+ * `costAtomic: '50000'`. An object that names its token is about that one, all others about that of `budget`.
+ */
+export function withMoney(value: unknown, budget: Pick<Budget, 'network' | 'asset'>): unknown {
+  if (Array.isArray(value)) return value.map((it) => withMoney(it, budget))
+  if (!isObject(value)) return value
+  const { network = budget.network, asset = budget.asset, symbol } = value
+  const token = { network, asset } as typeof budget
+  const show = (amount: bigint) =>
+    typeof symbol === 'string' ? `${formatAtomic(amount)} ${symbol}` : showAmount(amount, token)
+  const members = Object.entries(value).flatMap(([name, it]): [string, unknown][] => {
+    if (typeof it === 'bigint' || (inDigits.has(name) && isAmount(it))) {
+      return [
+        [name, show(BigInt(it))],
+        [`${name}Atomic`, `${it}`],
+      ]
+    }
+    return [[name, holders.has(name) ? withMoney(it, token) : it]]
+  })
+  return Object.fromEntries(members)
+}
+
 function tokenOf(network: string, asset: string) {
   if (!Object.hasOwn(circleTokens, network)) return undefined
   return findToken(circleTokens[network as keyof typeof circleTokens], asset)

@@ -6,7 +6,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { readUpTo } from './body.js'
-import { deliveryOf, type Left } from './budget.js'
+import { deliveryOf, type Left, withMoney } from './budget.js'
 import { type Buyer, type BuyerCall, isChargedInVain } from './buyer.js'
 import { ArcusError } from './calls.js'
 import type { Address } from './catalog.js'
@@ -119,7 +119,13 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
       inputSchema: address,
       annotations: { readOnlyHint: true },
     },
-    (wanted) => answer(async () => ({ ...(await arcus.describe(await listed(wanted))) })),
+    (wanted) =>
+      answer(async () => {
+        const described = await arcus.describe(await listed(wanted))
+        const { accepts, metadata } = described.item
+        const { network = '' } = accepts[0] ?? {}
+        return withMoney(described, { network, asset: metadata.asset }) as Record<string, unknown>
+      }),
   )
   server.registerTool(
     'call',

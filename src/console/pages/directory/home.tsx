@@ -3,7 +3,7 @@ import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { endpointsQuery, merchantQuery, settingsQuery } from '../../api/queries.js'
-import { Button, ButtonLink } from '../../components/button.js'
+import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card } from '../../components/card.js'
 import { AskedPrice } from '../../components/figures.js'
 import { Skeleton } from '../../components/loaded.js'
@@ -48,6 +48,10 @@ function Hero() {
       </h1>
       <p className="mt-4 max-w-lg text-lg/7 text-pretty text-muted">
         Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.
+      </p>
+      <p className="mt-2 max-w-lg text-sm text-pretty text-muted">
+        By x402 a program pays for a call over HTTP. Arc is a chain whose gas is paid in USDC.{' '}
+        <TextLink href="/how-it-works">See the steps</TextLink>
       </p>
       <div className="mt-7 flex flex-wrap gap-3">
         {/* Wide enough for both texts, so that nothing moves when the network is known. */}

@@ -24,7 +24,8 @@ export function PaymentsPage() {
   return (
     <>
       <PageTitle title="Payments">
-        Every payment that Arcus settled, as the chain shows it.
+        What buyers paid through Arcus, as the chain shows it, without payments of sellers to
+        themselves and paid checks of Arcus.
       </PageTitle>
       <SearchBox />
       <Loaded query={query} skeleton={<PaymentsSkeleton />}>

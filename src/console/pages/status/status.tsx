@@ -2,6 +2,7 @@ import type { LaneStatus, NetworkStatus, ServiceStatus } from '@arcus/protocol/a
 import { useQuery } from '@tanstack/react-query'
 import { statusQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
+import { TextLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Latency, Stat } from '../../components/facts.js'
 import { Usd } from '../../components/figures.js'
@@ -140,6 +141,10 @@ function LastDay({ settled, failed, refunds, ...figures }: ServiceStatus['settli
           <Stat name="Success rate" value={percent(figures.successRate)} />
           <Latency name="Settle time" p50={figures.p50Ms} p95={figures.p95Ms} />
         </dl>
+        <p className="mt-4 text-xs text-muted">
+          With paid checks of Arcus and payments of sellers to themselves, which{' '}
+          <TextLink href="/payments">the list of payments</TextLink> leaves out.
+        </p>
       </Card>
     </Section>
   )

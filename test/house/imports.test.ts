@@ -194,7 +194,7 @@ describe('what only one room does', () => {
     ['better-sqlite3', ['sql', 'app', 'cli']],
     ['undici', ['chain', 'directory', 'http', 'app']],
     ['pino', ['http', 'main.ts', 'app']],
-    ['@modelcontextprotocol/sdk', ['directory', 'packages/client']],
+    ['@modelcontextprotocol/sdk', ['directory', 'packages/client', 'devnet']],
   ])('is %s in %j', (name, rooms) => {
     const users = faults(
       ({ room }, target) =>

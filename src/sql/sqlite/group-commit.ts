@@ -62,7 +62,7 @@ const pauses = { firstMs: 1, lastMs: 25 }
  *
  * The invariant: **a `write` resolves only after an `fdatasync` of the log that began after its commit.** SQLite in WAL mode
  * appends each commit to the log in order, and a log that is on disk up to some commit brings back that commit and all
- * before it. `test/unit/store/power-cut.test.ts` holds it: it cuts the power after every wait for the disk and looks for
+ * before it. `test/unit/sql/sqlite/power-cut.test.ts` holds it: it cuts the power after every wait for the disk and looks for
  * each write that had resolved.
  *
  * A write that throws is rolled back alone. A commit that fails rejects every write in it, and a disk that fails rejects

@@ -39,7 +39,7 @@ import {
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */
-export interface Which {
+interface Which {
   asset?: Address | undefined
   method?: 'eip3009' | 'permit2' | undefined
 }

@@ -2,7 +2,7 @@ import { scriptBeside, superviseThread } from '../thread.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
-export interface CheckpointsOptions {
+interface CheckpointsOptions {
   database: Database
   commit: Pick<GroupCommit, 'hold'>
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */

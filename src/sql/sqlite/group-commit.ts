@@ -23,13 +23,13 @@ export interface GroupCommit {
 }
 
 /** Makes committed pages survive a power cut. */
-export interface Disk {
+interface Disk {
   /** Resolves once everything that was committed before the call is on disk. */
   sync(): Promise<void>
   close(): void
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** The longest wait of writes while another process has the file locked; 5 s by default. Tests set it. */
   busyPatienceMs?: number
   /** Says when this thread may write; at any time unless given. */

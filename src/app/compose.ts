@@ -42,7 +42,6 @@ import { createServer } from '../http/server.js'
 import { version } from '../http/version.js'
 import { StoreUnavailableError } from '../sql/errors.js'
 import { createLeaseKeeper, type LeaseKeeper } from '../sql/lease-keeper.js'
-import { UPKEEP } from '../sql/leases.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
 import { createTurnFlags } from '../sql/sqlite/write-turns.js'
 import type { Config } from './config/config.js'
@@ -55,7 +54,7 @@ import { createReadinessChecks } from './doctor/readiness.js'
 import { halvesOf, leasesOf, ofEdges, otherHalfOf, timeOf } from './halves.js'
 import { BODY_LIMIT_BYTES, LARGEST_BODY_BYTES } from './limits.js'
 import { createBalances, createRunway } from './metrics/gas-money.js'
-import { startGasWatch } from './metrics/gas-watch.js'
+import { createGasWatch } from './metrics/gas-watch.js'
 import { createMetrics, type Metrics } from './metrics/metrics.js'
 import { installFaultCount, metricsOperation, metricsRoutes } from './metrics/routes.js'
 import {
@@ -187,13 +186,16 @@ async function build(
   }
   await addRest()
   app.addHook('preClose', async () => link?.leave())
-  await facilitator?.start()
-  started.open()
-  if (secrets.operatorWebhook !== undefined && facilitator !== undefined) {
-    const { events } = stores
-    const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
-    teardown.add('gas watch', startGasWatch({ networks: watched, events, isKeeper, now, log }))
+  if (facilitator !== undefined) {
+    const { background } = facilitator
+    if (secrets.operatorWebhook !== undefined) {
+      const lookAtGas = createGasWatch({ networks: watched, events: stores.events, now })
+      background.every('report low gas money', 60_000, lookAtGas, { keeper: true })
+    }
+    metrics?.watchBackground(background.figures)
+    await facilitator.start()
   }
+  started.open()
   await inTime(link?.ready ?? Promise.resolve(), DIRECTORY_PATIENCE_MS, () => {
     log.warn('the directory is not there yet; payments are served without it')
   })
@@ -489,7 +491,6 @@ function observe(metrics: Metrics | undefined, tracing: Tracing | undefined): Fa
     claimed: (request, settlementId) => tracing?.claimed(request, settlementId),
     verified: (...seen) => metrics?.verified(...seen),
     settled: (...seen) => metrics?.settled(...seen),
-    shrinkFailed: () => metrics?.countShrinkFailure(),
   }
 }
 

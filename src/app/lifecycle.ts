@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { inTime } from '../async/in-time.js'
@@ -60,7 +60,7 @@ export function installDrain(options: {
     if (reason === 'SIGTERM' || reason === ORPHANED) {
       if (delayMs > 0) {
         log.info({ reason, delayMs }, 'not ready any more; serving on until balancers know')
-        await delay(delayMs)
+        await sleep(delayMs)
       }
       await untilQuiet(app.server)
     }
@@ -121,7 +121,7 @@ async function untilQuiet(server: Server): Promise<void> {
   server.on('connection', note).on('request', note)
   for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS; turn++) {
     quietTurns++
-    await delay(TURN_MS)
+    await sleep(TURN_MS)
   }
   server.off('connection', note).off('request', note)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { asQuantity } from './abi.js'
 import {
@@ -149,7 +150,7 @@ async function inRounds(round: () => Promise<'done' | 'nearer' | 'vain'>): Promi
     const pauseMs = came === 'nearer' ? 0 : pauses.shift()
     if (came === 'done' || pauseMs === undefined) return
     if (Date.now() - startedAt > FAST_FAILURE_MS) return
-    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    if (pauseMs > 0) await sleep(pauseMs)
   }
 }
 

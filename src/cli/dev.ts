@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatUnits } from 'viem'
 import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
@@ -73,7 +73,7 @@ async function run(options: Options): Promise<void> {
     await Promise.race([signalled, failing().catch((error) => unlessSignalled(signalled, error))])
   } finally {
     // A stack that is half started when the signal comes ends with this process.
-    await Promise.race([stack?.stop(), pause(shutdownLimitMs)])
+    await Promise.race([stack?.stop(), sleep(shutdownLimitMs)])
   }
 }
 
@@ -94,7 +94,7 @@ function untilSignal(): Promise<void> {
 }
 
 async function unlessSignalled(signalled: Promise<void>, error: unknown): Promise<void> {
-  const early = await Promise.race([signalled.then(() => true), pause(signalLeadMs)])
+  const early = await Promise.race([signalled.then(() => true), sleep(signalLeadMs)])
   if (early === true) return
   throw error instanceof DevnetError ? new CommandError(error.message) : error
 }

@@ -4,6 +4,7 @@ import { type NetworkConfig, readSettings } from '../app/config/config.js'
 import type { Secrets } from '../app/config/secrets.js'
 import { openStores } from '../app/stores/open-stores.js'
 import type { Stores } from '../app/stores/stores.js'
+import { toSeconds } from '../async/time.js'
 import { findFirstBlockSince, readCommonHead } from '../chain/blocks.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
@@ -152,7 +153,7 @@ async function reconcile(place: NetworkConfig, task: Task): Promise<number> {
     const step = await openReconciliation(rpc, place, task)
     const { from, to } = await findRange(rpc, network, options)
     if (options.write) {
-      const now = () => Math.floor(Date.now() / 1000)
+      const now = () => toSeconds(Date.now())
       await record({ ...stores, now }, 'reconcile', network, `blocks ${from} to ${to}`)
     }
     let reportedAt = Date.now()

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, toHex } from 'viem'
+import { toSeconds } from '../async/time.js'
 import {
   type Child,
   type ChildExit,
@@ -133,7 +134,7 @@ async function answers(url: string, { isGone }: Child, timeoutMs: number): Promi
       await call(url, 'eth_chainId')
       return true
     } catch {
-      await setTimeout(25)
+      await sleep(25)
     }
   }
   return false
@@ -189,7 +190,7 @@ async function produce(url: string, intervalMs: number, first: Head, signal: Abo
     head = await mineBlock(url, head).catch(() => undefined)
     // After a slow block the pace starts again, so that no burst of blocks makes up for it.
     due = Math.max(due + intervalMs, Date.now())
-    await setTimeout(due - Date.now(), undefined, { signal }).catch(() => {})
+    await sleep(due - Date.now(), undefined, { signal }).catch(() => {})
   }
 }
 
@@ -203,7 +204,7 @@ async function produce(url: string, intervalMs: number, first: Head, signal: Abo
  */
 async function mineBlock(url: string, known: Head | undefined): Promise<Head> {
   const head = known ?? (await readHead(url))
-  const now = BigInt(Math.floor(Date.now() / 1000))
+  const now = BigInt(toSeconds(Date.now()))
   const timestamp = now > head.timestamp ? now : head.timestamp
   const answers = await callBatch(url, [
     ['evm_setNextBlockTimestamp', [toHex(timestamp)]],

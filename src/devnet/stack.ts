@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Hex } from 'viem'
@@ -322,7 +323,7 @@ async function becomesReady(url: string, { exited, isGone }: Child): Promise<voi
     const answer = (await problemAt(`${url}/health`)) ?? (await problemAt(`${url}/ready`))
     if (answer === undefined) return
     complaint = answer
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
+    await sleep(pollMs)
   }
   if (isGone())
     throw new DevnetError(`Arcus stopped while starting (${describeExit(await exited)}).`)

@@ -5,6 +5,7 @@ import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { type Background, createBackground, type MayGoOn } from '../async/background.js'
 import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { loadSignerRecovery, type SignerRecovery } from '../chain/signer-recovery.js'
@@ -15,9 +16,9 @@ import { laneLease, UPKEEP } from '../sql/leases.js'
 import { createCheckTurns } from './batch/check-turns.js'
 import { createBatchSettler } from './batch/settler.js'
 import { createBatchVerifier, createVerifiedDepositCheck } from './batch/verifier.js'
-import { type OperatorBlocks, watchOperatorBlocks } from './journal/blocks.js'
-import { startForgetting } from './journal/old-books.js'
-import { startShrinking } from './journal/shrinking.js'
+import { type OperatorBlocks, readOperatorBlocks } from './journal/blocks.js'
+import { forgetOldBooks } from './journal/old-books.js'
+import { createShrinking } from './journal/shrinking.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
@@ -32,8 +33,8 @@ import {
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import { createDeliveries, startKeySweep } from './settle/deliveries.js'
-import { startFailedPayments } from './settle/failed-payments.js'
+import { createDeliveries, forgetOldKeys } from './settle/deliveries.js'
+import { createFailedPayments } from './settle/failed-payments.js'
 import { createSettler, type Settle } from './settle/settler.js'
 import { createSupported, describeFacilitator } from './supported.js'
 import { createPaymentCheck } from './verify/payment-check.js'
@@ -65,6 +66,8 @@ export interface Facilitator {
   start(): Promise<void>
   /** Stops everything, after the last answer is out. */
   stop(): Promise<void>
+  /** All that it does by itself. Others may add to it before it starts. */
+  background: Background
   ports: {
     networks: readonly [OpenNetwork, ...OpenNetwork[]]
     payments: PaymentFinder
@@ -111,10 +114,7 @@ async function build(
   const checksum = createChecksum(keccak256)
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
-  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
-    log.warn({ err }, 'blocks could not be read'),
-  )
-  teardown.add('operator blocks', blocks.stop)
+  const blocks = await readOperatorBlocks(stores.blocks)
 
   const networks: OpenNetwork[] = []
   for (const place of settings.networks) {
@@ -155,6 +155,7 @@ async function build(
     now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)
+  const background = listBackgroundWork(settings, ports, networks, blocks)
 
   return {
     async plugin(app, links) {
@@ -182,22 +183,11 @@ async function build(
       )
       await leases.start([[UPKEEP.facilitator], ...lanes])
       for (const { relayer } of networks) await relayer.start()
-      const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
-      const { failedJobs: store, journal } = stores
-      const networksLookedAt = networks.map(({ lookedAt }) => lookedAt)
-      const looking = { store, journal, networks: networksLookedAt, mayRun: isKeeper, now, log }
-      teardown.add('failed payments', startFailedPayments(looking).stop)
-      teardown.add('sweep', startKeySweep({ store: stores.deliveries, isKeeper, now, log }))
-      const forgetting = { store: stores.oldBooks, networks: networks.map(networkOf), isKeeper }
-      teardown.add('old sums of gas', startForgetting({ ...forgetting, now, log }).stop)
-      const { journalRetentionDays: retentionDays } = settings
-      if (retentionDays === undefined) return
-      const { shrinker } = stores
-      const onFailure = observer.shrinkFailed
-      const shrinking = { shrinker, retentionDays, mayRun: isKeeper, onFailure, now, log }
-      teardown.add('shrinking', startShrinking(shrinking).stop)
+      background.start()
+      teardown.add('background work', background.stop)
     },
     stop: teardown.run,
+    background,
     ports: {
       networks: networks as [OpenNetwork, ...OpenNetwork[]],
       payments,
@@ -210,6 +200,37 @@ async function build(
     },
     figures: networks.map(({ figures }) => figures),
   }
+}
+
+/** Lists what the facilitator does by itself, apart from the lanes and from what it reads of the chain. */
+function listBackgroundWork(
+  { journalRetentionDays }: FacilitatorSettings,
+  { stores, leases, log }: FacilitatorPorts,
+  networks: readonly OpenNetwork[],
+  blocks: OperatorBlocks,
+): Background {
+  const { now } = leases
+  const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
+  const background = createBackground({ isKeeper, log })
+  const names = networks.map(({ relayer }) => relayer.network)
+  background.every('read operator blocks', 2_000, blocks.refresh)
+  const lookAgain = createFailedPayments({
+    store: stores.failedJobs,
+    journal: stores.journal,
+    networks: networks.map(({ lookedAt }) => lookedAt),
+    now,
+  })
+  background.every('look at failed payments again', 30_000, lookAgain, { keeper: true })
+  const forgetKeys = (mayGoOn: MayGoOn) => forgetOldKeys(stores.deliveries, now(), mayGoOn)
+  background.every('forget idempotency keys', 600_000, forgetKeys, { keeper: true })
+  const forgetBooks = (mayGoOn: MayGoOn) => forgetOldBooks(stores.oldBooks, names, now(), mayGoOn)
+  background.every('forget old books of gas', 3_600_000, forgetBooks, { keeper: true })
+  if (journalRetentionDays !== undefined) {
+    const { shrinker } = stores
+    const shrink = createShrinking({ shrinker, retentionDays: journalRetentionDays, now, log })
+    background.every('shrink old payments', 60_000, shrink, { keeper: true })
+  }
+  return background
 }
 
 /**
@@ -279,10 +300,6 @@ function createSchemes(
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
     isVerified: verified.hasSignature,
   }
-}
-
-function networkOf({ relayer }: OpenNetwork): string {
-  return relayer.network
 }
 
 function secondsSince(startedAt: number): number {

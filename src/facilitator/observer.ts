@@ -15,8 +15,6 @@ export interface FacilitatorObserver {
   verified(body: unknown, answer: Answered<VerifyAnswer> | undefined, seconds: number): void
   /** Settle took `seconds`; `result` is `undefined` where it failed with an error. */
   settled(body: unknown, result: SettleResult | undefined, seconds: number): void
-  /** An attempt to make old payments small failed. */
-  shrinkFailed(): void
 }
 
 export const silentObserver: FacilitatorObserver = {
@@ -25,7 +23,6 @@ export const silentObserver: FacilitatorObserver = {
   claimed() {},
   verified() {},
   settled() {},
-  shrinkFailed() {},
 }
 
 /** Returns an observer, and all that it makes, whose faults keep no payment from being sent or answered. */

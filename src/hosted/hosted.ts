@@ -8,6 +8,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { toSeconds } from '../async/time.js'
 import type { DeploymentWatch } from '../chain/deployments.js'
 import type { ListingStore } from '../directory/store/listings.js'
 import { mountEndpoints, type ReadFees } from './endpoints.js'
@@ -70,7 +71,7 @@ const UPTO_NOTICED_MS = 6_000
 /** Builds the operator's own merchant: the plugin that every merchant installs, which asks the facilitator by `client`. */
 export async function createHosted(world: HostedPorts): Promise<Hosted> {
   const { settings, privateKey, listings } = world
-  const now = () => Math.floor(Date.now() / 1000)
+  const now = () => toSeconds(Date.now())
   const { payTo } = settings
   const { baseUrl, network, token, probe } = world
   const log = world.log.child({ module: 'hosted' })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLogger } from '../../src/app/logger.js'
-import { startGasWatch } from '../../src/app/metrics/gas-watch.js'
+import { createGasWatch } from '../../src/app/metrics/gas-watch.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import type { EventType } from '../../src/directory/store/events.js'
 import type { HookCall } from '../../src/directory/store/hooks.js'
@@ -38,7 +38,6 @@ let clock: TestDirectory['clock']
 let receiver: Receiver
 let warnings: string[]
 let cookies: Map<typeof owner, { cookie: string; until: number }>
-let stopGasWatch = () => {}
 /** Closes the processes of a test. */
 const closing: (() => Promise<void>)[] = []
 
@@ -69,7 +68,6 @@ beforeEach(async () => {
   await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
 })
 afterEach(async () => {
-  stopGasWatch()
   await Promise.all(closing.splice(0).map((close) => close()))
   await receiver.close()
   await stores.close()
@@ -960,15 +958,11 @@ describe('the webhook of the operator', () => {
       readRunway: async () => 30,
     }
     await patiently(() => expect(tries).toBe(2))
-    const networks = [watched] as unknown as Parameters<typeof startGasWatch>[0]['networks']
-    const now = () => clock.ms
-    let looks = 0
-    const isKeeper = () => ++looks > 0
-    const warn = (_: object, text: string) => expect.unreachable(text)
-    stopGasWatch = startGasWatch({ networks, events, isKeeper, now, lookMs: 20, log: { warn } })
-    const lookTwice = () => {
-      const before = looks
-      return patiently(() => expect(looks).toBeGreaterThan(before + 2))
+    const networks = [watched] as unknown as Parameters<typeof createGasWatch>[0]['networks']
+    const look = createGasWatch({ networks, events, now: () => clock.ms })
+    const lookTwice = async () => {
+      await look()
+      await look()
     }
     await lookTwice()
     expect(receiver.deliveries).toEqual([])
@@ -985,6 +979,7 @@ describe('the webhook of the operator', () => {
     expect(refusalOf(delivery, prefixed, clock.ms / 1_000)).toBeUndefined()
     expect(warnings.splice(0)).toContain('webhooks could not be read; trying again')
     clock.ms += DAY_MS
+    await lookTwice()
     await patiently(() => expect(receiver.deliveries).toHaveLength(2))
   })
 })

@@ -10,7 +10,7 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
-const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas lease-keeper'
+const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas'
 
 /** The tests of the relayer, those with these names first. */
 const relayer = (...names: string[]) =>
@@ -60,7 +60,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/waste.ts':
       'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),
-  money(relayer('lease-keeper'), {
+  money(['test/unit/sql/lease-keeper.test.ts', ...relayer('replicas')], {
     'src/sql/lease-keeper.ts': 'held renew takeFree',
   }),
   money(relayer('payments', 'outcomes', 'waste'), {

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import { reasons } from '@arcus/protocol/x402/reasons'
-import { encodeFunctionData } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { encodeFunctionData, type Hex } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import {
   devnetContracts,
   fundNative,
@@ -110,26 +110,30 @@ const drainer: Attacker = {
     const payments = await Promise.all(
       Array.from({ length: CROWD }, () => aSignedPayment({ from, signer, to, value: 1n })),
     )
-    const args = [anAccount().address, BigInt(CROWD)]
-    const drain = await signer.signTransaction({
-      type: 'eip1559',
-      chainId: 5042,
-      nonce: 0,
-      to: devnetContracts.usdc,
-      data: encodeFunctionData({
-        abi: readArtifact('MockUsdc').abi,
-        functionName: 'transfer',
-        args,
-      }),
-      gas: 100_000n,
-      maxFeePerGas: 10n ** 12n,
-      maxPriorityFeePerGas: 10n ** 10n,
-    })
+    const drain = await transferElsewhere(signer, BigInt(CROWD))
     const settling = settleAtOnce(target, to, payments)
     await pause(DRAIN_AFTER_MS[Math.floor(Math.random() * DRAIN_AFTER_MS.length)] as number)
     await call(target.chainUrl, 'eth_sendRawTransaction', [drain]).catch(() => undefined)
     return settling
   },
+}
+
+/** Signs the first transaction of an account, which sends this much of its money to somebody new. */
+export function transferElsewhere(signer: PrivateKeyAccount, value: bigint): Promise<Hex> {
+  return signer.signTransaction({
+    type: 'eip1559',
+    chainId: 5042,
+    nonce: 0,
+    to: devnetContracts.usdc,
+    data: encodeFunctionData({
+      abi: readArtifact('MockUsdc').abi,
+      functionName: 'transfer',
+      args: [anAccount().address, value],
+    }),
+    gas: 100_000n,
+    maxFeePerGas: 10n ** 12n,
+    maxPriorityFeePerGas: 10n ** 10n,
+  })
 }
 
 /** Settles of `upto` that charge nothing, by wallets that never held anything. */

@@ -9,6 +9,7 @@ import { expectAllSettledAndTrue } from '../faults/support/world.js'
 import { attackers, fundAttackers } from './attackers.js'
 import { floods } from './floods.js'
 import { type Cast, type Stage, startStage } from './stage.js'
+import { strangers } from './strangers.js'
 import { anyOf } from './troubles.js'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10)
@@ -88,7 +89,7 @@ it(
       await settling
     }
 
-    const hostile = [...attackers, ...floods]
+    const hostile = [...attackers, ...floods, ...strangers]
     const attacks = new Map<string, number>()
     const gotAwayWith: string[] = []
     const attacking = (async () => {

@@ -4,8 +4,10 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { createBackground } from '../../async/background.js'
 import { persist } from '../../async/persist.js'
 import { createTeardown, type Teardown } from '../../async/teardown.js'
+import { toSeconds } from '../../async/time.js'
 import { readBlock } from '../../chain/blocks.js'
 import { watchContracts } from '../../chain/deployments.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
@@ -13,7 +15,7 @@ import { RpcResponseError, RpcUnavailableError } from '../../chain/rpc-errors.js
 import { loadSignerRecovery } from '../../chain/signer-recovery.js'
 import { createDirectory, type Directory } from '../../directory/directory.js'
 import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
-import { watchOperatorBlocks } from '../../facilitator/journal/blocks.js'
+import { readOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
 import type { AcceptedToken } from '../../facilitator/methods/checks.js'
 import { schemeContracts } from '../../facilitator/methods/contracts.js'
@@ -98,10 +100,11 @@ async function build(
   const networks = await openNetworks(config, keccak256, teardown)
   const [listed] = networks
   const { rpc, tokens } = listed
-  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
-    log.warn({ err }, 'blocks could not be read'),
-  )
-  teardown.add('operator blocks', blocks.stop)
+  const blocks = await readOperatorBlocks(stores.blocks)
+  const background = createBackground({ isKeeper, log })
+  background.every('read operator blocks', 2_000, blocks.refresh)
+  background.start()
+  teardown.add('background work', background.stop)
   const payments = findPayments(stores, networks, checksum, now)
   const isRelayer = await watchRelayers(stores, log, teardown)
   const buyer = createCheckBuyer(secrets.checkPrivateKeys)
@@ -339,7 +342,7 @@ async function openHosted(world: HostedWorld): Promise<Omit<Hosted, 'stop'>> {
   const { listings, probe } = directory.ports
   const { hostedPrivateKey: privateKey } = secrets
   if (config.hosted === undefined || privateKey === undefined) {
-    const nowSeconds = () => Math.floor(Date.now() / 1000)
+    const nowSeconds = () => toSeconds(Date.now())
     return { plugin: undefined, start: () => unlistHosted(listings, nowSeconds) }
   }
   // The plugin with its schemes takes memory that a service without own endpoints does not need.

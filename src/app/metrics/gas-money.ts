@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { DAY_MS } from '../../async/time.js'
 import { createChainClient } from '../../chain/client.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { type BudgetStore, dayOf } from '../../facilitator/journal/budgets.js'
@@ -22,7 +23,6 @@ export function createBalances(
   return shareReads(CACHE_MS, now, read)
 }
 
-const DAY_MS = 86_400_000
 /** The first minutes of a day say little about the whole day. */
 const LEAST_SHARE = 1 / 24
 

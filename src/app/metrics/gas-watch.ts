@@ -1,4 +1,5 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
+import { DAY_MS } from '../../async/time.js'
 import type { EventStore } from '../../directory/store/events.js'
 import { LEAST_GAS, LOW_RUNWAY_DAYS } from '../doctor/chain-checks.js'
 import type { ReadyNetwork } from '../doctor/readiness.js'
@@ -8,24 +9,18 @@ import type { WatchedNetwork } from './settling.js'
 interface GasWatchOptions {
   networks: readonly (WatchedNetwork & Pick<ReadyNetwork, 'feePerGas'>)[]
   events: Pick<EventStore, 'keep'>
-  /** Whether this process does the work that one process does for all. */
-  isKeeper(): boolean
   /** Unix milliseconds. */
   now: () => number
-  /** For tests; a minute otherwise. */
-  lookMs?: number
-  log: { warn(details: object, message: string): void }
 }
 
-const LOOK_MS = 60_000
-const DAY_MS = 86_400_000
-
 /**
- * Reports to the operator's webhook when the gas money of a network runs low: once a day, and when another wallet is dry.
- * Returns how to stop.
+ * Creates the task that reports to the operator's webhook when the gas money of a network runs low: once a day, and when
+ * another wallet is dry.
  */
-export function startGasWatch(options: GasWatchOptions) {
-  const { networks, events, isKeeper, now, log } = options
+export function createGasWatch(options: GasWatchOptions): () => Promise<void> {
+  const { networks, events, now } = options
+  // A new webhook receives nothing that happened before it.
+  let isFirst = true
 
   async function look(watched: GasWatchOptions['networks'][number]): Promise<void> {
     const { network, relayer } = watched
@@ -56,13 +51,8 @@ export function startGasWatch(options: GasWatchOptions) {
     await events.keep([{ ...event, data: JSON.stringify(data) }], [])
   }
 
-  function tick(): void {
-    if (!isKeeper()) return
-    for (const one of networks) {
-      look(one).catch((err) => log.warn({ err }, 'the gas money could not be checked'))
-    }
+  return async () => {
+    if (isFirst) isFirst = false
+    else await Promise.all(networks.map(look))
   }
-  // Not at once: a new webhook receives nothing that happened before it.
-  const timer = setInterval(tick, options.lookMs ?? LOOK_MS)
-  return () => clearInterval(timer)
 }

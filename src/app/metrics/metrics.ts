@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { TaskFigures } from '../../async/background.js'
 import { inTime } from '../../async/in-time.js'
 import type { RpcObserver } from '../../chain/rpc.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
@@ -11,8 +12,6 @@ import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   observeRpc(network: string): RpcObserver
   countSpans(outcome: 'exported' | 'dropped', spans: number): void
-  /** Counts an attempt to make old payments small that failed. */
-  countShrinkFailure(): void
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
@@ -20,6 +19,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   watchDirectory(directory: WatchedDirectory): void
   /** Shows in every scrape from now on how many answers were not kept as activity since the start. */
   watchActivity(dropped: () => number): void
+  /** Shows in every scrape from now on how the tasks of one half went. */
+  watchBackground(list: () => readonly TaskFigures[]): void
   /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
   /** Shows the database in every scrape from now on. */
@@ -97,10 +98,20 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['outcome'],
     registers: [registry],
   })
-  const shrinkFailures = new Counter({
-    name: 'arcus_journal_shrink_failures_total',
-    help: 'Attempts to make old payments small that failed; they stay as they are. One a minute until one succeeds.',
+  const runs = new Counter({
+    name: 'arcus_background_runs_total',
+    help: 'Runs of what the service does by itself, without a request, by task and by result.',
+    labelNames: ['task', 'result'],
     registers: [registry],
+  })
+  /** Each returns the tasks of one half. */
+  const lists: (() => readonly TaskFigures[])[] = []
+  refreshes.push(async () => {
+    runs.reset()
+    for (const { task, done, failed } of lists.flatMap((list) => list())) {
+      runs.inc({ task, result: 'done' }, done)
+      runs.inc({ task, result: 'failed' }, failed)
+    }
   })
 
   /** Adds a gauge that each scrape reads anew. A figure that is unknown at the moment stays as it was. */
@@ -127,7 +138,7 @@ export function createMetrics(now: () => number): Metrics {
     ...answers,
     observeRpc: createRpcMetrics(registry),
     countSpans: (outcome, count) => spans.inc({ outcome }, count),
-    countShrinkFailure: () => shrinkFailures.inc(),
+    watchBackground: (list) => lists.push(list),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatNative, type NativeAmount } from '@arcus/protocol/x402/amounts'
 import type { Address, Hex } from 'viem'
 import { asQuantity, parseQuantity } from '../../chain/abi.js'
@@ -157,7 +158,7 @@ async function waitForCode(rpc: Rpc, { name, address }: Deployment, hash: Hex): 
         throw new CommandError(`The transaction ${hash} for ${name} reverted.`)
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    await sleep(POLL_MS)
   }
   throw new CommandError(
     `The transaction ${hash} for ${name} has put no code at ${address} within a minute: check it, and run the command again once it is mined.`,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../../app/config/config.js'
 import type { AuditStore } from '../../app/stores/audit.js'
 import { openStores } from '../../app/stores/open-stores.js'
+import { toSeconds } from '../../async/time.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../directory/store/listings.js'
 import type { BlockStore } from '../../facilitator/journal/blocks.js'
 import { CommandError } from '../command-line.js'
@@ -44,7 +45,7 @@ async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStore
     roster,
     blocks,
     audit,
-    now: () => Math.floor(Date.now() / 1000),
+    now: () => toSeconds(Date.now()),
     close,
   }
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { DAY_MS } from '../../async/time.js'
 import { asJson, type SqlReader } from '../../sql/sql.js'
 
 /*
@@ -140,7 +141,7 @@ export function findLack(
 }
 
 /** An older transaction does not reserve any more: its wallet may have been taken out of the settings. */
-export const RESERVED_MS = 86_400_000
+export const RESERVED_MS = DAY_MS
 
 /** Returns the day on which a time (Unix milliseconds) is booked. */
 export function dayOf(now: number): string {

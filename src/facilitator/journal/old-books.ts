@@ -1,4 +1,6 @@
-import { createPolling } from '../../async/polling.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MayGoOn } from '../../async/background.js'
+import { DAY_MS } from '../../async/time.js'
 import type { Sql } from '../../sql/sql.js'
 import { dayOf, EVERYBODY } from './budgets.js'
 
@@ -32,47 +34,27 @@ export function createOldBooks(sql: Sql): OldBooks {
   }
 }
 
-const DAY_MS = 86_400_000
-const FORGET_MS = 3_600_000
 /** Budgets and shares are of a day; some more are kept for an operator who wants to know what happened. */
 const SUMS_KEPT_DAYS = 8
 /** A recipient keeps its standing for so long after the last payments of its customers. */
 const CUSTOMERS_KEPT_DAYS = 180
 const ROWS_AT_ONCE = 200
+/** Time that everything else has between two steps. */
+const PAUSE_MS = 20
 
-/** Deletes at each start, and then every hour, what is past its use. */
-export function startForgetting(options: {
-  store: OldBooks
-  networks: readonly string[]
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper(): boolean
-  /** Unix milliseconds. */
-  now(): number
-  log: { warn(details: object, message: string): void }
-}): { stop(): Promise<void> } {
-  const { store, networks, isKeeper, now, log } = options
-
-  const polling = createPolling({
-    everyMs: FORGET_MS,
-    async poll(signal) {
-      const daysAgo = (days: number) => dayOf(now() - days * DAY_MS)
-      for (const network of networks) {
-        await drain(() => store.forgetSums(network, daysAgo(SUMS_KEPT_DAYS), ROWS_AT_ONCE))
-        await drain(() =>
-          store.forgetCustomers(network, daysAgo(CUSTOMERS_KEPT_DAYS), ROWS_AT_ONCE),
-        )
-      }
-
-      /** Deletes a few rows at a time, so that a payment waits for one step at most. */
-      async function drain(step: () => Promise<number>): Promise<void> {
-        while (!signal.aborted && isKeeper() && (await step()) === ROWS_AT_ONCE) {
-          await new Promise((resolve) => setTimeout(resolve, 20))
-        }
-      }
-    },
-    onError: (err) => log.warn({ err }, 'old sums of gas could not be deleted; trying again'),
-  })
-
-  polling.start()
-  return polling
+/** Deletes what is past its use, a few rows at a time, so that a payment waits for one step at most. `now` is in Unix milliseconds. */
+export async function forgetOldBooks(
+  store: OldBooks,
+  networks: readonly string[],
+  now: number,
+  mayGoOn: MayGoOn,
+): Promise<void> {
+  const daysAgo = (days: number) => dayOf(now - days * DAY_MS)
+  const drain = async (step: () => Promise<number>) => {
+    while (mayGoOn() && (await step()) === ROWS_AT_ONCE) await sleep(PAUSE_MS)
+  }
+  for (const network of networks) {
+    await drain(() => store.forgetSums(network, daysAgo(SUMS_KEPT_DAYS), ROWS_AT_ONCE))
+    await drain(() => store.forgetCustomers(network, daysAgo(CUSTOMERS_KEPT_DAYS), ROWS_AT_ONCE))
+  }
 }

@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { createPolling } from '../../async/polling.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MayGoOn } from '../../async/background.js'
+import { DAY_MS } from '../../async/time.js'
 import { run, type Sql } from '../../sql/sql.js'
 
 /** The tables with bytes that only sending needs: the key, the column, and when a row of before `$2` is never sent again. */
@@ -59,55 +60,36 @@ export function createShrinker(sql: Sql) {
 
 export type Shrinker = ReturnType<typeof createShrinker>
 
-const DAY_MS = 86_400_000
-const CHECK_MS = 60_000
 /** Time that everything else has between two steps. */
 const PAUSE_MS = 20
 
 /**
- * Makes rows small at each start and then once a day (UTC): those decided more than `retentionDays` days before that day.
- * What fails is tried again each minute.
+ * Creates the task that makes rows small at each start and then once a day (UTC): those decided more than `retentionDays`
+ * days before that day.
  */
-export function startShrinking(options: {
+export function createShrinking(options: {
   shrinker: Shrinker
   retentionDays: number
-  /** Returns whether this process may go on. */
-  mayRun(): boolean
-  /** Runs each time a step failed. */
-  onFailure(): void
   /** Unix milliseconds. */
   now(): number
-  log: {
-    info(details: object, message: string): void
-    error(details: object, message: string): void
-  }
-}): { stop(): Promise<void> } {
-  const { shrinker, retentionDays, onFailure, now, log } = options
+  log: { info(details: object, message: string): void }
+}): (mayGoOn: MayGoOn) => Promise<void> {
+  const { shrinker, retentionDays, now, log } = options
   let doneBefore = 0
-  const polling = createPolling({
-    everyMs: CHECK_MS,
-    async poll(signal) {
-      const mayRun = () => !signal.aborted && options.mayRun()
-      const before = now() - (now() % DAY_MS) - retentionDays * DAY_MS
-      if (before <= doneBefore) return
-      let small = 0
-      for (const table of ['jobs', 'attempts'] as const) {
-        for (let after: Place | undefined = START; after !== undefined; ) {
-          if (!mayRun()) return
-          const step = await shrinker.step(table, before, after)
-          small += step?.small ?? 0
-          after = step?.last
-          await delay(PAUSE_MS)
-        }
+  return async (mayGoOn) => {
+    const before = now() - (now() % DAY_MS) - retentionDays * DAY_MS
+    if (before <= doneBefore) return
+    let small = 0
+    for (const table of ['jobs', 'attempts'] as const) {
+      for (let after: Place | undefined = START; after !== undefined; ) {
+        if (!mayGoOn()) return
+        const step = await shrinker.step(table, before, after)
+        small += step?.small ?? 0
+        after = step?.last
+        await sleep(PAUSE_MS)
       }
-      doneBefore = before
-      if (small > 0) log.info({ rows: small }, 'old payments were made small')
-    },
-    onError(err) {
-      onFailure()
-      log.error({ err }, 'old payments could not be made small; trying again in a minute')
-    },
-  })
-  polling.start()
-  return polling
+    }
+    doneBefore = before
+    if (small > 0) log.info({ rows: small }, 'old payments were made small')
+  }
 }

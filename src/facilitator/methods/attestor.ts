@@ -8,6 +8,7 @@ import { createAttestationDigest } from '@arcus/protocol/x402/attestation-digest
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import secp256k1 from 'secp256k1'
 import { type Address, type Hex, hexToBytes } from 'viem'
+import { toSeconds } from '../../async/time.js'
 import type { Receipt } from '../../chain/receipts.js'
 import { RESTORED_KEY } from '../journal/deliveries.js'
 import type { Job } from '../journal/settlement-journal.js'
@@ -61,7 +62,7 @@ export function createAttestor(options: {
     address,
     attest(job, transfer, receipt) {
       if (job.deliveredKey === RESTORED_KEY) return undefined
-      const observedAt = String(receipt.minedAt ?? Math.floor(now() / 1000))
+      const observedAt = String(receipt.minedAt ?? toSeconds(now()))
       const transaction = receipt.transactionHash
       const { network } = job
       const signed = { network, transaction, facilitator: address, observedAt }

@@ -7,6 +7,7 @@ import {
 } from '@arcus/protocol/x402/amounts'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
+import { toSeconds } from '../../async/time.js'
 import {
   callsOf,
   decodeAggregate3,
@@ -72,7 +73,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
 
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
     const chainSeconds = feed.latest()?.timestamp ?? 0
-    const seconds = Math.max(chainSeconds, Math.floor(now() / 1000))
+    const seconds = Math.max(chainSeconds, toSeconds(now()))
     const kept: TrackedJob[] = []
     for (const entry of members) {
       if (entry.withdrawnAs !== undefined && entry.job.transaction === null) {
@@ -151,7 +152,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
    * job is sent all the same, because a chain that makes blocks only on demand simulates in the past.
    */
   function isDue(entry: TrackedJob): boolean {
-    return entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
+    return entry.kind.validAfter(entry.job) < toSeconds(now())
   }
 
   return { prepare, dropHopeless }

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTick } from 'node:timers/promises'
+import type { MayGoOn } from '../../async/background.js'
 import { persist } from '../../async/persist.js'
+import { DAY_MS } from '../../async/time.js'
 import { createWaiters } from '../../async/waiters.js'
 import type { Delivery, DeliveryStore } from '../journal/deliveries.js'
 
@@ -31,38 +34,21 @@ const MAX_RENEWALS = 3
 const MAX_WAIT_MS = 10_000
 const retries = { firstMs: 250, lastMs: 5_000, isHolding: false }
 
-/** Interval at which old Idempotency-Keys are deleted. */
-const SWEEP_MS = 600_000
 /** After this time nobody repeats a request with its key. The key of a delivered success stays with the payment. */
-const KEYS_KEPT_MS = 7 * 86_400_000
+const KEYS_KEPT_MS = 7 * DAY_MS
 /** Keys that one commit deletes. */
 const SWEEP_KEYS = 500
 
-/** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */
-export function startKeySweep({
-  store,
-  isKeeper,
-  now,
-  log,
-}: {
-  store: Pick<DeliveryStore, 'forgetIdempotencyKeys'>
-  /** Returns whether this process does the work that one process does for all. */
-  isKeeper(): boolean
-  /** Unix milliseconds. */
-  now(): number
-  log: { warn(details: object, message: string): void }
-}): () => void {
-  const forgetKeys = async () => {
-    const before = now() - KEYS_KEPT_MS
-    while ((await store.forgetIdempotencyKeys(before, SWEEP_KEYS)) === SWEEP_KEYS) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+/** Deletes old Idempotency-Keys, a few at a time. `now` is in Unix milliseconds. */
+export async function forgetOldKeys(
+  store: Pick<DeliveryStore, 'forgetIdempotencyKeys'>,
+  now: number,
+  mayGoOn: MayGoOn,
+): Promise<void> {
+  const before = now - KEYS_KEPT_MS
+  while (mayGoOn() && (await store.forgetIdempotencyKeys(before, SWEEP_KEYS)) === SWEEP_KEYS) {
+    await nextTick()
   }
-  const sweep = setInterval(() => {
-    if (!isKeeper()) return
-    forgetKeys().catch((err) => log.warn({ err }, 'old Idempotency-Keys could not be dropped'))
-  }, SWEEP_MS)
-  return () => clearInterval(sweep)
 }
 
 /**

@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { createPolling } from '../../async/polling.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MayGoOn } from '../../async/background.js'
+import { DAY_SECONDS, toSeconds } from '../../async/time.js'
 import type { FailedJobs, FailedPlace } from '../journal/failed-jobs.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
 import type { JobKind } from '../relayer/jobs.js'
@@ -14,50 +15,32 @@ export interface LookedAt {
   latest(): { number: number; timestamp: number } | undefined
 }
 
-const CHECK_MS = 30_000
 /** Old rows need no hurry, and the pass reads all that were found unused. */
 const FORGET_MS = 3_600_000
 const ROWS_AT_ONCE = 25
 /** Time that everything else has between two steps. */
 const PAUSE_MS = 20
 /** Seconds after its end for which a failed payment that nothing was sent for is kept: its buyer may ask what became of it. */
-const KEPT_SECONDS = 7 * 86_400
+const KEPT_SECONDS = 7 * DAY_SECONDS
 const START: FailedPlace = { expiresAt: -1, id: '' }
 
 /**
- * Looks at each failed payment once more when its time is over, because others may have brought it on chain: it is then
- * confirmed, used or unused for good. Those that nothing was sent for, and that are unused, are deleted some days later.
+ * Creates the task that looks at each failed payment once more when its time is over, because others may have brought it on
+ * chain: it is then confirmed, used or unused for good. Those that nothing was sent for, and that are unused, are deleted
+ * some days later.
  */
-export function startFailedPayments(options: {
+export function createFailedPayments(options: {
   store: FailedJobs
   journal: Pick<SettlementJournal, 'recordFound'>
   networks: readonly LookedAt[]
-  /** Returns whether this process may go on. */
-  mayRun(): boolean
   /** Unix milliseconds. */
   now(): number
-  log: { warn(details: object, message: string): void }
-}): { stop(): Promise<void> } {
-  const { store, journal, networks, mayRun, now, log } = options
+}): (mayGoOn: MayGoOn) => Promise<void> {
+  const { store, journal, networks, now } = options
 
   let nextForget = 0
 
-  const polling = createPolling({
-    everyMs: CHECK_MS,
-    async poll(signal) {
-      const mayGoOn = () => !signal.aborted && mayRun()
-      for (const network of networks) await lookAt(network, mayGoOn)
-      if (now() < nextForget) return
-      const before = Math.floor(now() / 1_000) - KEPT_SECONDS
-      while (mayGoOn() && (await store.forget(before, ROWS_AT_ONCE)) > 0) await delay(PAUSE_MS)
-      nextForget = now() + FORGET_MS
-    },
-    onError(err) {
-      log.warn({ err }, 'failed payments could not be looked at once more; trying again')
-    },
-  })
-
-  async function lookAt(looked: LookedAt, mayGoOn: () => boolean): Promise<void> {
+  async function lookAt(looked: LookedAt, mayGoOn: MayGoOn): Promise<void> {
     const block = looked.latest()
     if (block === undefined) return
     for (let after: FailedPlace | undefined = START; after !== undefined; ) {
@@ -65,7 +48,7 @@ export function startFailedPayments(options: {
       const rows: Job[] = await store.unread(looked.network, block.timestamp, after, ROWS_AT_ONCE)
       await Promise.all(rows.map((job) => look(looked, job, block.number)))
       after = rows.at(-1)
-      await delay(PAUSE_MS)
+      await sleep(PAUSE_MS)
     }
   }
 
@@ -81,6 +64,11 @@ export function startFailedPayments(options: {
     }
   }
 
-  polling.start()
-  return polling
+  return async (mayGoOn) => {
+    for (const network of networks) await lookAt(network, mayGoOn)
+    if (now() < nextForget) return
+    const before = toSeconds(now()) - KEPT_SECONDS
+    while (mayGoOn() && (await store.forget(before, ROWS_AT_ONCE)) > 0) await sleep(PAUSE_MS)
+    nextForget = now() + FORGET_MS
+  }
 }

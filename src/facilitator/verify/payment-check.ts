@@ -4,6 +4,7 @@ import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reason
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
+import { toSeconds } from '../../async/time.js'
 import type { ReadCoded } from '../../chain/accounts.js'
 import { isAcceptedByWallet, simulateTransfer } from '../../chain/contract-wallet.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
@@ -165,7 +166,7 @@ export function createPaymentCheck(options: {
     const mismatch = network.tokenMismatch(payment.asset)
     if (mismatch !== undefined) throw mismatch
     const method = methodOf(payment)
-    const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
+    const nowSeconds = Math.max(toSeconds(now()), network.chainSeconds() ?? 0)
     const clock = method.checkTerms(payment, terms, { ...purpose, nowSeconds })
     const passesAtAnyTime = () =>
       method.checkTerms(payment, terms, anyTime(payment, purpose)) === undefined

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreUnavailableError } from '../errors.js'
 import { TransactionConflict } from '../sql.js'
@@ -156,7 +157,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         return await attempt()
       } catch (error) {
         if (!(error instanceof StoreUnavailableError) || Date.now() >= deadline) throw error
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        await sleep(RETRY_MS)
       }
     }
   }

@@ -259,11 +259,19 @@ describe('balances', () => {
   })
 })
 
-it('counts attempts to make old payments small that failed, from 0 on', async () => {
+it('counts the runs of background work from 0 on, by task and by result', async () => {
   let now = 0
   const metrics = createMetrics(() => now)
-  expect((await metrics.render()).text).toContain('arcus_journal_shrink_failures_total 0')
-  metrics.countShrinkFailure()
-  now = 2_000
-  expect((await metrics.render()).text).toContain('arcus_journal_shrink_failures_total 1')
+  const figures = { task: 'shrink old payments', done: 0, failed: 0 }
+  metrics.watchBackground(() => [figures])
+  const runsOf = async (result: string) => {
+    now += 2_000
+    const line = `arcus_background_runs_total{task="shrink old payments",result="${result}"} `
+    const { text } = await metrics.render()
+    return Number(text.split(line)[1]?.split('\n')[0])
+  }
+  expect([await runsOf('done'), await runsOf('failed')]).toEqual([0, 0])
+  Object.assign(figures, { done: 3, failed: 1 })
+  expect([await runsOf('done'), await runsOf('failed')]).toEqual([3, 1])
+  expect([await runsOf('done'), await runsOf('failed')]).toEqual([3, 1])
 })

@@ -71,7 +71,7 @@ import { type DatabasePlace, openStores } from './stores/open-stores.js'
 import type { Stores } from './stores/stores.js'
 
 /** The service, built and not yet listening. */
-export interface Arcus {
+interface Arcus {
   app: FastifyInstance
   /** Shows balancers by `/ready` that the process stops soon; serving goes on. */
   leave(): void

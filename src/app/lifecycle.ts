@@ -95,19 +95,9 @@ export function installDrain(options: {
     void drain('uncaught exception', 1)
   }
 
-  const listeners = [
-    ['SIGTERM', onSignal],
-    ['SIGINT', onSignal],
-    [ORPHANED, () => void drain(ORPHANED)],
-    ['uncaughtException', onException],
-  ] as const
-  for (const [event, listener] of listeners) source.on(event, listener)
-  return {
-    drain,
-    uninstall() {
-      for (const [event, listener] of listeners) source.off(event, listener)
-    },
-  }
+  source.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  source.on(ORPHANED, () => void drain(ORPHANED)).on('uncaughtException', onException)
+  return { drain }
 }
 
 /**

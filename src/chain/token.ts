@@ -24,7 +24,7 @@ export interface Token {
 }
 
 /** The calls of a FiatToken that are read when nothing waits for them. */
-export const tokenAbi = parseAbi([
+const tokenAbi = parseAbi([
   'function name() view returns (string)',
   'function version() view returns (string)',
   'function symbol() view returns (string)',

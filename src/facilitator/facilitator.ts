@@ -42,7 +42,7 @@ import { createVerifiedCheck, createVerifiedPayments } from './verify/verified-p
 import { createVerifier, type Verify } from './verify/verifier.js'
 
 /** What a facilitator is given. Whoever gives it also closes it, after the facilitator has stopped. */
-export interface FacilitatorPorts {
+interface FacilitatorPorts {
   stores: FacilitatorStores
   leases: LeaseKeeper
   keccak256: Keccak256

@@ -12,7 +12,7 @@ import { reportSettle, reportVerify } from './answers.js'
 import type { Settle } from './settle/settler.js'
 import type { Verify } from './verify/verifier.js'
 
-export interface LocalClientOptions {
+interface LocalClientOptions {
   verify: Verify
   settle: Settle
   onAnswer(answer: PaymentAnswer): void

@@ -71,7 +71,7 @@ export interface NetworkFigures {
 }
 
 /** The values that all networks use. */
-export interface NetworkWorld {
+interface NetworkWorld {
   settings: FacilitatorSettings
   stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets' | 'customers'>
   leases: LeaseKeeper

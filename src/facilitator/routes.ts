@@ -51,7 +51,7 @@ interface FacilitatorRoutesOptions extends FacilitatorLinks {
  * Offers the resource of a settled payment to a catalog; returns `undefined` where the payment names none. The answer to
  * the payment does not wait for the catalog.
  */
-export type OfferResource = (settled: {
+type OfferResource = (settled: {
   network: string
   asset: Address
   payTo: Address

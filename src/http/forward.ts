@@ -8,7 +8,7 @@ import { openHeaders } from './headers.js'
 import { chargeAnswer, chargeBody, MADE_BYTES } from './rate-limit.js'
 import { FORWARDED_FOR, REQUEST_ID } from './server.js'
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   /** Path of the Unix socket, or name of the pipe on Windows, at which the other server listens. */
   socketPath: string
   /** The longest body of any route there. */

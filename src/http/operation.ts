@@ -33,7 +33,7 @@ export interface Operation {
 }
 
 /** A description, with those of the headers by name if there are some to describe. */
-export type Answer = string | { description: string; headers: Readonly<Record<string, string>> }
+type Answer = string | { description: string; headers: Readonly<Record<string, string>> }
 
 /** A request as a client would send it, and the answer of a fresh devnet. */
 export interface Example {
@@ -59,7 +59,7 @@ export function cached(description: string): Operation['answers'] {
  * `counted`: each request counts and is refused past the limit. `manual`: the handler asks the limiter itself.
  * `exempt`: neither.
  */
-export type RouteLimit = 'counted' | 'manual' | 'exempt'
+type RouteLimit = 'counted' | 'manual' | 'exempt'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -14,7 +14,7 @@ import { rateLimitFault } from './errors.js'
 import './operation.js'
 
 /** What is left of a caller's allowance. */
-export interface Allowance {
+interface Allowance {
   limited: boolean
   /** Points; 0 when limited. */
   left: number

@@ -76,7 +76,7 @@ export interface SqlReader {
  * `runGroup` resolves with one result for each item, in their order, and does everything or nothing. Of each key in `keysOf`
  * one item at a time is under way.
  */
-export type Grouped = <Item, Result>(
+type Grouped = <Item, Result>(
   runGroup: (items: readonly Item[]) => Promise<readonly Result[]>,
   keysOf?: (item: Item) => readonly string[],
 ) => (item: Item) => Promise<Result>
@@ -90,7 +90,7 @@ export function asJson(rows: readonly NewRow[]): string {
   })
 }
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /** Only one transaction at a time holds a lock of this name or number. SQLite has one writer anyway. */
   lock?: number | string
   /** Whether the commit is on disk when the promise resolves; if not, a power cut may take it back. True by default. */

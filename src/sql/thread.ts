@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
-export interface ThreadOptions {
+interface ThreadOptions {
   maxHeapMb: number
   /** The part of the heap for what is new. A small one keeps less memory and collects more often; V8's own unless given. */
   maxYoungMb?: number
@@ -35,7 +35,7 @@ const STARTED_WELL_MS = 60_000
 const STOP_MS = 2_000
 
 /** A thread that is started again whenever it ends. */
-export interface SupervisedThread<Question> {
+interface SupervisedThread<Question> {
   start(): void
   /** Sends a message; returns `false` while there is no thread. */
   post(question: Question | 'stop'): boolean
@@ -47,7 +47,7 @@ export interface SupervisedThread<Question> {
   stop(patienceMs?: number): Promise<void>
 }
 
-export interface SuperviseOptions<Message> extends ThreadOptions {
+interface SuperviseOptions<Message> extends ThreadOptions {
   onMessage: (message: Message) => void
   /** Receives the error that ends a thread. */
   onFault: (error: unknown) => void

@@ -17,7 +17,7 @@ import { createIdentityReader } from '../../src/directory/identity/identity-chec
 import { createIdentityWatch } from '../../src/directory/identity/identity-watch.js'
 import { createIdentityRegistry } from '../../src/directory/identity/registry.js'
 import type { GuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
-import { anEndpoint, openListings } from '../unit/directory/listed-merchants.js'
+import { anEndpoint, openListings } from '../support/directory/listed-merchants.js'
 
 const registryAddress = devnetContracts.identityRegistry
 const { abi } = readArtifact('MockIdentityRegistry')

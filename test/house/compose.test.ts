@@ -26,7 +26,7 @@ interface ComposeFile {
 }
 
 const base: ComposeFile = parse(read('docker-compose.yml'))
-const production: ComposeFile = parse(read('docker-compose.production.yml'))
+const production: ComposeFile = parse(read('deploy/docker-compose.production.yml'))
 /** The ways of `docker compose -f docker-compose.yml` with and without the second file. */
 const ways = { alone: [base], 'with PostgreSQL and the watch': [base, production] }
 /** The text of each stage of the image, by its name. */

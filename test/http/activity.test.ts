@@ -13,8 +13,8 @@ import {
   type TestDirectory,
   tokens,
 } from '../support/a-directory.js'
+import { save } from '../support/directory/a-catalog.js'
 import { type PaymentWish, payer } from '../support/directory/payments.js'
-import { save } from '../unit/discovery/a-catalog.js'
 
 const owner = anAccount()
 const stranger = anAccount()

@@ -6,15 +6,15 @@ import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Identity } from '../../src/directory/store/listings.js'
 import { baseUrl, startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { enter } from '../unit/cli/operator-stores.js'
+import { inEuros, openMarket } from '../support/directory/a-catalog.js'
 import {
   anEndpoint,
   asset,
   createListingWriter,
   owner,
   payTo,
-} from '../unit/directory/listed-merchants.js'
-import { inEuros, openMarket } from '../unit/discovery/a-catalog.js'
+} from '../support/directory/listed-merchants.js'
+import { enter } from '../support/operator-stores.js'
 
 let directory: TestDirectory
 let app: TestDirectory['app']

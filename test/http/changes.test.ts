@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { save } from '../unit/discovery/a-catalog.js'
+import { save } from '../support/directory/a-catalog.js'
 
 let app: TestDirectory['app']
 let store: TestDirectory['store']

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startDirectory } from '../support/a-directory.js'
+import { payTo, save } from '../support/directory/a-catalog.js'
 import { withResolvers } from '../support/with-resolvers.js'
-import { payTo, save } from '../unit/discovery/a-catalog.js'
 
 const paths = [
   '/discovery/resources',

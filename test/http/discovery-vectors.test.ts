@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { aQuote, save } from '../unit/discovery/a-catalog.js'
+import { aQuote, save } from '../support/directory/a-catalog.js'
 
 /*
  * A filter narrows the answer, or the answer says that it does not. What each value asks for is checked on every item, so a

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EndpointStatus } from '../../src/directory/store/listings.js'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { save } from '../unit/discovery/a-catalog.js'
+import { save } from '../support/directory/a-catalog.js'
 
 const day = 86_400
 const now = Date.UTC(2026, 10, 20, 12) / 1000

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { aQuote, payTo, save } from '../unit/discovery/a-catalog.js'
+import { aQuote, payTo, save } from '../support/directory/a-catalog.js'
 
 let app: TestDirectory['app']
 let store: TestDirectory['store']

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { unclaimedId } from '../../src/directory/store/ownership.js'
 import { refundNonceOf } from '../../src/facilitator/methods/exact-job.js'
 import { asset, startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { save } from '../support/directory/a-catalog.js'
 import { payTo } from '../support/directory/payments.js'
-import { save } from '../unit/discovery/a-catalog.js'
 
 const DAY = 86_400
 const noon = Date.parse('2026-11-20T12:00:00Z')

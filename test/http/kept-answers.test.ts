@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { save } from '../support/directory/a-catalog.js'
 import { payTo } from '../support/directory/payments.js'
-import { save } from '../unit/discovery/a-catalog.js'
 
 let directory: TestDirectory
 beforeEach(async () => {

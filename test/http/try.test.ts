@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { waits } from '../../src/console/pages/merchant/try/payment.js'
 import { paidTimes, tryTimes } from '../../src/directory/probe/try-routes.js'
 import { startDirectory } from '../support/a-directory.js'
+import { ask } from '../support/directory/a-402.js'
+import { type anEndpoint, type MerchantDraft, save } from '../support/directory/a-catalog.js'
+import { aTarget } from '../support/directory/a-target.js'
+import { createListingWriter, owner } from '../support/directory/listed-merchants.js'
 import { withResolvers } from '../support/with-resolvers.js'
-import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
-import { ask } from '../unit/directory/probe/a-402.js'
-import { aTarget } from '../unit/directory/probe/a-target.js'
-import { type anEndpoint, type MerchantDraft, save } from '../unit/discovery/a-catalog.js'
 
 const open: (() => unknown)[] = []
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { openMarket, save } from '../support/directory/a-catalog.js'
 import { type PaymentWish, payTo } from '../support/directory/payments.js'
-import { openMarket, save } from '../unit/discovery/a-catalog.js'
 
 let directory: TestDirectory
 let app: TestDirectory['app']

@@ -9,8 +9,6 @@ import {
   startDirectory,
   type TestDirectory,
 } from '../support/a-directory.js'
-import { withResolvers } from '../support/with-resolvers.js'
-import { createListingWriter, owner } from '../unit/directory/listed-merchants.js'
 import {
   aGatewayRequirement,
   aRequirement,
@@ -19,9 +17,11 @@ import {
   bazaar,
   network,
   payTo,
-} from '../unit/directory/probe/a-402.js'
-import { aTarget, type Target } from '../unit/directory/probe/a-target.js'
-import { save } from '../unit/discovery/a-catalog.js'
+} from '../support/directory/a-402.js'
+import { save } from '../support/directory/a-catalog.js'
+import { aTarget, type Target } from '../support/directory/a-target.js'
+import { createListingWriter, owner } from '../support/directory/listed-merchants.js'
+import { withResolvers } from '../support/with-resolvers.js'
 
 let directory: TestDirectory
 const open: Target[] = []

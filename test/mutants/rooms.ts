@@ -10,13 +10,15 @@ export interface Room {
 const money = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: true })
 const other = (tests: readonly string[], of: Room['of']): Room => ({ tests, of, isMoney: false })
 
-const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas lease-keeper'
+const ofRelayer = 'payments repairs outcomes waste restart fairness replicas gas'
 
 /** The tests of the relayer, those with these names first. */
 const relayer = (...names: string[]) =>
-  [...new Set([...names, ...ofRelayer.split(' ')])].map((it) => `test/unit/relayer/${it}.test.ts`)
+  [...new Set([...names, ...ofRelayer.split(' ')])].map(
+    (it) => `test/unit/facilitator/relayer/${it}.test.ts`,
+  )
 
-const client = (...names: string[]) => names.map((it) => `test/client/${it}.test.ts`)
+const client = (...names: string[]) => names.map((it) => `test/unit/client/${it}.test.ts`)
 
 export const rooms: readonly Room[] = [
   money(['test/unit/chain/authorization-uses.test.ts'], {
@@ -58,7 +60,7 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/waste.ts':
       'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
   }),
-  money(relayer('lease-keeper'), {
+  money(['test/unit/sql/lease-keeper.test.ts', ...relayer('replicas')], {
     'src/sql/lease-keeper.ts': 'held renew takeFree',
   }),
   money(relayer('payments', 'outcomes', 'waste'), {
@@ -73,45 +75,56 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/queue.ts': 'take add putBack inTurn',
   }),
   money(relayer('signer'), { 'src/facilitator/relayer/signer.ts': '' }),
-  money(['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'], {
-    'src/facilitator/methods/checks.ts': '',
-  }),
-  money(['test/unit/facilitator/payment-check.test.ts'], {
+  money(
+    [
+      'test/unit/facilitator/methods/checks.test.ts',
+      'test/unit/facilitator/verify/payment-check.test.ts',
+    ],
+    {
+      'src/facilitator/methods/checks.ts': '',
+    },
+  ),
+  money(['test/unit/facilitator/verify/payment-check.test.ts'], {
     'src/facilitator/verify/payment-check.ts': '',
   }),
   money(
     [
-      'test/unit/facilitator/exact-job.test.ts',
-      'test/unit/relayer/outcomes.test.ts',
-      'test/unit/facilitator/payment-check.test.ts',
+      'test/unit/facilitator/methods/exact-job.test.ts',
+      'test/unit/facilitator/relayer/outcomes.test.ts',
+      'test/unit/facilitator/verify/payment-check.test.ts',
     ],
     { 'src/facilitator/methods/exact-job.ts': '' },
   ),
-  money(['test/unit/facilitator/settler.test.ts'], {
+  money(['test/unit/facilitator/settle/settler.test.ts'], {
     'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
   }),
-  money(['test/unit/facilitator/deliveries.test.ts'], {
+  money(['test/unit/facilitator/settle/deliveries.test.ts'], {
     'src/facilitator/settle/deliveries.ts': '',
   }),
-  money(['test/unit/facilitator/gas-guard.test.ts'], { 'src/facilitator/verify/gas-guard.ts': '' }),
-  money(['test/unit/facilitator/recipients.test.ts'], {
+  money(['test/unit/facilitator/verify/gas-guard.test.ts'], {
+    'src/facilitator/verify/gas-guard.ts': '',
+  }),
+  money(['test/unit/facilitator/verify/recipients.test.ts'], {
     'src/facilitator/verify/recipients.ts': '',
   }),
   money(['test/chain/permit2.test.ts'], {
     'src/facilitator/methods/permit2-checks.ts': 'amount facilitator spender',
     'src/facilitator/methods/permit2-job.ts': 'checkAllowance',
   }),
-  money(['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'], {
-    'src/sql/sqlite/group-commit.ts': 'syncCommitted',
-    'src/facilitator/journal/budgets.ts': 'findLack',
-    'src/facilitator/journal/deliveries.ts': '',
-    'src/facilitator/journal/sql-journal.ts':
-      'claim createSettlementJournal nameTransaction recordFound reopen',
-    'src/facilitator/journal/sqlite/commits.ts':
-      'decide insert insertFound isOnChain prepareStatements recordAttempt resolve',
-    'src/facilitator/journal/rebuilt-jobs.ts': 'mending',
-  }),
-  money(['test/merchant/refunds.test.ts'], {
+  money(
+    ['test/unit/facilitator/journal/durable-writes.test.ts', 'test/unit/app/stores/sqlite.test.ts'],
+    {
+      'src/sql/sqlite/group-commit.ts': 'syncCommitted',
+      'src/facilitator/journal/budgets.ts': 'findLack',
+      'src/facilitator/journal/deliveries.ts': '',
+      'src/facilitator/journal/sql-journal.ts':
+        'claim createSettlementJournal nameTransaction recordFound reopen',
+      'src/facilitator/journal/sqlite/commits.ts':
+        'decide insert insertFound isOnChain prepareStatements recordAttempt resolve',
+      'src/facilitator/journal/rebuilt-jobs.ts': 'mending',
+    },
+  ),
+  money(['test/unit/merchant/refunds.test.ts'], {
     'packages/merchant/src/refunds.ts': 'proofOf remember resolvePlanned take write',
   }),
   money(client('pay-steps', 'client', 'pay', 'buyer'), {

@@ -4,7 +4,7 @@ import type { Address, Hex } from 'viem'
 import { beforeEach, expect, it } from 'vitest'
 import { aFacilitator } from '../support/simulated/a-facilitator.js'
 import { aWorld, usdc, useVirtualClock } from '../support/simulated/a-relayer.js'
-import { aPayment, nowSeconds, payer, signPayment } from '../unit/x402/a-payment.js'
+import { aPayment, nowSeconds, payer, signPayment } from '../unit/protocol/x402/a-payment.js'
 
 let verify: ReturnType<typeof aFacilitator>['verify']
 let signed: Payment

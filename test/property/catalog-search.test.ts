@@ -16,7 +16,7 @@ import {
   inEuros,
   save,
   whenReady,
-} from '../unit/discovery/a-catalog.js'
+} from '../support/directory/a-catalog.js'
 
 const letters = fc.constantFrom(...'aAbß%_ \n', 'é', 'e\u0301', 'Σ', 'ς', '天', '\u{1f327}', ' ')
 const text = fc.string({ unit: letters, maxLength: 12 })

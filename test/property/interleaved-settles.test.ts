@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { aFacilitator } from '../support/simulated/a-facilitator.js'
 import { aWorld, pass, usdc, useVirtualClock } from '../support/simulated/a-relayer.js'
-import { aBody, aPayment, nowSeconds, payer, signPayment } from '../unit/x402/a-payment.js'
+import { aBody, aPayment, nowSeconds, payer, signPayment } from '../unit/protocol/x402/a-payment.js'
 
 useVirtualClock()
 

@@ -2,7 +2,7 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { withBazaar } from '@x402/extensions/bazaar'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startDirectory, type TestDirectory } from '../support/a-directory.js'
-import { aQuote, network, payTo, save } from '../unit/discovery/a-catalog.js'
+import { aQuote, network, payTo, save } from '../support/directory/a-catalog.js'
 
 let app: TestDirectory['app']
 let bazaar: ReturnType<typeof withBazaar<HTTPFacilitatorClient>>['extensions']['bazaar']

@@ -35,7 +35,7 @@ for (const [name, value] of Object.entries(counts)) {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', `file://${root}`))
-const child = spawn(process.execPath, [vitest, 'run', '--config', 'vitest.soak.config.ts'], {
+const child = spawn(process.execPath, [vitest, 'run', '--project', 'soak'], {
   cwd: root,
   stdio: 'inherit',
   env: {

@@ -26,7 +26,7 @@ const ABANDONED_MS = 3_600_000
 const MAX_PAYERS = 10_000
 
 /** Creates the record. `now` is in Unix milliseconds. */
-export function createInFlight(now: () => number = Date.now): InFlight {
+function createInFlight(now: () => number = Date.now): InFlight {
   /** When each payment ends that is worked for: a handler that never ends must not hold it for longer. */
   const worked = new Map<string, number>()
   const left = new Map<string, { calls: number; at: number }>()

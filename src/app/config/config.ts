@@ -226,7 +226,7 @@ function groupProblems(env: Env): string[] {
 }
 
 /** The endpoints that the operator sells in the same process. */
-export interface HostedConfig {
+interface HostedConfig {
   /** The recipient: the buyback wallet. */
   readonly payTo: Address
   /** Seconds between two claims of the channels' earnings. */

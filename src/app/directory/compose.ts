@@ -61,7 +61,7 @@ export interface DirectoryHalf {
   close(): Promise<void>
 }
 
-export interface DirectoryHalfPorts {
+interface DirectoryHalfPorts {
   ask: AskFacilitator
   log: Logger
 }

@@ -34,7 +34,7 @@ export interface DirectoryLink {
   stop(): Promise<void>
 }
 
-export interface DirectoryLinkOptions {
+interface DirectoryLinkOptions {
   data: Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
   /** Answers the questions of the thread; absent where the facilitator is on another machine. */
   calls: FacilitatorCalls | undefined

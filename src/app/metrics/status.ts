@@ -19,7 +19,7 @@ import { version } from '../../http/version.js'
 import { knownRunway } from './gas-money.js'
 import type { WatchedNetwork } from './settling.js'
 
-export interface StatusNetwork extends WatchedNetwork {
+interface StatusNetwork extends WatchedNetwork {
   chainId: number
   name: string
   latestBlock(): Block | undefined

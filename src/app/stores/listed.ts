@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { SqlReader } from '../../sql/sql.js'
 
 /** Returns whether a listing is public and proven to be about an address: by its owner, by its own key or by the operator. */
-export type IsListed = (payTo: Address) => Promise<boolean>
+type IsListed = (payTo: Address) => Promise<boolean>
 
 /** Reads it from the listings as they are now. The proofs are those of `payToProofOf` in the directory. */
 export function createIsListed(sql: SqlReader): IsListed {

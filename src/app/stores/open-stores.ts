@@ -9,7 +9,7 @@ export type DatabasePlace =
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
 
 /** The half of the service that opens the database, for what both do at the same place. */
-export interface StoreUser {
+interface StoreUser {
   half: Half
   /** The memory by which the two threads of a process take turns at writing a file; absent where only one writes. */
   turnFlags?: SharedArrayBuffer | undefined

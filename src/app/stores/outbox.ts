@@ -10,7 +10,7 @@ export interface OutboxRow {
 }
 
 /** The answer of the catalog to an offered resource. */
-export interface OfferOutcome {
+interface OfferOutcome {
   key: string
   fingerprint: string
   /** A `BazaarStatus` as JSON. */

@@ -10,7 +10,7 @@ import { createRequestCountStore } from '../../sql/postgres/request-counts.js'
 import { createSql } from '../../sql/postgres/sql.js'
 import { createProcessStores, type Stores } from './stores.js'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   url: string
   /** Number of connections, without the one that renews leases. */
   poolSize: number

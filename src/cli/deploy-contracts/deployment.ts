@@ -18,7 +18,7 @@ const RECEIPT_TIMEOUT_MS = 60_000
 const POLL_MS = 500
 
 /** A contract about to be put at its address. */
-export interface Step {
+interface Step {
   deployment: Deployment
   data: Hex
   /** Units of gas. */

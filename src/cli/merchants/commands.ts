@@ -229,7 +229,7 @@ async function setFlags(
 }
 
 /** Reads a reason that the public will see. Throws a `UsageError`. */
-export function parseReason(reason: string | undefined): string {
+function parseReason(reason: string | undefined): string {
   const kept = normalizeText(reason ?? '')
   if (kept === '')
     throw new UsageError('Give the reason with --reason "…": the public will read it.')
@@ -260,7 +260,7 @@ function parseBlockTarget(role: string | undefined, address: string | undefined)
 }
 
 /** Blocks an address. A running service applies it within two seconds. Resolves to a sentence about the result. */
-export async function addBlock(
+async function addBlock(
   stores: OperatorStores,
   { role, address }: BlockTarget,
   reason: string,
@@ -271,7 +271,7 @@ export async function addBlock(
 }
 
 /** Lifts a block. Resolves to a sentence about the result. */
-export async function removeBlock(
+async function removeBlock(
   stores: OperatorStores,
   { role, address }: BlockTarget,
 ): Promise<string> {

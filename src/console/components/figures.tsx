@@ -89,7 +89,7 @@ export const ABOUT_BUYERS =
   'Only buyers who also paid another seller count in the order of lists. A seller can make any number of other buyers: each costs two payments to a wallet of their own, and the money comes back.'
 
 /** Says how many of the buyers paid another seller as well. */
-export function boughtElsewhere(some: number, all: number): string {
+function boughtElsewhere(some: number, all: number): string {
   if (all === 1) return some === 1 ? 'who also buys elsewhere' : 'who paid nobody else'
   if (some === 0) return 'none of whom paid anybody else'
   return `${some} of whom also buy elsewhere`

@@ -7,7 +7,7 @@ export type ActivityRange = (typeof activityRanges)[number]
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 
-export interface Span {
+interface Span {
   span: 'h' | 'd'
   /** Unix seconds of the first bucket: the current hour or day is the last one. */
   since: number
@@ -42,7 +42,7 @@ interface PeriodQuery {
 }
 
 /** A span with the Unix second at which its last bucket ends. */
-export interface Period extends Span {
+interface Period extends Span {
   until: number
 }
 

@@ -37,7 +37,7 @@ export interface ListedMerchant {
 }
 
 /** One way to pay for an endpoint. */
-export interface Quote {
+interface Quote {
   scheme: string
   network: string
   /** In lower case. */

@@ -13,7 +13,7 @@ export interface Finder {
 }
 
 /** Where a word is found: anywhere, only where a word begins, or only where a word begins that it is a misspelling of. */
-export type FinderKind = 'anywhere' | 'apart' | 'near'
+type FinderKind = 'anywhere' | 'apart' | 'near'
 
 const kinds = { anywhere: findAnywhere, apart: findApart, near: findNear }
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isKnown, type PackedBody, sendPacked, toPackedBody } from '../../http/cached-reply.js'
 
 /** An answer about one version of a thing. */
-export interface VersionedAnswer {
+interface VersionedAnswer {
   /** What is answered, such as `openapi my-shop`. */
   key: string
   /** Another one for each answer that differs. */

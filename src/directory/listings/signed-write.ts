@@ -250,7 +250,7 @@ interface Signed {
 }
 
 /** Throws a `WriteFault` unless the signer signed the message. */
-export type SignatureCheck = (message: Signed, signature: Hex) => Promise<void>
+type SignatureCheck = (message: Signed, signature: Hex) => Promise<void>
 
 interface SignatureCheckOptions {
   chainId: number

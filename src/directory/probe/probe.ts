@@ -92,8 +92,6 @@ function toExtras({ resource, bazaar }: QuotedPayment): Record<string, unknown> 
   return defined({ mimeType, serviceName, iconUrl, extensions })
 }
 
-export type LiveTerms = ReturnType<typeof createLiveTerms>
-
 interface LiveTermsOptions extends Market {
   fetch: GuardedFetch
   /** The budget that probes on request share. */

@@ -36,7 +36,7 @@ export function checkTarget(text: string, rules: TargetRules): TargetCheck {
 }
 
 /** Returns the host as resolvers and sockets know it: IPv6 without brackets. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 

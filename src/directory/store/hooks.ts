@@ -6,7 +6,7 @@ import { EVENTS_LOCK, type EventType } from './events.js'
 export const OPERATOR_HOOK = 'operator'
 
 /** The part of a webhook that its owner writes. */
-export interface HookSettings {
+interface HookSettings {
   id: string
   /** Empty for the operator. */
   merchantId: string

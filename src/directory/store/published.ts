@@ -100,7 +100,7 @@ export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[
 
 /**
  * The version of what `merchantJson` makes, which is stored. Raise it with each change of the output, so that the service
- * makes all of it again; `test/unit/store/published.test.ts` fails otherwise.
+ * makes all of it again; `test/unit/directory/store/published.test.ts` fails otherwise.
  */
 export const PUBLISHED_SHAPE = 1
 

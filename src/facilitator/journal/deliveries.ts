@@ -11,7 +11,7 @@ export interface Delivery {
 }
 
 /** The answer of the store to a request that wants to answer a payment with success. */
-export type DeliveryLease =
+type DeliveryLease =
   | { state: 'granted' }
   /** Success was answered before; `key` is the `Idempotency-Key` of that request. */
   | { state: 'delivered'; key: string | null }

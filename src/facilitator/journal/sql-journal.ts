@@ -210,14 +210,14 @@ export function outcomeValues(outcome?: Outcome) {
 }
 
 /** The columns of an attempt, named as its members. Its jobs are in a table of their own. */
-export const attemptColumns = `hash, network, relayer, relayer_nonce AS "relayerNonce",
+const attemptColumns = `hash, network, relayer, relayer_nonce AS "relayerNonce",
   raw_transaction AS "rawTransaction", gas_limit AS "gasLimit", max_fee_per_gas AS "maxFeePerGas",
   max_priority_fee_per_gas AS "maxPriorityFeePerGas", created_at AS "createdAt"`
 
 type Fee = 'gasLimit' | 'maxFeePerGas' | 'maxPriorityFeePerGas'
-export type AttemptRow = Omit<Attempt, Fee> & Record<Fee, string>
+type AttemptRow = Omit<Attempt, Fee> & Record<Fee, string>
 
-export function toAttempt(row: AttemptRow): Attempt {
+function toAttempt(row: AttemptRow): Attempt {
   return {
     ...row,
     gasLimit: BigInt(row.gasLimit),

@@ -40,7 +40,7 @@ import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './
 import { createRefundFinder, type FindRefunds } from './refunds.js'
 
 /** Distinguishes payments with one nonce: a payer may use it once in each token, and once more by Permit2. */
-export interface Which {
+interface Which {
   asset?: Address | undefined
   method?: 'eip3009' | 'permit2' | undefined
 }

@@ -17,7 +17,7 @@ import type { Slot, Slots } from './slot.js'
 import type { Waste } from './waste.js'
 
 /** Why a job is examined. */
-export interface Cause {
+interface Cause {
   /** The text with which its simulation was refused. */
   revert?: string | undefined
   /** Why no gas is risked on it any more. */

@@ -1,7 +1,7 @@
 import type { Job } from '../journal/settlement-journal.js'
 
 /** What a job takes from its payer; the value is in units of the token. */
-export interface Taking extends Pick<Job, 'kind' | 'key'> {
+interface Taking extends Pick<Job, 'kind' | 'key'> {
   asset: string
   payer: string
   value: bigint

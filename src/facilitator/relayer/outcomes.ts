@@ -133,7 +133,7 @@ export interface OutcomeKeeper {
   stop(): void
 }
 
-export interface Decision {
+interface Decision {
   entry: TrackedJob
   outcome: Outcome
 }

@@ -38,7 +38,7 @@ import type { SlotCall } from './slot.js'
 import type { Waste } from './waste.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
-export interface Prepared extends SlotCall {
+interface Prepared extends SlotCall {
   members: TrackedJob[]
 }
 

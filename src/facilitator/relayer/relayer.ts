@@ -204,7 +204,7 @@ interface BlockFollowerOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'no
 const OVERTAKEN_MS = 3_000
 
 /** Finds in the blocks of the chain what became of our transactions. */
-export function createBlockFollower(options: BlockFollowerOptions) {
+function createBlockFollower(options: BlockFollowerOptions) {
   const { feed, lanes, jobs, keeper, examiner, now, log } = options
   const watchedAt = new WeakMap<TrackedJob, number>()
   const readBlockReceipts = createBlockReceiptsReader(options.rpc)

@@ -32,7 +32,7 @@ export class SignerError extends Error {
 }
 
 /** An EIP-1559 transaction to be signed. Its value is always zero: a relayer moves no money except for gas. */
-export interface RelayerTransaction {
+interface RelayerTransaction {
   chainId: number
   nonce: number
   to: Address

@@ -24,14 +24,14 @@ export interface Database extends Queries {
   close(): Promise<void>
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   url: string
   poolSize: number
   limits?: SessionLimits
   onIdleError?: (error: unknown) => void
 }
 
-export interface DatabaseOptions extends PoolOptions {
+interface DatabaseOptions extends PoolOptions {
   /** The time during which a call is repeated, milliseconds. */
   patienceMs?: number
 }
@@ -237,7 +237,7 @@ function ask(client: pg.ClientBase, text: string, values: readonly unknown[]) {
 }
 
 /** PostgreSQL has no U+0000 in texts. Only a text of a stranger can hold one, and it matches nothing then. */
-export function withoutNul(value: unknown): unknown {
+function withoutNul(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNul)
   return typeof value === 'string' && value.includes('\0')
     ? value.replaceAll('\0', '\ufffd')

@@ -2,7 +2,7 @@ import { scriptBeside, superviseThread } from '../thread.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
-export interface CheckpointsOptions {
+interface CheckpointsOptions {
   database: Database
   commit: Pick<GroupCommit, 'hold'>
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
@@ -31,7 +31,7 @@ const MAX_HEAP_MB = 32
  *
  * The invariant: **a checkpoint never takes part of the log away before the file on disk has it.** SQLite keeps it by its
  * own locks and its own syncs (`synchronous=NORMAL`), so the durability of a commit depends on the log alone, as the group
- * commit says. `test/faults/kill.test.ts` kills the whole process at random moments; `test/unit/store/checkpoints.test.ts`
+ * commit says. `test/faults/kill.test.ts` kills the whole process at random moments; `test/unit/sql/sqlite/checkpoints.test.ts`
  * kills the thread while commits are held. When the thread dies, SQLite makes checkpoints within commits, as is its
  * default, until another thread is up.
  */

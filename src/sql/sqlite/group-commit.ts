@@ -23,13 +23,13 @@ export interface GroupCommit {
 }
 
 /** Makes committed pages survive a power cut. */
-export interface Disk {
+interface Disk {
   /** Resolves once everything that was committed before the call is on disk. */
   sync(): Promise<void>
   close(): void
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** The longest wait of writes while another process has the file locked; 5 s by default. Tests set it. */
   busyPatienceMs?: number
   /** Says when this thread may write; at any time unless given. */
@@ -62,7 +62,7 @@ const pauses = { firstMs: 1, lastMs: 25 }
  *
  * The invariant: **a `write` resolves only after an `fdatasync` of the log that began after its commit.** SQLite in WAL mode
  * appends each commit to the log in order, and a log that is on disk up to some commit brings back that commit and all
- * before it. `test/unit/store/power-cut.test.ts` holds it: it cuts the power after every wait for the disk and looks for
+ * before it. `test/unit/sql/sqlite/power-cut.test.ts` holds it: it cuts the power after every wait for the disk and looks for
  * each write that had resolved.
  *
  * A write that throws is rolled back alone. A commit that fails rejects every write in it, and a disk that fails rejects

@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
 /** Writes how SQLite takes an array or rows that are one parameter. */
-export const setsInSqlite: Pick<SqlReader, 'among' | 'texts' | 'records' | 'grouped'> = {
+const setsInSqlite: Pick<SqlReader, 'among' | 'texts' | 'records' | 'grouped'> = {
   among: (column, parameter) => `${column} IN (SELECT value FROM json_each($${parameter}))`,
   texts: (parameter) => `json_each($${parameter})`,
   records(name, parameter, columns) {
@@ -59,7 +59,7 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
 }
 
 /** Prepares each statement once. */
-export function createStatements(database: Database) {
+function createStatements(database: Database) {
   const prepared = new Map<string, Prepared>()
   const insertions = new Map<Insertion, Sqlite.Statement>()
 

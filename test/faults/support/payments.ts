@@ -24,7 +24,7 @@ export interface SignedPayment {
 }
 
 export const network = 'eip155:5042'
-/** The token of the payments: USDC, or what `vitest.faults.config.ts` says. */
+/** The token of the payments: USDC, or what `vitest.config.ts` says. */
 const name = process.env.FAULTS_TOKEN ?? 'USDC'
 export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetContracts.usdc
 /** The scheme of payments by Permit2: `upto`, which charges half of what the payer permits, or `exact`. */
@@ -75,7 +75,7 @@ export async function aSignedPayment(
   return { payer, payTo, value, nonce, authorization, signature, body }
 }
 
-/** A payment by Permit2 of the scheme that `vitest.faults.config.ts` says. */
+/** A payment by Permit2 of the scheme that `vitest.config.ts` says. */
 export async function aPaymentByPermit2(
   wish: Pick<Permit2Wish, 'from' | 'signer' | 'permitted'> & {
     validSeconds?: number

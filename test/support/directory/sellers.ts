@@ -4,7 +4,7 @@ import type {
   GuardedFetch,
   GuardedRequest,
 } from '../../../src/directory/probe/guarded-fetch.js'
-import { bazaar } from '../../unit/directory/probe/a-402.js'
+import { bazaar } from './a-402.js'
 
 interface Terms {
   payTo: string

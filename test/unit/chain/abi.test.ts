@@ -23,7 +23,7 @@ import {
   toQuantity,
   wordOf,
 } from '../../../src/chain/abi.js'
-import { aPayment } from '../x402/a-payment.js'
+import { aPayment } from '../protocol/x402/a-payment.js'
 
 const abi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',

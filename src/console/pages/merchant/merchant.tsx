@@ -233,7 +233,7 @@ function MerchantSkeleton() {
 }
 
 /** Shows the public totals of a seller. */
-export function PublicTotals({ merchantId }: { merchantId: string }) {
+function PublicTotals({ merchantId }: { merchantId: string }) {
   const [range, setRange] = useState<Range>('30d')
   const { data, error } = useQuery(merchantTotalsQuery(merchantId))
   if (error !== null && data === undefined) {

@@ -141,7 +141,7 @@ function OwnerNote({ merchant }: { merchant: MerchantView }) {
 }
 
 /** The APIs of a listing. Loaded on demand, because the form and its rules are of no use to the other pages of an owner. */
-export const ListingEditor = lazyPage(() => import('./editor/listing-editor.js'), 'ListingEditor')
+const ListingEditor = lazyPage(() => import('./editor/listing-editor.js'), 'ListingEditor')
 
 /** Keeps the place of a part of the console while its code comes. */
 export function LoadingPart() {

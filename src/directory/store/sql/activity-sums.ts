@@ -1,9 +1,9 @@
 import { type Insertion, insertAll, type Steps } from '../../../sql/sql.js'
 import { latencyStep, type NewActivity } from '../activity.js'
 
-export const HOUR_SECONDS = 3_600
+const HOUR_SECONDS = 3_600
 /** The merchant that stands for everybody's sums, in addition to those of each merchant. */
-export const EVERYBODY = ''
+const EVERYBODY = ''
 /** The endpoint that stands for answers about no single endpoint. */
 const NO_ENDPOINT = 0
 /** Gas is summed in 10^-12 dollars: in 10^-18 it would outgrow 64 bits at nine dollars. */

@@ -256,7 +256,7 @@ const publishedColumns = [
 ] as const
 
 /** Returns whether a buyer may expect an answer as the listing describes it. */
-export function isDelivered({ last, outdated }: Delivery): boolean {
+function isDelivered({ last, outdated }: Delivery): boolean {
   return last.delivered && !outdated
 }
 

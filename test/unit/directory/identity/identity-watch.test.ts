@@ -8,8 +8,8 @@ import {
   type IdentityWatch,
 } from '../../../../src/directory/identity/identity-watch.js'
 import type { Identity } from '../../../../src/directory/store/listings.js'
+import { openListings, owner } from '../../../support/directory/listed-merchants.js'
 import { withResolvers } from '../../../support/with-resolvers.js'
-import { openListings, owner } from '../listed-merchants.js'
 
 const address: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const hour = 3_600_000

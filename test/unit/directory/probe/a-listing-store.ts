@@ -5,8 +5,8 @@ import type {
   EndpointHealth,
   Merchant,
 } from '../../../../src/directory/store/listings.js'
-import { anEndpoint as anEndpointOfAMerchant } from '../listed-merchants.js'
-import { asset, network, payTo } from './a-402.js'
+import { asset, network, payTo } from '../../../support/directory/a-402.js'
+import { anEndpoint as anEndpointOfAMerchant } from '../../../support/directory/listed-merchants.js'
 
 export function aMerchant(over: Partial<Merchant> = {}): Merchant {
   return {

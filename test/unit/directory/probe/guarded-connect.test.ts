@@ -7,7 +7,7 @@ import {
   createPublicResolver,
   resolveLocally,
 } from '../../../../src/directory/probe/target-rules.js'
-import { aTarget } from './a-target.js'
+import { aTarget } from '../../../support/directory/a-target.js'
 
 it('sends nothing over a connection that reached another address than was checked', async () => {
   let requests = 0

@@ -5,7 +5,7 @@ import {
   createGuardedFetch,
   type GuardedFetchOptions,
 } from '../../../../src/directory/probe/guarded-fetch.js'
-import { aLocalFetch, aTarget, type Target } from './a-target.js'
+import { aLocalFetch, aTarget, type Target } from '../../../support/directory/a-target.js'
 
 const targets: Target[] = []
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { freshHealth, nextHealth } from '../../../../src/directory/probe/probe.js'
 import type { EndpointHealth } from '../../../../src/directory/store/listings.js'
-import { aRequirement, asset, network, payTo } from './a-402.js'
+import { aRequirement, asset, network, payTo } from '../../../support/directory/a-402.js'
 
 const now = 1_000_000
 const middle = () => 0.5

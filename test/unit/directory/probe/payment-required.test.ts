@@ -3,7 +3,12 @@ import {
   parsePaymentRequired,
   readInputSchema,
 } from '../../../../src/directory/probe/payment-required.js'
-import { aPaymentRequired, aRequirement, bazaar, toHeader } from './a-402.js'
+import {
+  aPaymentRequired,
+  aRequirement,
+  bazaar,
+  toHeader,
+} from '../../../support/directory/a-402.js'
 
 const parse = (value: unknown, body = '{}') =>
   parsePaymentRequired({ 'payment-required': toHeader(value) }, body)

@@ -14,8 +14,8 @@ import {
   payTo,
   toHeader,
   tokens,
-} from './a-402.js'
-import { aLocalFetch, aTarget, type Target } from './a-target.js'
+} from '../../../support/directory/a-402.js'
+import { aLocalFetch, aTarget, type Target } from '../../../support/directory/a-target.js'
 
 const targets: Target[] = []
 afterEach(async () => {

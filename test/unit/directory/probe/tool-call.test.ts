@@ -1,8 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkTool, listTools } from '../../../../src/directory/probe/tool-call.js'
-import { aPaymentRequired, aRequirement, network, payTo, tokens } from './a-402.js'
-import { aLocalFetch, aTarget, type Target } from './a-target.js'
+import {
+  aPaymentRequired,
+  aRequirement,
+  network,
+  payTo,
+  tokens,
+} from '../../../support/directory/a-402.js'
+import { aLocalFetch, aTarget, type Target } from '../../../support/directory/a-target.js'
 
 const targets: Target[] = []
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import type { SettledPayment } from '../../../../src/directory/seen-in-payments/offer.js'
-import { asset, payTo } from '../listed-merchants.js'
-import { aRequirement as anyRequirement } from '../probe/a-402.js'
+import { aRequirement as anyRequirement } from '../../../support/directory/a-402.js'
+import { asset, payTo } from '../../../support/directory/listed-merchants.js'
 
 export const id = `payto-${payTo}`
 export const url = 'https://api.example.com/v1/weather'

@@ -16,8 +16,14 @@ import {
   type SettledPayment,
 } from '../../../../src/directory/seen-in-payments/offer.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
-import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
-import { network } from '../probe/a-402.js'
+import { network } from '../../../support/directory/a-402.js'
+import {
+  anEndpoint,
+  asset,
+  openListings,
+  payTo,
+  owner as stranger,
+} from '../../../support/directory/listed-merchants.js'
 import {
   aRequirement,
   aSettledPayment,

@@ -5,7 +5,14 @@ import { checkRequirements } from '../../../../src/directory/probe/verdict.js'
 import type { InfoVerdict } from '../../../../src/directory/seen-in-payments/info-check.js'
 import { createProbeEffects } from '../../../../src/directory/seen-in-payments/probe-effects.js'
 import type { Endpoint } from '../../../../src/directory/store/listings.js'
-import { aPaymentRequired, aRequirement, network, payTo, toHeader, tokens } from '../probe/a-402.js'
+import {
+  aPaymentRequired,
+  aRequirement,
+  network,
+  payTo,
+  toHeader,
+  tokens,
+} from '../../../support/directory/a-402.js'
 import { aMerchant, anEndpoint } from '../probe/a-listing-store.js'
 import { getInfo, getSchema, querySchema } from './an-offer.js'
 

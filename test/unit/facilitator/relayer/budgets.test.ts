@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest'
+import { WASTED, wastedBy } from '../../../../src/facilitator/journal/budgets.js'
+import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
+import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
+import { createTrackedJobs, type JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
+import { createWaste } from '../../../../src/facilitator/relayer/waste.js'
+import { aWorld, network, useVirtualClock } from '../../../support/simulated/a-relayer.js'
+import { BASE_FEE } from '../../../support/simulated/chain.js'
+
+useVirtualClock()
+
+const PRICE = BASE_FEE + 1_000_000n
+/** What a payment burns that fails: with others, and alone; and the base of a transaction. */
+const [EACH, ALONE, BASE] = [45_000n, 60_000n, 21_000n]
+const limits = { perAccount: 1_000_000n * PRICE, wasted: 5_000_000n * PRICE }
+const fees = { maxFeePerGas: 3n * PRICE, maxPriorityFeePerGas: 1n }
+const [mine, theirs] = ['198.51.100.7', '203.0.113.9']
+
+const unasked = async () => {
+  throw new Error('the chain is not asked')
+}
+
+/** Jobs that are about to be signed, and what their transaction reserves. */
+function someJobs() {
+  const world = aWorld()
+  const profiles = new Map<string, Partial<JobProfile>>()
+  const exact = createExactKind({ findUse: unasked, readFacts: unasked, isOurs: unasked })
+  const kind = {
+    ...exact,
+    profile: (job: Parameters<typeof exact.profile>[0]) => ({
+      ...exact.profile(job),
+      ...profiles.get(job.id),
+    }),
+  }
+  const jobs = createTrackedJobs({ [EXACT]: kind }, Date.now)
+  const waste = createWaste({
+    network,
+    jobs,
+    limits,
+    now: Date.now,
+    queue: { isInHand: () => true },
+    books: { wastedOn: async () => new Map() },
+    isGuarded: () => false,
+    readCoded: async () => new Set(),
+    feed: { latest: () => ({ baseFeePerGas: BASE_FEE }) } as never,
+  })
+  return {
+    aJob(caller = mine, profile: Partial<JobProfile> = {}) {
+      const job = world.aJob({ caller })
+      profiles.set(job.id, profile)
+      return jobs.track(newRow(job, 0))
+    },
+    reserve(entries: Parameters<typeof waste.budgetsOf>[0], gasLimit = 100_000n, again = false) {
+      const budgets = waste.budgetsOf(entries, gasLimit, fees, again)
+      return Object.fromEntries(budgets.map(({ name, ...rest }) => [name, rest]))
+    },
+  }
+}
+
+it('a payment alone reserves what it burns alone; the only one of its caller goes whatever was wasted', () => {
+  const { aJob, reserve } = someJobs()
+  const entry = aJob()
+  const amount = (ALONE + BASE) * PRICE
+  expect(reserve([entry])).toEqual({
+    [entry.payer]: { amount, least: 1n, limit: limits.perAccount },
+    [WASTED.plain]: { amount },
+  })
+  expect(entry.riskedGas).toBe(81_000)
+})
+
+it('payments that share a transaction share its base, and are within what all may waste', () => {
+  const { aJob, reserve } = someJobs()
+  const entries = [aJob(), aJob(theirs), aJob(theirs)]
+  const each = (EACH + BASE / 3n) * PRICE
+  const found = reserve(entries)
+  for (const { payer } of entries) {
+    expect(found[payer]).toEqual({ amount: each, least: 1n, limit: limits.perAccount })
+  }
+  // One caller has the only one of it, and the other has two.
+  expect(found[WASTED.plain]).toEqual({ amount: 3n * each, limit: limits.wasted })
+  expect(reserve(entries.slice(0, 1))[WASTED.plain]).not.toHaveProperty('limit')
+})
+
+it('a replacement reserves without limits, because its payments are under way already', () => {
+  const { aJob, reserve } = someJobs()
+  const entries = [aJob(), aJob()]
+  const each = (EACH + BASE / 2n) * PRICE
+  expect(reserve(entries, 100_000n, true)).toEqual({
+    [entries[0]?.payer as string]: { amount: each },
+    [entries[1]?.payer as string]: { amount: each },
+    [WASTED.plain]: { amount: 2n * each },
+  })
+})
+
+it('a job with a gas limit of its own reserves all of it; a large one is within the share of its caller', () => {
+  const { aJob, reserve } = someJobs()
+  const entry = aJob(mine, { gas: { least: 1n, most: 9_000_000n } })
+  const share = wastedBy('plain', mine)
+  const small = reserve([entry], 400_000n)
+  expect(small[WASTED.plain]).toEqual({ amount: 400_000n * fees.maxFeePerGas })
+  expect(small).not.toHaveProperty([share])
+  const amount = 400_001n * fees.maxFeePerGas
+  expect(reserve([entry], 400_001n)[share]).toEqual({ amount, limit: limits.wasted / 2n })
+  expect(reserve([entry], 400_001n, true)).not.toHaveProperty([share])
+})
+
+it('a payment of any gas limit, and a job of the operator, are in no share', () => {
+  const { aJob, reserve } = someJobs()
+  expect(reserve([aJob()], 9_000_000n)).not.toHaveProperty([wastedBy('plain', mine)])
+  const gas = { least: 1n, most: 9_000_000n }
+  const own = aJob(theirs, { gas, standing: 'own' })
+  expect(reserve([own], 9_000_000n)).not.toHaveProperty([wastedBy('plain', theirs)])
+})

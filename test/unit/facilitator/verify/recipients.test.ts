@@ -1,0 +1,60 @@
+import type { Address } from 'viem'
+import { expect, it } from 'vitest'
+import type { PayToAllowed } from '../../../../src/facilitator/settings.js'
+import { createRecipients } from '../../../../src/facilitator/verify/recipients.js'
+
+const [payer, shop, seller, stranger, refunds] = ['1', '2', '3', '4', '5'].map(
+  (digit) => `0x${digit.repeat(40)}` as Address,
+) as [Address, Address, Address, Address, Address]
+
+/** Recipients of which `seller` is listed; `paid` is who paid the stranger on earlier days, and whom else. */
+function someRecipients(allowed?: PayToAllowed, paid: { payer: Address; other: Address }[] = []) {
+  const recipients = createRecipients({
+    network: 'eip155:5042',
+    allowed,
+    own: [refunds],
+    isListed: async (payTo) => payTo === seller,
+    customers: { othersPaid: async (_network, payTo) => (payTo === stranger ? paid : []) },
+    now: () => Date.UTC(2026, 10, 21),
+  })
+  return async (payTo: Address, from = payer) => {
+    const found = await recipients.check({ payer: from, payTo })
+    return typeof found === 'string' ? found : found.reason
+  }
+}
+
+it('all may be paid where the operator names none, and listings give standing', async () => {
+  const check = someRecipients()
+  expect(await check(stranger)).toBe('none')
+  expect(await check(seller)).toBe('known')
+  expect(await check(shop)).toBe('none')
+})
+
+it('only recipients that the operator names are paid, and they may pay back', async () => {
+  const check = someRecipients({ addresses: [shop], listed: false })
+  expect(await check(shop)).toBe('own')
+  expect(await check(stranger)).toBe('payToNotAllowed')
+  expect(await check(seller)).toBe('payToNotAllowed')
+  expect(await check(stranger, shop)).toBe('own')
+  expect(await check(stranger, refunds)).toBe('own')
+})
+
+it('only listed recipients are paid where the operator says so', async () => {
+  const check = someRecipients({ addresses: [], listed: true })
+  expect(await check(seller)).toBe('known')
+  expect(await check(shop)).toBe('payToNotAllowed')
+  expect(await someRecipients({ addresses: [shop], listed: true })(shop)).toBe('own')
+})
+
+it('customers give standing: three of them, each of whom also paid somebody who is known', async () => {
+  const customer = (digit: string, other: Address) => {
+    return { payer: `0x${digit.repeat(40)}` as Address, other }
+  }
+  const two = [customer('a', seller), customer('b', seller), customer('b', refunds)]
+  expect(await someRecipients(undefined, two)(stranger)).toBe('none')
+  expect(await someRecipients(undefined, [...two, customer('c', seller)])(stranger)).toBe('known')
+  // Keys that only pay each other, and the recipient itself.
+  const ring = ['c', 'd', 'e'].map((digit) => customer(digit, shop))
+  expect(await someRecipients(undefined, [...two, ...ring])(stranger)).toBe('none')
+  expect(await someRecipients(undefined, [...two, customer('4', seller)])(stranger)).toBe('none')
+})

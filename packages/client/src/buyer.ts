@@ -23,10 +23,10 @@ import {
   type ChannelStatus,
   createChannels,
   type Drawn,
+  type LedgerStep,
+  type PlannedPayment,
   RESERVED_MS,
-  type Step,
   statusOf,
-  type Wanted,
 } from './channels.js'
 import { entriesOf, isOpen, type Ledger, type LedgerEntry, WEEK_SECONDS } from './ledger.js'
 import {
@@ -147,7 +147,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const chain = rpcUrl === undefined ? undefined : createPaymentChain(rpcUrl)
   const lookedUp = new Map<string, number>()
   const deposit = readDeposit(options, budget)
-  const add = async (step: Step) =>
+  const add = async (step: LedgerStep) =>
     entriesOf(await ledger.append({ v: 1, at: Date.now(), ...step }))
   const read = async () => entriesOf(await ledger.read())
   const channels = createChannels({
@@ -247,7 +247,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   /** Reserves the amount, or throws the reason why it is not paid. */
-  async function reserve(id: string, { reservation, item }: Wanted, cap?: Cap) {
+  async function reserve(id: string, { reservation, item }: PlannedPayment, cap?: Cap) {
     const amount = BigInt(reservation.amount)
     const wanted = { ...reservation, item, ...(cap !== undefined && { cap }) }
     let entries = await add({ type: 'reserved', id, ...reservation })
@@ -290,7 +290,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
     target: string | Item,
     given: BuyerCall,
     { amount, payTo, scheme }: Requirement,
-  ): Promise<Wanted> {
+  ): Promise<PlannedPayment> {
     const { method, toolName } = given
     const item =
       typeof target === 'string'
@@ -307,7 +307,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   /** Returns the refusal of a price above that of the listing, unless the call states a limit of its own. */
-  function dearerThanListed({ item }: Wanted, { maxAmount }: BuyerCall, terms: Requirement) {
+  function dearerThanListed(
+    { item }: PlannedPayment,
+    { maxAmount }: BuyerCall,
+    terms: Requirement,
+  ) {
     if (item === undefined || maxAmount !== undefined) return undefined
     const bound = listedCap(item, terms)
     if (BigInt(terms.amount) <= bound.cap) return undefined
@@ -319,7 +323,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
     await review(await read())
     refuseUndecided(await read(), await digestOf(target, given))
     const id = crypto.randomUUID()
-    let wanted: Wanted | undefined
+    let wanted: PlannedPayment | undefined
     let drawn: Drawn | undefined
     let drawing: Awaited<ReturnType<typeof channels.book>> | undefined
     let hasSigned = false

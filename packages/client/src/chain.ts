@@ -1,5 +1,5 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
-import { createPublicClient, http, parseAbi, parseEventLogs } from 'viem'
+import { createPublicClient, type Hex, http, parseAbi, parseEventLogs } from 'viem'
 import type { PaymentName } from './pay.js'
 
 /** Reads what the chain says of payments. Its methods reject where the node does not answer or is on another network. */
@@ -11,7 +11,7 @@ export interface PaymentChain {
   readUse(payment: PaymentName, validBefore: number): Promise<'used' | 'unused' | 'open'>
   /** Counts the transfers of an amount from payer to recipient in a transaction that was mined at `since` or later. */
   countTransfers(
-    transaction: `0x${string}`,
+    transaction: Hex,
     payment: PaymentName,
     transfer: { payTo: string; amount: bigint; since: number },
   ): Promise<number>

@@ -6,39 +6,38 @@ import {
   createBatchSettlementEIP3009DepositPayload,
   signVoucher,
 } from '@x402/evm/batch-settlement/client'
-import { createPublicClient, getAddress, http, parseAbi, toHex } from 'viem'
+import { createPublicClient, getAddress, type Hex, http, parseAbi, toHex } from 'viem'
 import { type Budget, isOf, isSameSeller, judge, refusalError } from './budget.js'
 import { ArcusError } from './calls.js'
 import {
-  type Channel,
+  type BuyerChannel,
   type ChannelCall,
   type ChannelTerms,
   HOLD_MS,
   isOpen,
   type LedgerEntry,
   type LedgerEvent,
-  type Reservation,
+  type LedgerReservation,
 } from './ledger.js'
 import type { PaymentSigner } from './pay.js'
 import {
   createHttpSeller,
   type Item,
   type PaymentPayload,
-  type Reply,
   type Seller,
+  type SellerReply,
   type SellerRoute,
 } from './sellers.js'
 import { CHANNEL, isAmount, type PaymentRequired, type Requirement } from './terms.js'
 import { createToolSeller } from './tools.js'
 
-type Hex = `0x${string}`
 type Distributed<Event> = Event extends LedgerEvent ? Omit<Event, 'v' | 'at'> : never
 /** A step of the ledger as its writer gives it. */
-export type Step = Distributed<LedgerEvent>
+export type LedgerStep = Distributed<LedgerEvent>
 
 /** A call before it is paid: its reservation, and the listing that names its terms. */
-export interface Wanted {
-  reservation: Reservation
+export interface PlannedPayment {
+  reservation: LedgerReservation
   item: Item | undefined
 }
 
@@ -71,10 +70,10 @@ export interface ChannelsOptions {
   deposit: bigint | undefined
   rpcUrl: string | undefined
   fetch: typeof globalThis.fetch
-  add(step: Step): Promise<LedgerEntry[]>
+  add(step: LedgerStep): Promise<LedgerEntry[]>
   read(): Promise<LedgerEntry[]>
   /** Reserves a deposit within the limits, or throws the limit that does not allow it. */
-  reserve(id: string, wanted: Wanted): Promise<void>
+  reserve(id: string, wanted: PlannedPayment): Promise<void>
 }
 
 /** Others who draw on the channel are waited for. */
@@ -104,7 +103,7 @@ export function createChannels(options: ChannelsOptions) {
 
   /** Returns what signs for a call, or the reason why it is not paid by channel. */
   async function draw(
-    wanted: Wanted,
+    wanted: PlannedPayment,
     terms: Requirement,
     route: SellerRoute,
   ): Promise<Drawn | ArcusError> {
@@ -116,7 +115,7 @@ export function createChannels(options: ChannelsOptions) {
       const result =
         entry === undefined
           ? await open(wanted, terms, route)
-          : await drawOn(entry as LedgerEntry & { channel: Channel }, terms)
+          : await drawOn(entry as LedgerEntry & { channel: BuyerChannel }, terms)
       if (result !== undefined) return result
       if (waits === WAITS) {
         const message = 'Another call is under way on the channel of this seller: call again later.'
@@ -130,7 +129,11 @@ export function createChannels(options: ChannelsOptions) {
    * Returns the last channel of a seller that is not used up, whether it can be drawn on or not. One that is half full is
    * not used up by a call that costs more: prices must not make a buyer fill one channel after another.
    */
-  function usableOf(entries: readonly LedgerEntry[], { reservation }: Wanted, price: bigint) {
+  function usableOf(
+    entries: readonly LedgerEntry[],
+    { reservation }: PlannedPayment,
+    price: bigint,
+  ) {
     return entries.findLast(
       (entry) =>
         entry.channel !== undefined &&
@@ -144,7 +147,7 @@ export function createChannels(options: ChannelsOptions) {
 
   /** Returns `undefined` where another call is under way. */
   async function drawOn(
-    { id, at, state, channel }: LedgerEntry & { channel: Channel },
+    { id, at, state, channel }: LedgerEntry & { channel: BuyerChannel },
     terms: Requirement,
   ): Promise<Drawn | ArcusError | undefined> {
     const now = Date.now()
@@ -177,7 +180,7 @@ export function createChannels(options: ChannelsOptions) {
   }
 
   /** Returns whether a channel pays for a call, so that the limits need not allow it any more. */
-  async function covers(wanted: Wanted, terms: Requirement): Promise<boolean> {
+  async function covers(wanted: PlannedPayment, terms: Requirement): Promise<boolean> {
     const { channel, state } = usableOf(await read(), wanted, BigInt(terms.amount)) ?? {}
     return channel !== undefined && isReady(channel, state, terms)
   }
@@ -193,7 +196,7 @@ export function createChannels(options: ChannelsOptions) {
 
   /** Reserves a deposit. Returns `undefined` where another call was first to open a channel of this seller. */
   async function open(
-    wanted: Wanted,
+    wanted: PlannedPayment,
     terms: Requirement,
     route: SellerRoute,
   ): Promise<Drawn | ArcusError | undefined> {
@@ -249,7 +252,7 @@ export function createChannels(options: ChannelsOptions) {
    */
   async function book(
     { id, call, price }: Drawn,
-    reply?: Reply,
+    reply?: SellerReply,
   ): Promise<{ cost: bigint; isDecided: boolean }> {
     const { settlement } = reply ?? {}
     const isSuccess = settlement?.success === true
@@ -389,7 +392,7 @@ export function createChannels(options: ChannelsOptions) {
   return { draw, covers, book, look, close }
 }
 
-type Held = Channel & { holder: ChannelCall }
+type Held = BuyerChannel & { holder: ChannelCall }
 
 /** Returns the channel of an entry while a call draws on it. */
 function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined {
@@ -397,12 +400,16 @@ function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined 
   return channel?.holder?.call === call ? (channel as Held) : undefined
 }
 
-function isReady(channel: Channel, state: LedgerEntry['state'] | undefined, terms: Requirement) {
+function isReady(
+  channel: BuyerChannel,
+  state: LedgerEntry['state'] | undefined,
+  terms: Requirement,
+) {
   return state === 'settled' && leftIn(channel) >= BigInt(terms.amount) && isFor(channel, terms)
 }
 
 /** Returns whether a seller asks for payments by this very channel. */
-function isFor({ config }: Channel, offer: Requirement | null): boolean {
+function isFor({ config }: BuyerChannel, offer: Requirement | null): boolean {
   const { receiver, token, receiverAuthorizer, withdrawDelay } = config
   const namesOf = (...names: unknown[]) => names.join().toLowerCase()
   const own = namesOf(CHANNEL, receiver, token, receiverAuthorizer, withdrawDelay)
@@ -415,7 +422,7 @@ function isFor({ config }: Channel, offer: Requirement | null): boolean {
  * Reads how much the seller says to have charged before a call that it refuses. More than earlier vouchers allow is never
  * believed: the ledger knows every voucher that has left.
  */
-function correctionIn(reply: Reply | undefined, held: Held): string | undefined {
+function correctionIn(reply: SellerReply | undefined, held: Held): string | undefined {
   const accepts = reply?.response.ok === false ? (reply.required?.accepts ?? []) : []
   const states = accepts.map((it) => memberOf(memberOf(it, 'extra'), 'channelState'))
   const own = states.find((it) => memberOf(it, 'channelId') === held.channelId)
@@ -424,7 +431,7 @@ function correctionIn(reply: Reply | undefined, held: Held): string | undefined 
   return BigInt(total) === held.charged ? undefined : total
 }
 
-function leftIn({ balance, charged }: Channel): bigint {
+function leftIn({ balance, charged }: BuyerChannel): bigint {
   return balance - charged
 }
 

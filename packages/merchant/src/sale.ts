@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
-import type { Turn } from './in-flight.js'
+import type { PaymentTurn } from './in-flight.js'
 import { createMeter, settleMetered } from './metered.js'
 import {
   copyHeaders,
@@ -12,17 +12,22 @@ import {
   settlementHeader,
 } from './payment-headers.js'
 import type { Refunds } from './refunds.js'
-import type { Refusal, ResourceServer, Settled, Verified } from './resource-server.js'
-import type { Offer } from './terms.js'
+import type {
+  PaymentRefusal,
+  ResourceServer,
+  SettleOutcome,
+  VerifyOutcome,
+} from './resource-server.js'
+import type { RouteOffer } from './terms.js'
 
 /** One request that presents a payment, from the header to the answer. */
-export interface Sale {
-  readonly offer: Offer
-  verify(): Promise<Verified>
+export interface RouteSale {
+  readonly offer: RouteOffer
+  verify(): Promise<VerifyOutcome>
   /** The handler begins to work for the payment, in this turn. */
-  begin(turn: Turn): void
+  begin(turn: PaymentTurn): void
   /** Settles before the handler begins. */
-  settleFirst(): Promise<Settled>
+  settleFirst(): Promise<SettleOutcome>
   charge(amount: string): void
   /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
   settle(): Promise<SettleResponse>
@@ -33,11 +38,11 @@ export interface Sale {
 const FIRST_FAILURE = 400
 
 export function openSale(
-  offer: Offer,
+  offer: RouteOffer,
   { server, refunds }: { server: ResourceServer; refunds: Refunds | undefined },
   request: FastifyRequest,
   reply: FastifyReply,
-): Sale {
+): RouteSale {
   const { terms } = offer
   const headersBefore = copyHeaders(reply)
   const gone = new AbortController()
@@ -45,11 +50,11 @@ export function openSale(
     request.log.error('x402: refused a paid answer that was written before it was settled'),
   )
   const meter = createMeter(offer)
-  let settling: Promise<Settled> | undefined
+  let settling: Promise<SettleOutcome> | undefined
   /** The answer that is being prepared. */
   let current: symbol | undefined
   let isAnswered = false
-  let turn: Turn | undefined
+  let turn: PaymentTurn | undefined
   /** True once the handler has ended: with an answer, or with a failure. */
   let isConcluded = false
   const trailers = collectTrailers(reply)
@@ -72,7 +77,7 @@ export function openSale(
   }
 
   /** Settles once, even if it is called repeatedly. */
-  function settleOnce(): Promise<Settled> {
+  function settleOnce(): Promise<SettleOutcome> {
     settling ??= settleMetered(offer, meter.close(), { server, refunds }).then((settled) => {
       if (settled.ok) unblock()
       else logRefusal(request, settled.refusal, settled.cause)
@@ -200,7 +205,7 @@ function collectTrailers(reply: FastifyReply): Set<string> {
 }
 
 /** Removes the paid answer with its headers: a location or an entity tag may be worth the price. */
-function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: Refusal): string {
+function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: PaymentRefusal): string {
   restoreHeaders(reply, headersBefore)
   if (reply.request.raw.httpVersionMajor < 2) reply.raw.statusMessage = ''
   reply
@@ -233,14 +238,14 @@ function discard(body: unknown): void {
   if (isStream(body) && 'destroy' in body) body.destroy()
 }
 
-function logRefusal(request: FastifyRequest, refusal: Refusal, err: unknown): void {
+function logRefusal(request: FastifyRequest, refusal: PaymentRefusal, err: unknown): void {
   const { status, error, settlement } = refusal
   const details = { reason: error, transaction: settlement?.transaction, err }
   if (status !== 502) request.log.info(details, 'x402: payment refused')
   else request.log.error(details, 'x402: the facilitator could not check a payment')
 }
 
-function asError({ status, error, message }: Refusal): Error {
+function asError({ status, error, message }: PaymentRefusal): Error {
   return Object.assign(new Error(message), { statusCode: status, code: error })
 }
 

@@ -12,7 +12,7 @@ import {
   askForPayment,
 } from './payment-required.js'
 import { createResourceServer } from './resource-server.js'
-import { openSale, type Sale } from './sale.js'
+import { openSale, type RouteSale } from './sale.js'
 import { createPricedRoutes } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
@@ -48,7 +48,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
   const routes = createPricedRoutes(app, options, wallets)
-  const sales = new WeakMap<FastifyRequest, Sale>()
+  const sales = new WeakMap<FastifyRequest, RouteSale>()
   const inFlight = inFlightOf(app.server)
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -125,7 +125,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
 }
 
 /** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */
-async function beginTurn(sale: Sale, payer: string, inFlight: InFlight) {
+async function beginTurn(sale: RouteSale, payer: string, inFlight: InFlight) {
   const turn = inFlight.take(sale.offer, payer)
   if (turn === undefined) return underWay
   sale.begin(turn)

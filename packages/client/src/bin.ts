@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import type { Address } from 'viem'
 import { type ReadBody, readUpTo } from './body.js'
 import { showAmount } from './budget.js'
 import { type Bought, type BuyerCall, isChargedInVain, type Quote } from './buyer.js'

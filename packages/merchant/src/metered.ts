@@ -3,6 +3,9 @@ import type { NewRefund, PlannedRefund, Refunds } from './refunds.js'
 import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
 import type { RouteOffer } from './terms.js'
 
+/** The part of a price that is charged. */
+export type Meter = ReturnType<typeof createMeter>
+
 /** Makes a meter that charges the whole price until a handler charges less. */
 export function createMeter({ requirements, terms: { isMetered } }: RouteOffer) {
   const price = BigInt(requirements.amount)

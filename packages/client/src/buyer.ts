@@ -26,6 +26,9 @@ import { type Bought, type BuyerContext, BuyerPurchase } from './purchase.js'
 import type { Item } from './sellers.js'
 import { CHANNEL, type Requirement } from './terms.js'
 
+export type { BuyerCall } from './planned-payment.js'
+export type { Bought } from './purchase.js'
+
 export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rpcUrl'> {
   signer: PaymentSigner
   limits: BuyerLimits
@@ -45,9 +48,6 @@ export interface BuyerOptions extends Pick<PayOptions, 'network' | 'asset' | 'rp
   /** The global `fetch` by default. */
   fetch?: typeof fetch
 }
-
-export type { BuyerCall } from './planned-payment.js'
-export type { Bought } from './purchase.js'
 
 /** Returns whether money left for an answer that is a failure. */
 export function isChargedInVain({ response, cost, isDecided }: Bought): boolean {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
+import type { Address } from 'viem'
 import { type ReadBody, readUpTo } from './body.js'
 import { showAmount, withMoney } from './budget.js'
 import { type Bought, type BuyerCall, isChargedInVain, type Quote } from './buyer.js'
@@ -10,8 +11,8 @@ import { createArcusClient } from './client.js'
 import {
   agentMoney,
   buyerOf,
+  type CommandArguments,
   clean,
-  type Given,
   limitsOf,
   moneyOf,
   readAccount,
@@ -33,7 +34,7 @@ const MAX_BODY_BYTES = 8 * 1_024 * 1_024
 /** Bytes of an answer that are passed on: what is small on the wire may never end once it is decompressed. */
 const MAX_PIPED_BYTES = 1_024 ** 3
 
-const commands: Record<string, (given: Given) => Promise<number>> = {
+const commands: Record<string, (given: CommandArguments) => Promise<number>> = {
   pay,
   find,
   ledger,
@@ -43,7 +44,7 @@ const commands: Record<string, (given: Given) => Promise<number>> = {
   mcp,
 }
 
-async function pay(given: Given): Promise<number> {
+async function pay(given: CommandArguments): Promise<number> {
   const [target] = given.words
   if (target === undefined) throw new UsageError('Name the URL to call.')
   if (!/^https?:\/\//i.test(target)) {
@@ -57,7 +58,7 @@ async function pay(given: Given): Promise<number> {
 }
 
 /** Shows what was bought: cost and transaction first, because the answer may break off or never end. */
-async function showBought(given: Given, bought: Bought): Promise<number> {
+async function showBought(given: CommandArguments, bought: Bought): Promise<number> {
   const { response, cost, isDecided, transaction, payment, refusal, left, channel } = bought
   const { status } = response
   const inVain = isChargedInVain(bought)
@@ -107,7 +108,7 @@ async function pipe({ body }: Response): Promise<ReadBody['cut']> {
   return undefined
 }
 
-function callOf(given: Given): BuyerCall {
+function callOf(given: CommandArguments): BuyerCall {
   const { method, query, body, tool, price } = given
   const pairs = query.map((pair) => {
     const [name = '', value] = pair.split(/=(.*)/s)
@@ -125,7 +126,7 @@ function callOf(given: Given): BuyerCall {
 }
 
 /** Shows price, seller, proof and record of delivery. */
-function showQuote(given: Given, { terms, item, delivery, refusal }: Quote): number {
+function showQuote(given: CommandArguments, { terms, item, delivery, refusal }: Quote): number {
   const merchant = item?.metadata.merchant
   const known = refusal && {
     code: refusal.code,
@@ -153,7 +154,7 @@ function showQuote(given: Given, { terms, item, delivery, refusal }: Quote): num
   return refusal === undefined ? 0 : 1
 }
 
-async function find(given: Given): Promise<number> {
+async function find(given: CommandArguments): Promise<number> {
   const query = given.words.join(' ')
   if (query === '') throw new UsageError('Say what to look for.')
   const found = await createArcusClient({ url: serviceUrl(given) }).find(query)
@@ -171,7 +172,7 @@ function describeLine({ resource, metadata }: Item): string {
   return `${cost}  ${clean(title)}, by ${clean(merchant.name)}${proof}\n    ${clean(`${what} ${resource}`)}`
 }
 
-async function ledger(given: Given): Promise<number> {
+async function ledger(given: CommandArguments): Promise<number> {
   const buyer = buyerOf(given, limitsOf(given, []), false)
   const { left, entries, channels } = await buyer.spent()
   if (given.json) {
@@ -191,7 +192,7 @@ async function ledger(given: Given): Promise<number> {
 }
 
 /** Lists the open channels, or closes them. */
-async function channels(given: Given): Promise<number> {
+async function channels(given: CommandArguments): Promise<number> {
   const [what] = given.words
   const isClosing = what === 'close'
   if (what !== undefined && !isClosing) throw new UsageError(`There is no channels ${what}.`)
@@ -203,14 +204,14 @@ async function channels(given: Given): Promise<number> {
   return found.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
-function channelLine(given: Given, channel: ChannelStatus): string {
+function channelLine(given: CommandArguments, channel: ChannelStatus): string {
   const { deposit, left, calls, host, channelId, state, problem } = channel
   const held = `${money(given, left)} of ${money(given, deposit)}`
   return `channel    ${held} left, ${calls} calls, ${host}, ${clean(problem ?? state)}, ${channelId}`
 }
 
 /** Lists the API that an OpenAPI document describes. */
-async function importApi(given: Given): Promise<number> {
+async function importApi(given: CommandArguments): Promise<number> {
   const [path] = given.words
   const { id, price, server } = given
   if (path === undefined || id === undefined || price === undefined) {
@@ -220,7 +221,7 @@ async function importApi(given: Given): Promise<number> {
   const [whole = '', fraction = ''] = price.split('.')
   const account = readAccount(given)
   const { listing, skipped } = listingFromOpenApi(parseJson(path, readText(path)), {
-    payTo: (given['pay-to'] as `0x${string}` | undefined) ?? account.address,
+    payTo: (given['pay-to'] as Address | undefined) ?? account.address,
     price: `${BigInt(whole + fraction.padEnd(6, '0'))}`,
     ...(server !== undefined && { server }),
   })
@@ -236,7 +237,7 @@ async function importApi(given: Given): Promise<number> {
   return 0
 }
 
-async function mcp(given: Given): Promise<number> {
+async function mcp(given: CommandArguments): Promise<number> {
   const limits = limitsOf({ sellers: 'proven', ...given }, ['max', 'per-day', 'per-seller'])
   const buyer = buyerOf(given, limits, true)
   const arcus = createArcusClient({ url: serviceUrl(given) })
@@ -251,22 +252,22 @@ async function mcp(given: Given): Promise<number> {
 }
 
 /** Shows the wallet that pays. */
-async function wallet(given: Given): Promise<number> {
+async function wallet(given: CommandArguments): Promise<number> {
   const state = await readWallet(given)
   print(given.json ? toJson(state) : describeWallet(state))
   return state.balance === null ? 1 : 0
 }
 
-function money(given: Given, amount: bigint): string {
+function money(given: CommandArguments, amount: bigint): string {
   return showAmount(amount, assetOf(given))
 }
 
-function assetOf({ network, asset }: Given) {
+function assetOf({ network, asset }: CommandArguments) {
   return readAsset({ network, asset } as Parameters<typeof readAsset>[0])
 }
 
 /** Writes an answer as JSON. Each amount stands there as the text shows it, and in atomic units. */
-function json(given: Given, answer: unknown): string {
+function json(given: CommandArguments, answer: unknown): string {
   return toJson(withMoney(answer, assetOf(given)))
 }
 
@@ -292,7 +293,7 @@ function note(line: string): void {
 
 async function run(): Promise<number> {
   const args = process.argv.slice(2)
-  let given: Given | undefined
+  let given: CommandArguments | undefined
   try {
     given = readArguments(args)
     const command = commands[given.command ?? '']

@@ -2,7 +2,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { circleTokens, findToken } from '@arcus/protocol/x402/currencies'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { ArcusError } from './calls.js'
-import { DAY_MS, type LedgerEntry, type Reservation } from './ledger.js'
+import { DAY_MS, type LedgerEntry, type LedgerReservation } from './ledger.js'
 import type { Item } from './sellers.js'
 import { isAmount } from './terms.js'
 
@@ -39,7 +39,7 @@ export interface Budget {
 type LimitName = keyof BuyerLimits | 'maxAmount' | 'deposit'
 
 /** The reason why a call is not paid for. */
-export interface Refusal {
+export interface LimitRefusal {
   limit: LimitName
   /** Atomic units that the limit still allows. */
   left: bigint
@@ -135,14 +135,14 @@ export interface Left {
   total?: bigint
 }
 
-type Seller = Pick<Reservation, 'host' | 'payTo' | 'merchant'>
+type SellerIdentity = Pick<LedgerReservation, 'host' | 'payTo' | 'merchant'>
 
 /** Returns what is left at `now` (Unix milliseconds), for this seller where one is given. */
 export function leftOf(
   entries: readonly LedgerEntry[],
   budget: Budget,
   now: number,
-  seller?: Seller,
+  seller?: SellerIdentity,
 ): Left {
   const own = entries.filter((it) => isOf(it, budget))
   const { perDay, perSeller, total } = budget
@@ -186,15 +186,16 @@ export function capOf(budget: Budget, maxAmount: Amount | undefined): Cap {
 }
 
 /** A call that wants to be paid. `item` is the listing that names its terms, where there is one. */
-type Wanted = Pick<Reservation, 'amount'> & Seller & { item: Item | undefined; cap?: Cap }
+type PayableCall = Pick<LedgerReservation, 'amount'> &
+  SellerIdentity & { item: Item | undefined; cap?: Cap }
 
 /** Returns the first limit that a call would break, `undefined` where it breaks none. `entries` are those before it. */
 export function judge(
   entries: readonly LedgerEntry[],
   budget: Budget,
-  { cap = capOf(budget, undefined), ...call }: Wanted,
+  { cap = capOf(budget, undefined), ...call }: PayableCall,
   now: number,
-): Refusal | undefined {
+): LimitRefusal | undefined {
   const amount = BigInt(call.amount)
   if (!mayBePaid(budget, call)) return { limit: 'sellers', left: 0n, until: null }
   if (amount > cap.amount) return { limit: cap.limit, left: cap.amount, until: null }
@@ -231,7 +232,7 @@ export function isOf(entry: LedgerEntry, { network, asset }: Budget): boolean {
 }
 
 /** Anything in common makes one seller: each of host, address and listing alone is free to change. */
-export function isSameSeller(a: Seller, b: Seller): boolean {
+export function isSameSeller(a: SellerIdentity, b: SellerIdentity): boolean {
   const isOneListing = a.merchant !== undefined && a.merchant === b.merchant
   return isOneListing || isSame(a.host, b.host) || isSame(a.payTo, b.payTo)
 }
@@ -241,7 +242,7 @@ function isSame(a: string, b: string): boolean {
 }
 
 /** Returns whether a seller may be paid at all. */
-function mayBePaid({ sellers }: Budget, { item, ...seller }: Wanted): boolean {
+function mayBePaid({ sellers }: Budget, { item, ...seller }: PayableCall): boolean {
   if (sellers === undefined) return true
   if (typeof sellers !== 'string') {
     const names = [seller.host, seller.payTo, seller.merchant]
@@ -265,7 +266,7 @@ function hasDelivered(item: Item | undefined): boolean {
 
 /** Makes the error of a refusal: which limit, how much is left, and until when. */
 export function refusalError(
-  { limit, left, until }: Refusal,
+  { limit, left, until }: LimitRefusal,
   amount: bigint,
   budget: Budget,
 ): ArcusError {

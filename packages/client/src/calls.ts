@@ -45,27 +45,29 @@ type Form<R extends Route, Place extends string> = Routes[R] extends { [It in Pl
   : unknown
 
 /** The value that a caller gives for a schema. */
-type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown
+type SchemaInput<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown
 
 /** The values of a query as they are meant, so numbers are numbers: on the wire all are text. */
-type Query<Schema> = Schema extends z.ZodType ? Values<z.input<Schema>, z.output<Schema>> : unknown
-type Values<Wire, Meant> = {
+type QueryInput<Schema> = Schema extends z.ZodType
+  ? QueryValues<z.input<Schema>, z.output<Schema>>
+  : unknown
+type QueryValues<Wire, Meant> = {
   [Name in keyof Wire]:
     | (Name extends keyof Meant ? Meant[Name] : never)
     | Extract<Wire[Name], undefined>
 }
 
 /** `{ [key]: Value }`, optional where nothing in it is required, and absent where the route does not know it. */
-type Member<Key extends string, Value> = unknown extends Value
+type RequestPart<Key extends string, Value> = unknown extends Value
   ? { [key in Key]?: undefined }
   : Record<never, never> extends Value
     ? { [key in Key]?: Value }
     : { [key in Key]: Value }
 
 /** The parts of a request: parameters of the path and the query, and the body. */
-export type Input<R extends Route> = Member<'path', Given<Form<R, 'params'>>> &
-  Member<'query', Query<Form<R, 'query'>>> &
-  Member<'body', Given<Form<R, 'body'>>>
+export type Input<R extends Route> = RequestPart<'path', SchemaInput<Form<R, 'params'>>> &
+  RequestPart<'query', QueryInput<Form<R, 'query'>>> &
+  RequestPart<'body', SchemaInput<Form<R, 'body'>>>
 
 /** The answer of a route that succeeds: parsed JSON, text where the route gives text, `undefined` where it gives nothing. */
 export type Answer<R extends Route> =

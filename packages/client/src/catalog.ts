@@ -24,7 +24,7 @@ export interface Address {
   toolName?: string | undefined
 }
 
-export interface Catalog {
+export interface CatalogClient {
   /** Reads one endpoint as it is listed now, with its health. Rejects with `not_found` if it is listed no more. */
   describe(endpoint: Item | EndpointName): Promise<Description>
   /**
@@ -37,7 +37,7 @@ export interface Catalog {
 /** Longest page of the list. */
 const PAGE_ITEMS = 100
 
-export function createCatalog(call: Call): Catalog {
+export function createCatalog(call: Call): CatalogClient {
   async function findItem(name: EndpointName): Promise<Item> {
     for (let offset = 0; ; offset += PAGE_ITEMS) {
       const query = { merchant: name.merchant, limit: PAGE_ITEMS, offset }

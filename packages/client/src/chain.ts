@@ -1,5 +1,6 @@
-import { permit2Contracts } from '@arcus/protocol/x402/address'
-import { createPublicClient, http, parseAbi, parseEventLogs } from 'viem'
+import { channelContracts, permit2Contracts } from '@arcus/protocol/x402/address'
+import { createPublicClient, getAddress, type Hex, http, parseAbi, parseEventLogs } from 'viem'
+import type { ChannelTerms } from './ledger.js'
 import type { PaymentName } from './pay.js'
 
 /** Reads what the chain says of payments. Its methods reject where the node does not answer or is on another network. */
@@ -11,14 +12,27 @@ export interface PaymentChain {
   readUse(payment: PaymentName, validBefore: number): Promise<'used' | 'unused' | 'open'>
   /** Counts the transfers of an amount from payer to recipient in a transaction that was mined at `since` or later. */
   countTransfers(
-    transaction: `0x${string}`,
+    transaction: Hex,
     payment: PaymentName,
     transfer: { payTo: string; amount: bigint; since: number },
   ): Promise<number>
+  /** Reads a channel, and whether the payment that fills it is on chain. */
+  readChannel(channel: ChannelTerms, deposit: PaymentName): Promise<ChannelReading>
+}
+
+/** A channel as one block shows it. Amounts are atomic units. */
+export interface ChannelReading {
+  /** Whether the deposit is on chain. */
+  isThere: boolean
+  balance: bigint
+  claimed: bigint
+  /** The time of the block in Unix seconds. */
+  timestamp: bigint
 }
 
 const views = parseAbi([
   'function authorizationState(address, bytes32) view returns (bool)',
+  'function channels(bytes32) view returns (uint128 balance, uint128 totalClaimed)',
   'function nonceBitmap(address, uint256) view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
@@ -73,6 +87,27 @@ export function createPaymentChain(rpcUrl: string): PaymentChain {
           isSame(args.to, payTo) &&
           args.value === amount,
       ).length
+    },
+    async readChannel({ channelId, config }, { network, nonce }) {
+      await checkNetwork(network)
+      // Both are read at one block: a node that lags behind would show a deposit that is not in the channel.
+      const { number: blockNumber, timestamp } = await node.getBlock()
+      const at = { abi: views, blockNumber } as const
+      const [isThere, [balance, claimed]] = await Promise.all([
+        node.readContract({
+          ...at,
+          address: config.token,
+          functionName: 'authorizationState',
+          args: [config.payer, nonce],
+        }),
+        node.readContract({
+          ...at,
+          address: getAddress(channelContracts.settlement),
+          functionName: 'channels',
+          args: [channelId],
+        }),
+      ])
+      return { isThere, balance, claimed, timestamp }
     },
   }
 }

@@ -1,4 +1,3 @@
-import { channelContracts } from '@arcus/protocol/x402/address'
 import { memberOf } from '@arcus/protocol/x402/json'
 import type { SchemeNetworkClient } from '@x402/core/types'
 import {
@@ -6,41 +5,30 @@ import {
   createBatchSettlementEIP3009DepositPayload,
   signVoucher,
 } from '@x402/evm/batch-settlement/client'
-import { createPublicClient, getAddress, http, parseAbi, toHex } from 'viem'
-import { type Budget, isOf, isSameSeller, judge, refusalError } from './budget.js'
+import { getAddress, type Hex, toHex } from 'viem'
+import { isOf, isSameSeller, judge, refusalError } from './budget.js'
+import { type BudgetLedger, entriesBefore, RESERVED_MS } from './budget-ledger.js'
 import { ArcusError } from './calls.js'
+import type { PaymentChain } from './chain.js'
 import {
-  type Channel,
+  type BuyerChannel,
   type ChannelCall,
   type ChannelTerms,
   HOLD_MS,
   isOpen,
   type LedgerEntry,
-  type LedgerEvent,
-  type Reservation,
 } from './ledger.js'
 import type { PaymentSigner } from './pay.js'
+import type { PlannedPayment } from './planned-payment.js'
 import {
   createHttpSeller,
-  type Item,
   type PaymentPayload,
-  type Reply,
   type Seller,
+  type SellerReply,
   type SellerRoute,
 } from './sellers.js'
 import { CHANNEL, isAmount, type PaymentRequired, type Requirement } from './terms.js'
 import { createToolSeller } from './tools.js'
-
-type Hex = `0x${string}`
-type Distributed<Event> = Event extends LedgerEvent ? Omit<Event, 'v' | 'at'> : never
-/** A step of the ledger as its writer gives it. */
-export type Step = Distributed<LedgerEvent>
-
-/** A call before it is paid: its reservation, and the listing that names its terms. */
-export interface Wanted {
-  reservation: Reservation
-  item: Item | undefined
-}
 
 /** A channel as its buyer sees it. Amounts are atomic units. */
 export interface ChannelStatus extends Pick<LedgerEntry, 'host' | 'payTo' | 'state'> {
@@ -64,59 +52,71 @@ export interface Drawn {
   client: SchemeNetworkClient
 }
 
+/** What a call on a channel has cost, in atomic units, and whether the seller or the chain has said so. */
+export interface BookedCall {
+  cost: bigint
+  isDecided: boolean
+}
+
 export interface ChannelsOptions {
   signer: PaymentSigner
-  budget: Budget
+  ledger: BudgetLedger
   /** Atomic units that a channel is filled with; without them none is opened and none is drawn on. */
   deposit: bigint | undefined
-  rpcUrl: string | undefined
+  /** Says what came back. Without it no channel is closed. */
+  chain: PaymentChain | undefined
   fetch: typeof globalThis.fetch
-  add(step: Step): Promise<LedgerEntry[]>
-  read(): Promise<LedgerEntry[]>
-  /** Reserves a deposit within the limits, or throws the limit that does not allow it. */
-  reserve(id: string, wanted: Wanted): Promise<void>
 }
 
 /** Others who draw on the channel are waited for. */
 const WAITS = 20
 const WAIT_MS = 100
-/** After this time somebody who reserved and did not sign is given up. */
-export const RESERVED_MS = 60_000
-
-const views = parseAbi([
-  'function channels(bytes32) view returns (uint128 balance, uint128 totalClaimed)',
-  'function authorizationState(address, bytes32) view returns (bool)',
-])
 
 /**
  * Keeps the channels of a buyer. A deposit is all that a channel can lose, so it is reserved like a payment, once, and
  * vouchers take nothing from the limits. A seller has one channel at a time: another one is opened when it is used up.
  */
-export function createChannels(options: ChannelsOptions) {
-  const { budget, deposit, rpcUrl, fetch, add, read, reserve } = options
-  const { network, asset } = budget
-  const { address } = options.signer
-  const account = { address, signTypedData: options.signer.signTypedData.bind(options.signer) }
-  const node = rpcUrl === undefined ? undefined : createPublicClient({ transport: http(rpcUrl) })
-  const isOwn = ({ channel }: LedgerEntry) => channel?.config.payer === getAddress(address)
+export class BuyerChannels {
+  readonly #ledger: BudgetLedger
+  /** It can sign typed data and nothing else. */
+  readonly #account: PaymentSigner
+  readonly #deposit: bigint | undefined
+  readonly #chain: PaymentChain | undefined
+  readonly #fetch: typeof globalThis.fetch
 
-  const find = async (id: string) => (await read()).find((entry) => entry.id === id)
+  constructor({ signer, ledger, deposit, chain, fetch }: ChannelsOptions) {
+    this.#ledger = ledger
+    this.#account = {
+      address: signer.address,
+      signTypedData: signer.signTypedData.bind(signer),
+    }
+    this.#deposit = deposit
+    this.#chain = chain
+    this.#fetch = fetch
+  }
+
+  /** False of a buyer who pays each call by itself. Channels of earlier times can still be closed. */
+  get mayOpen(): boolean {
+    return this.#deposit !== undefined
+  }
 
   /** Returns what signs for a call, or the reason why it is not paid by channel. */
-  async function draw(
-    wanted: Wanted,
+  async draw(
+    planned: PlannedPayment,
     terms: Requirement,
     route: SellerRoute,
   ): Promise<Drawn | ArcusError> {
+    const { budget } = this.#ledger
+    const { reservation, item } = planned
     const price = BigInt(terms.amount)
-    const refusal = judge([], budget, { ...wanted.reservation, item: wanted.item }, Date.now())
+    const refusal = judge([], budget, { ...reservation, item }, Date.now())
     if (refusal !== undefined) return refusalError(refusal, price, budget)
     for (let waits = 0; ; waits++) {
-      const entry = usableOf(await read(), wanted, price)
+      const entry = this.#findUsable(await this.#ledger.read(), planned, price)
       const result =
         entry === undefined
-          ? await open(wanted, terms, route)
-          : await drawOn(entry as LedgerEntry & { channel: Channel }, terms)
+          ? await this.#open(planned, terms, route)
+          : await this.#drawOn(entry as LedgerEntry & { channel: BuyerChannel }, terms)
       if (result !== undefined) return result
       if (waits === WAITS) {
         const message = 'Another call is under way on the channel of this seller: call again later.'
@@ -130,26 +130,31 @@ export function createChannels(options: ChannelsOptions) {
    * Returns the last channel of a seller that is not used up, whether it can be drawn on or not. One that is half full is
    * not used up by a call that costs more: prices must not make a buyer fill one channel after another.
    */
-  function usableOf(entries: readonly LedgerEntry[], { reservation }: Wanted, price: bigint) {
+  #findUsable(
+    entries: readonly LedgerEntry[],
+    { reservation }: PlannedPayment,
+    price: bigint,
+  ): LedgerEntry | undefined {
     return entries.findLast(
       (entry) =>
         entry.channel !== undefined &&
         entry.state !== 'released' &&
         (leftIn(entry.channel) >= price || leftIn(entry.channel) * 2n > BigInt(entry.amount)) &&
-        isOwn(entry) &&
-        isOf(entry, budget) &&
+        this.#isOwn(entry) &&
+        isOf(entry, this.#ledger.budget) &&
         isSameSeller(entry, reservation),
     )
   }
 
   /** Returns `undefined` where another call is under way. */
-  async function drawOn(
-    { id, at, state, channel }: LedgerEntry & { channel: Channel },
+  async #drawOn(
+    { id, at, state, channel }: LedgerEntry & { channel: BuyerChannel },
     terms: Requirement,
   ): Promise<Drawn | ArcusError | undefined> {
     const now = Date.now()
     if (state === 'reserved') {
-      if (now - at > RESERVED_MS) await add({ type: 'released', id, reason: 'unsigned' })
+      if (now - at > RESERVED_MS)
+        await this.#ledger.add({ type: 'released', id, reason: 'unsigned' })
       return undefined
     }
     const isBusy = channel.holder !== undefined && now - channel.holder.at <= HOLD_MS
@@ -161,11 +166,11 @@ export function createChannels(options: ChannelsOptions) {
       return new ArcusError('channel_unusable', message, 409, { channelId: channel.channelId })
     }
     const call = crypto.randomUUID()
-    const held = await hold(id, call, terms.amount)
+    const held = await this.#hold(id, call, terms.amount)
     if (held === undefined) return undefined
     const { channelId, config, holder } = held
     const createPaymentPayload = async (x402Version: number) => {
-      const voucher = await signVoucher(account, channelId, holder.total, network)
+      const voucher = await this.#sign(channelId, holder.total)
       return { x402Version, payload: { type: 'voucher', channelConfig: config, voucher } }
     }
     return {
@@ -177,14 +182,15 @@ export function createChannels(options: ChannelsOptions) {
   }
 
   /** Returns whether a channel pays for a call, so that the limits need not allow it any more. */
-  async function covers(wanted: Wanted, terms: Requirement): Promise<boolean> {
-    const { channel, state } = usableOf(await read(), wanted, BigInt(terms.amount)) ?? {}
+  async covers(planned: PlannedPayment, terms: Requirement): Promise<boolean> {
+    const entries = await this.#ledger.read()
+    const { channel, state } = this.#findUsable(entries, planned, BigInt(terms.amount)) ?? {}
     return channel !== undefined && isReady(channel, state, terms)
   }
 
   /** Reserves a voucher of the channel. Returns `undefined` where another call was first. */
-  async function hold(id: string, call: string, amount: string): Promise<Held | undefined> {
-    const entries = await add({ type: 'drawn', id, call, amount })
+  async #hold(id: string, call: string, amount: string): Promise<Held | undefined> {
+    const entries = await this.#ledger.add({ type: 'drawn', id, call, amount })
     return heldBy(
       entries.find((entry) => entry.id === id),
       call,
@@ -192,52 +198,59 @@ export function createChannels(options: ChannelsOptions) {
   }
 
   /** Reserves a deposit. Returns `undefined` where another call was first to open a channel of this seller. */
-  async function open(
-    wanted: Wanted,
+  async #open(
+    planned: PlannedPayment,
     terms: Requirement,
     route: SellerRoute,
   ): Promise<Drawn | ArcusError | undefined> {
     const { amount: price, extra } = terms
     const asked = isAmount(extra.minDeposit) ? BigInt(extra.minDeposit) : 0n
     const least = asked > BigInt(price) ? asked : BigInt(price)
-    const left = deposit ?? 0n
-    if (least > left) return refusalError({ limit: 'deposit', left, until: null }, least, budget)
-    const config = configOf(terms)
-    const channelId = computeChannelId(config, network)
+    const { budget } = this.#ledger
+    const deposit = this.#deposit ?? 0n
+    const cap = { limit: 'deposit', amount: deposit } as const
+    if (least > deposit) {
+      return refusalError({ limit: 'deposit', left: deposit, until: null }, least, budget)
+    }
+    const config = this.#createConfig(terms)
+    const channelId = computeChannelId(config, budget.network)
     const id = crypto.randomUUID()
     const channel: ChannelTerms = { channelId, config, price, ...route }
-    const reservation = { ...wanted.reservation, amount: `${left}`, channel }
+    const reservation = { ...planned.reservation, amount: `${deposit}`, channel }
     try {
-      await reserve(id, { ...wanted, reservation })
+      await this.#ledger.reserve(id, { ...planned, reservation }, cap)
     } catch (error) {
-      await add({ type: 'released', id, reason: 'unsigned' })
+      await this.#ledger.add({ type: 'released', id, reason: 'unsigned' })
       if (error instanceof ArcusError) return error
       throw error
     }
-    const entries = await read()
-    const before = entries.slice(
-      0,
-      entries.findIndex((entry) => entry.id === id),
-    )
-    if (usableOf(before, wanted, BigInt(price)) !== undefined) {
-      await add({ type: 'released', id, reason: 'unsigned' })
+    const before = entriesBefore(await this.#ledger.read(), id)
+    if (this.#findUsable(before, planned, BigInt(price)) !== undefined) {
+      await this.#ledger.add({ type: 'released', id, reason: 'unsigned' })
       return undefined
     }
     const fill: SchemeNetworkClient['createPaymentPayload'] = (version, asked) =>
-      createBatchSettlementEIP3009DepositPayload(account, version, asked, config, `${left}`, price)
+      createBatchSettlementEIP3009DepositPayload(
+        this.#account,
+        version,
+        asked,
+        config,
+        `${deposit}`,
+        price,
+      )
     const client = { scheme: CHANNEL, createPaymentPayload: fill }
     return { id, call: id, price: BigInt(price), client }
   }
 
   /** Makes a channel that no other ledger knows. */
-  function configOf({ payTo, extra }: Requirement): ChannelTerms['config'] {
-    const payer = getAddress(address)
+  #createConfig({ payTo, extra }: Requirement): ChannelTerms['config'] {
+    const payer = getAddress(this.#account.address)
     return {
       payer,
       payerAuthorizer: payer,
       receiver: checksummed(payTo),
       receiverAuthorizer: checksummed(extra.receiverAuthorizer),
-      token: checksummed(asset),
+      token: checksummed(this.#ledger.budget.asset),
       withdrawDelay: Number(extra.withdrawDelay),
       salt: toHex(crypto.getRandomValues(new Uint8Array(32))),
     }
@@ -247,19 +260,16 @@ export function createChannels(options: ChannelsOptions) {
    * Books how a call ended, with the answer of the seller if there was one. Returns what it cost; by the word of the seller
    * it never costs more than its voucher. Throws where the seller has counted an earlier call whose answer was lost.
    */
-  async function book(
-    { id, call, price }: Drawn,
-    reply?: Reply,
-  ): Promise<{ cost: bigint; isDecided: boolean }> {
+  async book({ id, call, price }: Drawn, reply?: SellerReply): Promise<BookedCall> {
     const { settlement } = reply ?? {}
     const isSuccess = settlement?.success === true
-    const entry = await find(id)
+    const entry = await this.#ledger.find(id)
     if (entry?.state === 'reserved') {
-      await add({ type: 'released', id, reason: 'unsigned' })
+      await this.#ledger.add({ type: 'released', id, reason: 'unsigned' })
     } else if (entry?.state === 'signed') {
       const { transaction = '' } = settlement ?? {}
       const settled = { type: 'settled', id, amount: entry.amount, transaction } as const
-      await add(isSuccess ? settled : { type: 'unknown', id })
+      await this.#ledger.add(isSuccess ? settled : { type: 'unknown', id })
     }
     const held = heldBy(entry, call)
     if (held === undefined) return { cost: price, isDecided: false }
@@ -270,55 +280,39 @@ export function createChannels(options: ChannelsOptions) {
     const paid = isPlausible ? said : holder.total
     const corrected = isSuccess ? undefined : correctionIn(reply, held)
     const total = isSuccess ? paid : corrected
-    await add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
+    await this.#ledger.add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
     if (isSuccess) return { cost: BigInt(paid) - charged, isDecided: true }
     // A node that does not answer decides nothing.
-    await look(await find(id)).catch(() => {})
+    await this.look(await this.#ledger.find(id)).catch(() => {})
     if (corrected === undefined) return { cost: price, isDecided: false }
     const message = `The seller has counted ${corrected} atomic units of the channel before this call and not ${charged}, because an answer was lost, and refused this one. Call again to buy it.`
     throw new ArcusError('outcome_unknown', message, 409)
   }
 
   /** Reads the chain, and books what it says of a channel: nobody else makes less of what counts as spent. */
-  async function look(entry: LedgerEntry | undefined): Promise<void> {
-    if (node === undefined || entry === undefined || !isOf(entry, budget)) return
+  async look(entry: LedgerEntry | undefined): Promise<void> {
+    const { budget } = this.#ledger
+    if (this.#chain === undefined || entry === undefined || !isOf(entry, budget)) return
     const { id, channel, payment, validBefore = 0, state } = entry
     if (channel === undefined || payment === undefined) return
-    const { channelId, config, balance, claimed } = channel
-    const chainId = await node.getChainId()
-    if (`eip155:${chainId}` !== network) throw new Error(`The node of rpcUrl is not on ${network}.`)
-    // Both are read at one block: a node that lags behind would show a deposit that is not in the channel.
-    const { number: blockNumber, timestamp } = await node.getBlock()
-    const at = { abi: views, blockNumber } as const
-    const [isThere, [inChannel, totalClaimed]] = await Promise.all([
-      node.readContract({
-        ...at,
-        address: config.token,
-        functionName: 'authorizationState',
-        args: [config.payer, payment.nonce],
-      }),
-      node.readContract({
-        ...at,
-        address: getAddress(channelContracts.settlement),
-        functionName: 'channels',
-        args: [channelId],
-      }),
-    ])
+    const reading = await this.#chain.readChannel(channel, payment)
+    const { isThere, balance, claimed, timestamp } = reading
     if (!isThere && timestamp < BigInt(validBefore)) return
-    const isKnown = state === 'settled' && inChannel === balance && totalClaimed === claimed
+    const isKnown =
+      state === 'settled' && balance === channel.balance && claimed === channel.claimed
     if (isThere && isKnown) return
-    const read = { isThere, balance: `${inChannel}`, claimed: `${totalClaimed}` }
-    await add({ type: 'read', id, ...read })
+    const read = { isThere, balance: `${balance}`, claimed: `${claimed}` }
+    await this.#ledger.add({ type: 'read', id, ...read })
   }
 
   /** Asks the seller for what is left, who signs that, and the facilitator pays it out. The chain says what came. */
-  async function askBack(id: string): Promise<void> {
-    await look(await find(id))
-    const { state, channel } = (await find(id)) ?? {}
+  async #askBack(id: string): Promise<void> {
+    await this.look(await this.#ledger.find(id))
+    const { state, channel } = (await this.#ledger.find(id)) ?? {}
     if (state !== 'settled' || channel === undefined || leftIn(channel) <= 0n) return
     const { url, method, toolName } = channel
     const create = toolName === undefined ? createHttpSeller : createToolSeller
-    const seller = create(fetch, url, { ...(toolName ? { toolName } : method && { method }) })
+    const seller = create(this.#fetch, url, { ...(toolName ? { toolName } : method && { method }) })
     try {
       const { required, response } = await seller.ask()
       await response.body?.cancel()
@@ -328,25 +322,26 @@ export function createChannels(options: ChannelsOptions) {
       }
       const asked = { ...required, accepts: [accepted] }
       // A count that was wrong because an answer was lost is put right once.
-      const reason = (await refund(id, seller, asked)) && (await refund(id, seller, asked))
+      const reason =
+        (await this.#refund(id, seller, asked)) && (await this.#refund(id, seller, asked))
       if (reason) throw new ArcusError('not_closed', `The seller gave nothing back: ${reason}.`)
     } finally {
       seller.close()
-      await look(await find(id))
+      await this.look(await this.#ledger.find(id))
     }
   }
 
   /** Asks once. Returns the reason why nothing came back, where nothing did. */
-  async function refund(
+  async #refund(
     id: string,
     seller: Seller,
     { resource, extensions, accepts: [accepted] }: PaymentRequired,
   ): Promise<string | undefined> {
     const call = crypto.randomUUID()
-    const held = await hold(id, call, '0')
+    const held = await this.#hold(id, call, '0')
     if (held === undefined) return 'a call is under way on the channel'
     const { channelId, config, holder } = held
-    const voucher = await signVoucher(account, channelId, holder.total, network)
+    const voucher = await this.#sign(channelId, holder.total)
     const payload = { type: 'refund', channelConfig: config, voucher }
     const envelope = {
       x402Version: 2,
@@ -359,25 +354,28 @@ export function createChannels(options: ChannelsOptions) {
     await reply?.response.body?.cancel()
     const { settlement, required } = reply ?? {}
     const total = correctionIn(reply, held)
-    await add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
+    await this.#ledger.add({ type: 'charged', id, call, ...(total !== undefined && { total }) })
     if (settlement?.success === true) return undefined
     return settlement?.errorReason ?? required?.error ?? 'no reason'
   }
 
   /** Ends all channels of this payer. Resolves to them as the chain shows them afterwards. */
-  async function close(): Promise<ChannelStatus[]> {
-    if (node === undefined) {
+  async close(): Promise<ChannelStatus[]> {
+    if (this.#chain === undefined) {
       throw new ArcusError('no_limit', 'Closing wants rpcUrl, a node that says what came back.')
     }
     const closed: ChannelStatus[] = []
-    for (const { id } of (await read()).filter(
-      (it) => isOpen(it) && isOwn(it) && isOf(it, budget),
-    )) {
-      const reason = await askBack(id).then(
+    const entries = await this.#ledger.read()
+    const open = entries.filter(
+      (it) => isOpen(it) && this.#isOwn(it) && isOf(it, this.#ledger.budget),
+    )
+    for (const { id } of open) {
+      const reason = await this.#askBack(id).then(
         () => undefined,
         (error: Error) => error.message,
       )
-      const [status] = (await read()).flatMap((it) => (it.id === id ? statusOf(it) : []))
+      const entry = await this.#ledger.find(id)
+      const [status] = entry === undefined ? [] : statusOf(entry)
       if (status === undefined) continue
       const rest = status.left > 0n ? 'The chain does not show yet that it came back.' : undefined
       const problem = reason ?? rest
@@ -386,10 +384,17 @@ export function createChannels(options: ChannelsOptions) {
     return closed
   }
 
-  return { draw, covers, book, look, close }
+  #isOwn({ channel }: LedgerEntry): boolean {
+    return channel?.config.payer === getAddress(this.#account.address)
+  }
+
+  /** Signs the voucher by which the seller may claim a total of the channel. */
+  #sign(channelId: Hex, total: string) {
+    return signVoucher(this.#account, channelId, total, this.#ledger.budget.network)
+  }
 }
 
-type Held = Channel & { holder: ChannelCall }
+type Held = BuyerChannel & { holder: ChannelCall }
 
 /** Returns the channel of an entry while a call draws on it. */
 function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined {
@@ -397,12 +402,16 @@ function heldBy(entry: LedgerEntry | undefined, call: string): Held | undefined 
   return channel?.holder?.call === call ? (channel as Held) : undefined
 }
 
-function isReady(channel: Channel, state: LedgerEntry['state'] | undefined, terms: Requirement) {
+function isReady(
+  channel: BuyerChannel,
+  state: LedgerEntry['state'] | undefined,
+  terms: Requirement,
+) {
   return state === 'settled' && leftIn(channel) >= BigInt(terms.amount) && isFor(channel, terms)
 }
 
 /** Returns whether a seller asks for payments by this very channel. */
-function isFor({ config }: Channel, offer: Requirement | null): boolean {
+function isFor({ config }: BuyerChannel, offer: Requirement | null): boolean {
   const { receiver, token, receiverAuthorizer, withdrawDelay } = config
   const namesOf = (...names: unknown[]) => names.join().toLowerCase()
   const own = namesOf(CHANNEL, receiver, token, receiverAuthorizer, withdrawDelay)
@@ -415,7 +424,7 @@ function isFor({ config }: Channel, offer: Requirement | null): boolean {
  * Reads how much the seller says to have charged before a call that it refuses. More than earlier vouchers allow is never
  * believed: the ledger knows every voucher that has left.
  */
-function correctionIn(reply: Reply | undefined, held: Held): string | undefined {
+function correctionIn(reply: SellerReply | undefined, held: Held): string | undefined {
   const accepts = reply?.response.ok === false ? (reply.required?.accepts ?? []) : []
   const states = accepts.map((it) => memberOf(memberOf(it, 'extra'), 'channelState'))
   const own = states.find((it) => memberOf(it, 'channelId') === held.channelId)
@@ -424,7 +433,7 @@ function correctionIn(reply: Reply | undefined, held: Held): string | undefined 
   return BigInt(total) === held.charged ? undefined : total
 }
 
-function leftIn({ balance, charged }: Channel): bigint {
+function leftIn({ balance, charged }: BuyerChannel): bigint {
   return balance - charged
 }
 

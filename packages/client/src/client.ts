@@ -1,5 +1,5 @@
 import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
-import { type Catalog, createCatalog } from './catalog.js'
+import { type CatalogClient, createCatalog } from './catalog.js'
 import { createListingClient, type ListingClient, type ListingSigner } from './listing-client.js'
 import { createPay, type Pay } from './pay.js'
 
@@ -38,8 +38,8 @@ export interface ArcusClient {
   call: Call
   /** Searches the catalog, best first. Rejects with `ArcusError`. */
   find(query: string | SearchQuery): Promise<SearchAnswer>
-  describe: Catalog['describe']
-  findAt: Catalog['findAt']
+  describe: CatalogClient['describe']
+  findAt: CatalogClient['findAt']
   /** Calls an endpoint and pays what it asks for, up to `maxAmount`. */
   pay: Pay
   /**

@@ -43,7 +43,7 @@ const options = {
   help: flag,
 } as const
 
-export type Given = ReturnType<typeof readArguments>
+export type CommandArguments = ReturnType<typeof readArguments>
 
 /** Reads a command line. Throws `UsageError` for what is unknown. */
 export function readArguments(args: readonly string[]) {
@@ -58,7 +58,7 @@ export function readArguments(args: readonly string[]) {
 }
 
 /** The address of the service. It must be encrypted beyond this machine, because it says what payments became of. */
-export function serviceUrl({ url }: Given): string {
+export function serviceUrl({ url }: CommandArguments): string {
   try {
     return trustedUrl(url ?? process.env.ARCUS_URL ?? 'http://localhost:4021')
   } catch (error) {
@@ -67,7 +67,7 @@ export function serviceUrl({ url }: Given): string {
 }
 
 /** Reads the key of the payer from the environment or a file. It is never an argument, which others could see. */
-export function readAccount(given: Given) {
+export function readAccount(given: CommandArguments) {
   const file = given['key-file'] ?? process.env.PAYER_PRIVATE_KEY_FILE
   const key = (
     file === undefined ? process.env.PAYER_PRIVATE_KEY : readText(file, 'The file of the key')
@@ -106,7 +106,7 @@ const nobody: PaymentSigner = {
 }
 
 /** Makes the buyer of a command line, over the ledger of this machine. Throws `UsageError`. */
-export function buyerOf(given: Given, limits: BuyerLimits, signs: boolean): Buyer {
+export function buyerOf(given: CommandArguments, limits: BuyerLimits, signs: boolean): Buyer {
   const { ledger = process.env.ARCUS_LEDGER ?? defaultLedgerPath, network, asset, channel } = given
   const rpcUrl = given.rpc ?? process.env.ARCUS_RPC_URL
   if (channel !== undefined && rpcUrl === undefined) {
@@ -127,7 +127,10 @@ export function buyerOf(given: Given, limits: BuyerLimits, signs: boolean): Buye
 const DEFAULT_DAY = '1.00'
 
 /** Reads the limits of a command line. What has no default and is not in it is named in the `UsageError`. */
-export function limitsOf(given: Given, required: readonly ('max' | 'per-day' | 'per-seller')[]) {
+export function limitsOf(
+  given: CommandArguments,
+  required: readonly ('max' | 'per-day' | 'per-seller')[],
+) {
   for (const name of required) {
     if (given[name] === undefined) {
       throw new UsageError(`Set --${name}: you say what may be spent, and nobody else does.`)
@@ -156,7 +159,7 @@ function sellersOf(sellers: string | undefined): BuyerLimits['sellers'] {
 }
 
 /** Money as a person writes it, `0.05`, in the currency of the asset; atomic units of a token that has none. */
-export function moneyOf({ asset = 'USDC' }: Given, name: string, value: string): string {
+export function moneyOf({ asset = 'USDC' }: CommandArguments, name: string, value: string): string {
   if (/^0x/i.test(asset)) return value
   const amount = value.replace(/^[$€]/, '')
   if (/^\d{1,12}(\.\d{1,6})?$/.test(amount)) return `${asset === 'EURC' ? '€' : '$'}${amount}`
@@ -167,7 +170,7 @@ export function moneyOf({ asset = 'USDC' }: Given, name: string, value: string):
  * Reads the money of an agent, `0.05 USDC` or `0.05`, for the buyer. A whole number is refused: it could be atomic units.
  * Throws `ArcusError`.
  */
-export function agentMoney({ asset = 'USDC' }: Given, words: string): string {
+export function agentMoney({ asset = 'USDC' }: CommandArguments, words: string): string {
   if (/^0x/i.test(asset)) return words
   const [, amount, symbol = asset] = /^[$€]?(\d{1,12}\.\d{1,6})(?: ([A-Z]+))?$/.exec(words) ?? []
   if (amount !== undefined && symbol === asset) return `${asset === 'EURC' ? '€' : '$'}${amount}`

@@ -1,7 +1,8 @@
+import type { Hex } from 'viem'
 import type { PaymentName } from './pay.js'
 
 /** The line that the ledger keeps of a call before a payment is signed for it. */
-export interface Reservation extends LedgerSeller {
+export interface LedgerReservation extends LedgerSeller {
   /** The most that the call can cost, in atomic units of the asset. Of a channel: its deposit. */
   amount: string
   /** A digest of the whole call, by which the same call is known again. */
@@ -22,8 +23,6 @@ export interface LedgerSeller {
   /** The listing that names the payment, where there is one. */
   merchant?: string | undefined
 }
-
-type Hex = `0x${string}`
 
 /** A channel by `batch-settlement`. It is filled once, and its salt is random, so no other ledger signs for it. */
 export interface ChannelTerms {
@@ -48,7 +47,7 @@ export interface ChannelTerms {
 
 /** One step of a call. `at` is in Unix milliseconds. */
 export type LedgerEvent = { v: 1; id: string; at: number } & (
-  | ({ type: 'reserved' } & Reservation)
+  | ({ type: 'reserved' } & LedgerReservation)
   /** A payment is signed and about to leave. `validBefore` is in Unix seconds. */
   | { type: 'signed'; payment: PaymentName; validBefore: number }
   /** The call has ended, and nobody said whether the payment settled. */
@@ -98,14 +97,14 @@ export interface Ledger {
 }
 
 /** A call as its events leave it. */
-export interface LedgerEntry extends Omit<Reservation, 'channel'> {
+export interface LedgerEntry extends Omit<LedgerReservation, 'channel'> {
   id: string
   at: number
   state: 'reserved' | 'signed' | 'unknown' | 'settled' | 'released' | 'carried'
   payment?: PaymentName
   validBefore?: number
   transaction?: string
-  channel?: Channel
+  channel?: BuyerChannel
   /** Atomic units that count as spent. */
   spent: bigint
   /** Atomic units that a facilitator alone has given back: they count in `total` until the chain agrees. */
@@ -113,7 +112,7 @@ export interface LedgerEntry extends Omit<Reservation, 'channel'> {
 }
 
 /** A channel as its events leave it. Amounts are atomic units. */
-export interface Channel extends ChannelTerms {
+export interface BuyerChannel extends ChannelTerms {
   /** The highest total that a voucher allows. */
   signed: bigint
   /** The total that calls were charged, as the seller counts. */
@@ -162,7 +161,7 @@ function begin(event: Beginning): LedgerEntry {
   const signed = BigInt(channel.price)
   const holder = { call: id, at, total: channel.price, before: '0' }
   const none = { charged: 0n, calls: 0, claimed: 0n }
-  const opened: Channel = { ...channel, ...none, signed, balance: spent, holder }
+  const opened: BuyerChannel = { ...channel, ...none, signed, balance: spent, holder }
   return { ...reservation, state: type, spent, unproven, channel: opened }
 }
 
@@ -196,7 +195,7 @@ function chargedOf({ spent, isCeiling }: LedgerEntry, said: string): bigint {
   return BigInt(said) < spent ? BigInt(said) : spent
 }
 
-function followChannel(entry: LedgerEntry, channel: Channel, event: LedgerEvent): void {
+function followChannel(entry: LedgerEntry, channel: BuyerChannel, event: LedgerEvent): void {
   const { holder } = channel
   if (event.type === 'drawn') {
     const isFree = holder === undefined || event.at - holder.at > HOLD_MS

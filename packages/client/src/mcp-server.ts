@@ -54,6 +54,8 @@ const callInput = {
     .describe('most that this call may cost, such as "0.05 USDC"; the listed price unless given'),
 }
 
+type CallInput = z.output<z.ZodObject<typeof callInput>>
+
 /** Serves an agent on stdin and stdout, until its input ends. */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const server = createMcpServer(options)
@@ -67,33 +69,16 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 }
 
 /** Makes the server. It knows no key, and none of its tools can change a limit. */
-export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions): McpServer {
+export function createMcpServer(options: McpOptions): McpServer {
   const server = new McpServer({ name: 'arcus-client', version: '0.1.0' }, { instructions })
-  const leftOf = (left: Left) =>
-    Object.fromEntries(Object.entries(left).map(([name, amount]) => [name, show(amount)]))
+  registerFind(server, options)
+  registerDescribe(server, options)
+  registerCall(server, options)
+  registerSpent(server, options)
+  return server
+}
 
-  const held = ({ host, deposit, left, calls }: ChannelStatus) => ({
-    host,
-    deposit: show(deposit),
-    left: show(left),
-    calls,
-  })
-
-  /** Returns the facts of a refusal with its amounts as `show` writes them. */
-  function shownDetails(details: Record<string, unknown>): Record<string, unknown> {
-    const shown = Object.entries(details).map(([name, value]) => {
-      const isAmount = ['amount', 'listed', 'left', 'cost'].includes(name)
-      return [name, isAmount && /^\d+$/.test(String(value)) ? show(BigInt(String(value))) : value]
-    })
-    return Object.fromEntries(shown)
-  }
-
-  async function listed(wanted: Address): Promise<Item> {
-    const item = await arcus.findAt(wanted)
-    if (item !== undefined) return item
-    throw new ArcusError('not_listed', 'The catalog lists nothing there, so it is not called.')
-  }
-
+function registerFind(server: McpServer, options: McpOptions): void {
   server.registerTool(
     'find',
     {
@@ -106,11 +91,15 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
       annotations: { readOnlyHint: true },
     },
     ({ query, limit }) =>
-      answer(async () => {
-        const { resources } = await arcus.find({ query, limit })
+      answer(options, async () => {
+        const { resources } = await options.arcus.find({ query, limit })
         return { resources: resources.map(shortened) }
       }),
   )
+}
+
+function registerDescribe(server: McpServer, options: McpOptions): void {
+  const { arcus } = options
   server.registerTool(
     'describe',
     {
@@ -120,13 +109,16 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
       annotations: { readOnlyHint: true },
     },
     (wanted) =>
-      answer(async () => {
-        const described = await arcus.describe(await listed(wanted))
+      answer(options, async () => {
+        const described = await arcus.describe(await findListed(arcus, wanted))
         const { accepts, metadata } = described.item
         const { network = '' } = accepts[0] ?? {}
         return withMoney(described, { network, asset: metadata.asset }) as Record<string, unknown>
       }),
   )
+}
+
+function registerCall(server: McpServer, options: McpOptions): void {
   server.registerTool(
     'call',
     {
@@ -135,31 +127,12 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
       inputSchema: callInput,
       annotations: { destructiveHint: true, openWorldHint: true },
     },
-    ({ url, method, toolName, maxAmount, ...given }) =>
-      answer(async () => {
-        const limit = maxAmount === undefined ? undefined : readAmount(maxAmount)
-        const item = await listed({ url, method, toolName })
-        const inUrl = Object.fromEntries(new URL(url).searchParams)
-        const queryParams = { ...inUrl, ...given.queryParams }
-        const wanted = { ...given, queryParams, maxAmount: limit }
-        const call = Object.entries(wanted).filter(([, it]) => it !== undefined)
-        const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
-        const { response, cost, isDecided, transaction = null, refusal, left, channel } = bought
-        const shortage = shortageOf(bought)
-        return {
-          cost: show(cost),
-          ...(!isDecided && { undecided: 'Counts as spent until the facilitator says otherwise.' }),
-          left: leftOf(left),
-          ...(channel !== undefined && { channel: held(channel) }),
-          transaction,
-          ...(isChargedInVain(bought) && { charged: 'Charged, although the call failed.' }),
-          ...(refusal !== undefined && { refusal }),
-          ...(shortage !== undefined && { shortage }),
-          status: response.status,
-          ...(await readAnswer(response)),
-        }
-      }),
+    (input) => answer(options, () => buy(options, input)),
   )
+}
+
+function registerSpent(server: McpServer, options: McpOptions): void {
+  const { buyer, show } = options
   server.registerTool(
     'spent',
     {
@@ -169,7 +142,7 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
       annotations: { readOnlyHint: true },
     },
     () =>
-      answer(async () => {
+      answer(options, async () => {
         const { left, entries, channels } = await buyer.spent()
         const calls = entries
           .slice(0, MAX_ENTRIES)
@@ -180,25 +153,81 @@ export function createMcpServer({ arcus, buyer, show, readAmount }: McpOptions):
             host,
             transaction,
           }))
-        return { left: leftOf(left), calls, channels: channels.map(held) }
+        const shown = channels.map((channel) => showChannel(channel, show))
+        return { left: showLeft(left, show), calls, channels: shown }
       }),
   )
+}
 
-  /** Every answer says what is left, a refusal too. */
-  async function answer(work: () => Promise<Record<string, unknown>>): Promise<CallToolResult> {
-    try {
-      return { content: [{ type: 'text', text: markedText(withoutHidden(await work())) }] }
-    } catch (error) {
-      if (!(error instanceof ArcusError)) throw error
-      const { left } = await buyer.spent()
-      const { code, message, details } = error
-      const facts = isObject(details) ? shownDetails(details) : null
-      const said = { error: code, message, details: facts, left: leftOf(left) }
-      return { isError: true, content: [{ type: 'text', text: markedText(withoutHidden(said)) }] }
-    }
+/** Pays for a call of the tool `call`, and returns what the agent reads of it. */
+async function buy(
+  { arcus, buyer, show, readAmount }: McpOptions,
+  { url, method, toolName, maxAmount, ...given }: CallInput,
+): Promise<Record<string, unknown>> {
+  const limit = maxAmount === undefined ? undefined : readAmount(maxAmount)
+  const item = await findListed(arcus, { url, method, toolName })
+  const inUrl = Object.fromEntries(new URL(url).searchParams)
+  const queryParams = { ...inUrl, ...given.queryParams }
+  const wanted = { ...given, queryParams, maxAmount: limit }
+  const call = Object.entries(wanted).filter(([, it]) => it !== undefined)
+  const bought = await buyer.pay(item, Object.fromEntries(call) as BuyerCall)
+  const { response, cost, isDecided, transaction = null, refusal, left, channel } = bought
+  const shortage = shortageOf(bought)
+  return {
+    cost: show(cost),
+    ...(!isDecided && { undecided: 'Counts as spent until the facilitator says otherwise.' }),
+    left: showLeft(left, show),
+    ...(channel !== undefined && { channel: showChannel(channel, show) }),
+    transaction,
+    ...(isChargedInVain(bought) && { charged: 'Charged, although the call failed.' }),
+    ...(refusal !== undefined && { refusal }),
+    ...(shortage !== undefined && { shortage }),
+    status: response.status,
+    ...(await readAnswer(response)),
   }
+}
 
-  return server
+/** Runs a tool. Every answer says what is left, a refusal too. */
+async function answer(
+  { buyer, show }: McpOptions,
+  work: () => Promise<Record<string, unknown>>,
+): Promise<CallToolResult> {
+  try {
+    return { content: [{ type: 'text', text: markedText(withoutHidden(await work())) }] }
+  } catch (error) {
+    if (!(error instanceof ArcusError)) throw error
+    const { left } = await buyer.spent()
+    const { code, message, details } = error
+    const facts = isObject(details) ? showDetails(details, show) : null
+    const said = { error: code, message, details: facts, left: showLeft(left, show) }
+    return { isError: true, content: [{ type: 'text', text: markedText(withoutHidden(said)) }] }
+  }
+}
+
+async function findListed(arcus: McpOptions['arcus'], wanted: Address): Promise<Item> {
+  const item = await arcus.findAt(wanted)
+  if (item !== undefined) return item
+  throw new ArcusError('not_listed', 'The catalog lists nothing there, so it is not called.')
+}
+
+function showLeft(left: Left, show: McpOptions['show']): Record<string, string> {
+  return Object.fromEntries(Object.entries(left).map(([name, amount]) => [name, show(amount)]))
+}
+
+function showChannel({ host, deposit, left, calls }: ChannelStatus, show: McpOptions['show']) {
+  return { host, deposit: show(deposit), left: show(left), calls }
+}
+
+/** Returns the facts of a refusal with its amounts as `show` writes them. */
+function showDetails(
+  details: Record<string, unknown>,
+  show: McpOptions['show'],
+): Record<string, unknown> {
+  const shown = Object.entries(details).map(([name, value]) => {
+    const isAmount = ['amount', 'listed', 'left', 'cost'].includes(name)
+    return [name, isAmount && /^\d+$/.test(String(value)) ? show(BigInt(String(value))) : value]
+  })
+  return Object.fromEntries(shown)
 }
 
 function shortened(item: Item) {

@@ -65,7 +65,7 @@ export function listingFromOpenApi(document: unknown, options: OpenApiOptions): 
   return { listing: { name, description, payTo, endpoints }, skipped }
 }
 
-interface Source {
+interface OperationSource {
   method: (typeof METHODS)[number]
   path: string
   operation: Json
@@ -74,7 +74,7 @@ interface Source {
 }
 
 /** Follows the references of requests, because those of answers can be endless, and reads the operation. */
-function readUnfolded(source: Source, unfold: Unfold) {
+function readUnfolded(source: OperationSource, unfold: Unfold) {
   const { item, operation } = source
   try {
     const [ofAll, own, requestBody] = unfold(
@@ -94,7 +94,7 @@ function readUnfolded(source: Source, unfold: Unfold) {
 }
 
 /** Returns the endpoint without its price, or the reason why it cannot be listed. */
-function readOperation({ method, path, operation, item, server }: Source) {
+function readOperation({ method, path, operation, item, server }: OperationSource) {
   if (UNLISTED.includes(method)) return 'OPTIONS and TRACE cannot be listed.'
   if (server === undefined) return 'The document names no server for it.'
   const parameters = [...list(item.parameters), ...list(operation.parameters)].filter(isRecord)

@@ -3,15 +3,15 @@ import { x402Client } from '@x402/core/client'
 import type { SchemeNetworkClient } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { encodeAbiParameters, keccak256 } from 'viem'
+import { encodeAbiParameters, type Hex, keccak256 } from 'viem'
 import { ArcusError } from './calls.js'
 import {
   createHttpSeller,
   type Item,
   type PaymentPayload,
-  type Reply,
   type Seller,
   type SellerCall,
+  type SellerReply,
   type SellerRoute,
 } from './sellers.js'
 import {
@@ -26,8 +26,6 @@ import {
   type Requirement,
 } from './terms.js'
 import { createToolSeller } from './tools.js'
-
-type Hex = `0x${string}`
 
 /** A viem account fits as it is. It signs and needs no gas. */
 export interface PaymentSigner {
@@ -79,7 +77,7 @@ export interface Paid {
   /** Absent if nothing was signed. */
   payment?: PaymentName
   /** The settlement as the seller reports it: `transaction` if it succeeded, and else `errorReason`. */
-  settlement?: NonNullable<Reply['settlement']>
+  settlement?: NonNullable<SellerReply['settlement']>
   /** The reason why the seller refused the payment. */
   refusal?: string
 }
@@ -108,7 +106,7 @@ export interface PaySteps {
   /** Runs with the name of what was signed, before it leaves; not for a voucher. `validBefore` is Unix seconds. */
   sign?(payment: PaymentName, validBefore: number): Promise<void>
   /** Runs with the answer to the payment. */
-  reply?(reply: Reply): Promise<void>
+  reply?(reply: SellerReply): Promise<void>
 }
 
 export function createPay(fetch: typeof globalThis.fetch, steps: PaySteps = {}): Pay {

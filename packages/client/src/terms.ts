@@ -1,16 +1,14 @@
 import { isObject } from '@arcus/protocol/x402/json'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import type { PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { Hex } from 'viem'
 import { ArcusError } from './calls.js'
 
 /*
  * The terms that a buyer signs. The console chooses by these rules too.
  */
 
-type Hex = `0x${string}`
-
-export type { PaymentRequired } from '@x402/core/types'
-export type Settlement = SettleResponse
+export type { PaymentRequired, SettleResponse } from '@x402/core/types'
 export type Requirement = PaymentRequired['accepts'][number]
 
 export interface Limits {
@@ -182,7 +180,7 @@ function isSame(a: string, b: unknown): boolean {
 export function readOffer(
   required: unknown,
   settlement: unknown,
-): { required?: PaymentRequired; settlement?: Settlement } {
+): { required?: PaymentRequired; settlement?: SettleResponse } {
   return {
     ...(isRequired(required) && { required }),
     ...(isSettlement(settlement) && { settlement }),
@@ -193,7 +191,7 @@ function isRequired(value: unknown): value is PaymentRequired {
   return isObject(value) && value.x402Version === 2 && Array.isArray(value.accepts)
 }
 
-function isSettlement(value: unknown): value is Settlement {
+function isSettlement(value: unknown): value is SettleResponse {
   if (!isObject(value) || typeof value.success !== 'boolean') return false
   return typeof value.transaction === 'string' && /^(0x[0-9a-f]{64})?$/i.test(value.transaction)
 }

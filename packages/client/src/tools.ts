@@ -10,9 +10,9 @@ import { ArcusError } from './calls.js'
 import {
   type Item,
   type PaymentPayload,
-  type Reply,
   type Seller,
   type SellerCall,
+  type SellerReply,
   send,
   urlOf,
 } from './sellers.js'
@@ -59,7 +59,7 @@ export function createToolSeller(
 
   return {
     route: { url: url.href, toolName: name },
-    async ask(payment?: PaymentPayload): Promise<Reply> {
+    async ask(payment?: PaymentPayload): Promise<SellerReply> {
       const params = { name, arguments: call.arguments ?? {} }
       const paid = payment && { _meta: { 'x402/payment': payment } }
       try {
@@ -84,7 +84,7 @@ export function createToolSeller(
   }
 }
 
-function readResult(result: unknown, error: unknown): Reply {
+function readResult(result: unknown, error: unknown): SellerReply {
   if (!isObject(result)) {
     // Older servers ask by an error.
     const data = memberOf(error, 'data')

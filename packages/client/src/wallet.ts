@@ -1,17 +1,17 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { isNetwork, networks } from '@arcus/protocol/x402/networks'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { type Address, createPublicClient, http, parseAbi } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { showAmount } from './budget.js'
 import type { Bought } from './buyer.js'
-import { type Given, isKey, readAccount, UsageError } from './command-options.js'
+import { type CommandArguments, isKey, readAccount, UsageError } from './command-options.js'
 import { readAsset } from './pay.js'
 
 const views = parseAbi(['function balanceOf(address) view returns (uint256)'])
 
 /** A wallet with its balance, and the place that gives money to it. */
 export interface WalletState {
-  address: `0x${string}`
+  address: Address
   network: string
   /** As people write it, with the name of the token; `null` where the node does not answer. */
   balance: string | null
@@ -21,7 +21,7 @@ export interface WalletState {
 }
 
 /** Makes the key file of `--key-file` if it is not there, and reads address and balance of the wallet that pays. */
-export async function readWallet(given: Given): Promise<WalletState> {
+export async function readWallet(given: CommandArguments): Promise<WalletState> {
   const { network = 'eip155:5042' } = given
   if (!isNetwork(network)) {
     throw new UsageError(`--network is ${Object.keys(networks).join(' or ')}, not "${network}".`)

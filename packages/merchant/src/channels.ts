@@ -15,7 +15,7 @@ import { toFacilitatorClient } from './facilitator.js'
 import { stablecoinOf } from './price.js'
 import { startRounds } from './rounds.js'
 
-interface Log {
+interface ChannelLog {
   info(details: object, text: string): void
   error(details: object, text: string): void
 }
@@ -68,7 +68,7 @@ export function createChannels(options: {
   isOffered?: () => boolean
   /** Returns whether this process claims now, where several share a storage. Default: it always does. */
   isTurn?: () => boolean
-  log?: Log
+  log?: ChannelLog
 }): Channels {
   const { payTo, signer, network = 'eip155:5042', isOffered = () => true, isTurn, log } = options
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
@@ -192,7 +192,7 @@ function createClaimRounds({
   claimSeconds: number
   isOffered: () => boolean
   isTurn?: (() => boolean) | undefined
-  log: Log | undefined
+  log: ChannelLog | undefined
 }): Pick<Channels, 'run' | 'close'> {
   type Select = NonNullable<Parameters<typeof manager.claim>[0]>['selectClaimChannels']
 

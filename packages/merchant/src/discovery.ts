@@ -1,7 +1,7 @@
 import { isRouteTemplate } from '@arcus/protocol/x402/bazaar'
 import type { RoutePrice } from './options.js'
 
-type JsonObject = Record<string, unknown>
+type SchemaObject = Record<string, unknown>
 
 /** A route as the plugin knows it, for one of its methods. */
 export interface PricedRoute {
@@ -27,7 +27,7 @@ const bodyMethods = ['POST', 'PUT', 'PATCH']
  * their entries from it. A declaration that is too long is cut down, first by the output example, then by the schema;
  * `undefined` when even the rest is too long.
  */
-export function declareDiscovery(route: PricedRoute, price: RoutePrice): JsonObject | undefined {
+export function declareDiscovery(route: PricedRoute, price: RoutePrice): SchemaObject | undefined {
   const { outputExample: _, ...withoutOutput } = price
   const attempts = [
     () => declare(route, price),
@@ -37,11 +37,11 @@ export function declareDiscovery(route: PricedRoute, price: RoutePrice): JsonObj
   return attempts.map((attempt) => attempt()).find(isShort)
 }
 
-function isShort(declaration: JsonObject): boolean {
+function isShort(declaration: SchemaObject): boolean {
   return Buffer.byteLength(JSON.stringify(declaration)) <= MAX_DECLARATION_BYTES
 }
 
-function declare(route: PricedRoute, price: RoutePrice): JsonObject {
+function declare(route: PricedRoute, price: RoutePrice): SchemaObject {
   const { method } = route
   const takesBody = bodyMethods.includes(method)
   const parameters = describeParameters(route, price, takesBody)
@@ -82,13 +82,17 @@ function declare(route: PricedRoute, price: RoutePrice): JsonObject {
   }
 }
 
-interface Part {
-  info: JsonObject
-  schema: JsonObject
+interface DeclaredPart {
+  info: SchemaObject
+  schema: SchemaObject
 }
 
 /** Leaves a schema out unless there is an example that fits it: catalogs check the one against the other. */
-function describeParameters(route: PricedRoute, price: RoutePrice, takesBody: boolean): Part {
+function describeParameters(
+  route: PricedRoute,
+  price: RoutePrice,
+  takesBody: boolean,
+): DeclaredPart {
   const name = takesBody ? 'body' : 'queryParams'
   const own = takesBody ? route.schema?.body : route.schema?.querystring
   const schema = inlineSchema(price.inputSchema ?? own, route.sharedSchemas)
@@ -103,7 +107,7 @@ function describeParameters(route: PricedRoute, price: RoutePrice, takesBody: bo
 }
 
 /** Declares plain `:name` parameters that fill a whole segment of the path. Templates of catalogs know no others. */
-function describePath(route: PricedRoute): Part & { template?: string } {
+function describePath(route: PricedRoute): DeclaredPart & { template?: string } {
   const names = [...route.url.matchAll(/\/:([A-Za-z_]\w*)(?=\/|$)/g)].map((match) => match[1])
   if (names.length === 0 || !isRouteTemplate(route.url)) return { info: {}, schema: {} }
   const schema = inlineSchema(route.schema?.params, route.sharedSchemas)
@@ -129,11 +133,11 @@ const mapKeywords = ['properties', 'patternProperties', 'dependentSchemas']
  * `shared` holds the schemas of `addSchema`, by `$id`. Returns `undefined` for an object of another validator, and for a
  * schema that refers to itself or to something that does not exist.
  */
-function inlineSchema(schema: unknown, shared: Record<string, unknown>): JsonObject | undefined {
+function inlineSchema(schema: unknown, shared: Record<string, unknown>): SchemaObject | undefined {
   const root = jsonOf(schema)
   if (!isPlainObject(root)) return undefined
   try {
-    return inline(root, { root, shared }, 0) as JsonObject
+    return inline(root, { root, shared }, 0) as SchemaObject
   } catch {
     return undefined
   }
@@ -146,7 +150,7 @@ function jsonOf(schema: unknown): unknown {
 }
 
 interface Scope {
-  root: JsonObject
+  root: SchemaObject
   shared: Record<string, unknown>
 }
 
@@ -188,7 +192,7 @@ function resolve(reference: string, scope: Scope): { target: unknown; scope: Sco
 }
 
 /** Returns whether a value is a plain JSON object. Instances of classes are schemas of other validators. */
-function isPlainObject(value: unknown): value is JsonObject {
+function isPlainObject(value: unknown): value is SchemaObject {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

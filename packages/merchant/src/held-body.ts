@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 
-type Source = Readable | ReadableStream
+type BodySource = Readable | ReadableStream
 
 /** Returns whether a payload of Fastify is a stream, of Node or of the web. */
-export function isStream(payload: unknown): payload is Source {
+export function isStream(payload: unknown): payload is BodySource {
   if (typeof payload !== 'object' || payload === null) return false
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown }
   return typeof pipe === 'function' || typeof getReader === 'function'
@@ -14,7 +14,7 @@ export function isStream(payload: unknown): payload is Source {
  * destroyed then, and also when `signal` aborts.
  */
 export async function holdBody(
-  source: Source,
+  source: BodySource,
   { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
 ): Promise<Buffer> {
   const stream = endWith(signal, toReadable(source))
@@ -37,7 +37,7 @@ export async function holdBody(
  * Waits for the first bytes of a stream, or its end, and returns a stream that starts with them. Rejects when the stream
  * fails before its first byte. It is destroyed when `signal` aborts, even if nobody has read from it.
  */
-export async function awaitFirstBytes(source: Source, signal: AbortSignal): Promise<Readable> {
+export async function awaitFirstBytes(source: BodySource, signal: AbortSignal): Promise<Readable> {
   const stream = endWith(signal, toReadable(source))
   const chunks = stream[Symbol.asyncIterator]()
   const first = await chunks.next()
@@ -58,7 +58,7 @@ function endWith(signal: AbortSignal, stream: Readable): Readable {
   return stream
 }
 
-function toReadable(source: Source): Readable {
+function toReadable(source: BodySource): Readable {
   if ('getReader' in source)
     return Readable.fromWeb(source as Parameters<typeof Readable.fromWeb>[0])
   if (Symbol.asyncIterator in source) return source

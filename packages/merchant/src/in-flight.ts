@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import { memberOf } from '@arcus/protocol/x402/json'
-import type { Offer } from './terms.js'
+import type { RouteOffer } from './terms.js'
 
 /** The right of one call to work for a payment. Both methods may be called again without effect. */
-export interface Turn {
+export interface PaymentTurn {
   /** True for a payer who has left several calls: their next payment is settled before it is worked for. */
   isPaidFirst: boolean
   /** The buyer has left while the handler worked for nothing. */
@@ -15,7 +15,7 @@ export interface Turn {
 /** Lets one call at a time work for a payment, and counts the calls that a payer has left. */
 export interface InFlight {
   /** Returns `undefined` while another call works for the same payment. The payment must have been verified. */
-  take(offer: Offer, payer: string): Turn | undefined
+  take(offer: RouteOffer, payer: string): PaymentTurn | undefined
 }
 
 /** Calls that a payer may leave, as connections break, before they pay first. */
@@ -81,7 +81,7 @@ export function inFlightOf(server: Server): InFlight {
 }
 
 /** Names a payment. A voucher has no name: its channel lets one call at a time draw on it. */
-function keyOf({ payload, requirements }: Offer, payer: string): string | undefined {
+function keyOf({ payload, requirements }: RouteOffer, payer: string): string | undefined {
   const { authorization, permit2Authorization } = payload.payload as Record<string, unknown>
   const nonce = memberOf(permit2Authorization ?? authorization, 'nonce')
   if (typeof nonce !== 'string' && typeof nonce !== 'number') return undefined

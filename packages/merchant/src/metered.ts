@@ -1,11 +1,13 @@
 import { findStablecoin, parseMoney } from './price.js'
 import type { NewRefund, PlannedRefund, Refunds } from './refunds.js'
-import type { Refusal, ResourceServer, Settled } from './resource-server.js'
-import type { Offer } from './terms.js'
+import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
+import type { RouteOffer } from './terms.js'
 
 /** The part of a price that is charged. */
+export type Meter = ReturnType<typeof createMeter>
+
 /** Makes a meter that charges the whole price until a handler charges less. */
-export function createMeter({ requirements, terms: { isMetered } }: Offer) {
+export function createMeter({ requirements, terms: { isMetered } }: RouteOffer) {
   const price = BigInt(requirements.amount)
   let charged = price
   let isClosed = false
@@ -29,7 +31,7 @@ export function createMeter({ requirements, terms: { isMetered } }: Offer) {
 }
 
 /** Reads money as in a price, or atomic units. Unlike a price it may be zero. Throws for other money than was asked for. */
-function parseAmount(text: string, { asset, network }: Offer['requirements']): bigint {
+function parseAmount(text: string, { asset, network }: RouteOffer['requirements']): bigint {
   if (/^\d{1,78}$/.test(text)) return BigInt(text)
   const { currency, amount } = parseMoney(text)
   const token = findStablecoin(asset, network)
@@ -46,10 +48,10 @@ const PENDING = 'settlement_pending'
  * the rest. The refund is on disk before the payment is settled: a crash between the two loses no refund.
  */
 export async function settleMetered(
-  offer: Offer,
+  offer: RouteOffer,
   charged: bigint,
   { server, refunds }: { server: ResourceServer; refunds: Refunds | undefined },
-): Promise<Settled> {
+): Promise<SettleOutcome> {
   const rest = BigInt(offer.requirements.amount) - charged
   if (offer.requirements.scheme !== 'exact') {
     return rest === 0n ? server.settle(offer) : server.settle(offer, charged)
@@ -75,7 +77,10 @@ export async function settleMetered(
 }
 
 /** Records the outcome of the payment, and returns the amount of the refund where it was settled. */
-async function conclude(planned: PlannedRefund, settled: Settled): Promise<string | undefined> {
+async function conclude(
+  planned: PlannedRefund,
+  settled: SettleOutcome,
+): Promise<string | undefined> {
   if (settled.ok) return planned.confirm()
   const { status, error } = settled.refusal
   if (status === 402 && error !== PENDING) await planned.drop()
@@ -83,7 +88,7 @@ async function conclude(planned: PlannedRefund, settled: Settled): Promise<strin
   return undefined
 }
 
-function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefund {
+function describeRefund({ payload, requirements }: RouteOffer, rest: bigint): NewRefund {
   const { network, asset, extra } = requirements
   const signed = payload.payload as Record<string, Record<string, unknown> | undefined>
   const { permit2Authorization: permitted } = signed
@@ -107,7 +112,7 @@ function asEip3009({ from, nonce, deadline }: Record<string, unknown>) {
   return { from, nonce: `0x${hex}`, validBefore: Number(deadline) + 1 }
 }
 
-const notRecorded: Refusal = {
+const notRecorded: PaymentRefusal = {
   status: 502,
   error: 'refund_unavailable',
   message:

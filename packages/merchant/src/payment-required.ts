@@ -5,11 +5,11 @@ import type { PaymentRequired } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { settlementHeader } from './payment-headers.js'
 import { findStablecoin } from './price.js'
-import type { Refusal } from './resource-server.js'
-import { paymentRequired, type Terms } from './terms.js'
+import type { PaymentRefusal } from './resource-server.js'
+import { paymentRequired, type RouteTerms } from './terms.js'
 
-interface Asked {
-  terms: Terms
+interface PaymentRequiredOptions {
+  terms: RouteTerms
   /** Origin under which buyers know the server. `undefined` takes the origin of the request. */
   baseUrl: string | undefined
   /** The reason why the presented payment is not accepted. */
@@ -26,7 +26,11 @@ const PAYMENT_REQUIRED = 'Payment required'
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 /** Answers 402, or 412: the terms in the header, and a page for browsers. */
-export function askForPayment(request: FastifyRequest, reply: FastifyReply, asked: Asked) {
+export function askForPayment(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: PaymentRequiredOptions,
+) {
   const { terms, baseUrl, error = PAYMENT_REQUIRED, message, status = 402 } = asked
   const required = paymentRequired(terms, resourceUrl(request, baseUrl), error)
   reply
@@ -46,7 +50,7 @@ export function askForPayment(request: FastifyRequest, reply: FastifyReply, aske
 export function answerRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
-  { refusal, ...asked }: Asked & { refusal: Refusal },
+  { refusal, ...asked }: PaymentRequiredOptions & { refusal: PaymentRefusal },
 ) {
   const { status, error, message, settlement } = refusal
   if (settlement !== undefined) reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))

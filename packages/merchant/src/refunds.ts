@@ -439,7 +439,9 @@ async function signTransfer(
 }
 
 /** A facilitator's answer about a payment that it finds by payer and nonce. */
-type FoundPayment = { [member in 'state' | 'asset' | 'payTo' | 'amount' | 'transaction']?: unknown }
+type PaymentLookup = {
+  [member in 'state' | 'asset' | 'payTo' | 'amount' | 'transaction']?: unknown
+}
 
 /**
  * Returns the transaction of a payment that proves a transfer: it is confirmed, and moved the same amount of the same
@@ -447,7 +449,7 @@ type FoundPayment = { [member in 'state' | 'asset' | 'payTo' | 'amount' | 'trans
  */
 export function proofOf(
   { asset, to, amount }: RefundTransfer,
-  found: FoundPayment,
+  found: PaymentLookup,
 ): string | undefined {
   const isConfirmed = found.state === 'confirmed' && found.amount === amount
   const isSameTransfer = isSameAddress(found.payTo, to) && isSameAddress(found.asset, asset)

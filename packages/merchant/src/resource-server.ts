@@ -10,11 +10,11 @@ import {
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import type { Channels } from './channels.js'
-import { type Offer, paymentRequired, type Terms } from './terms.js'
+import { paymentRequired, type RouteOffer, type RouteTerms } from './terms.js'
 import { type UptoWallets, uptoScheme } from './upto.js'
 
 /** The answer to a payment that is not accepted. */
-export interface Refusal {
+export interface PaymentRefusal {
   /**
    * 402: another payment may be accepted. 412: the buyer must approve Permit2 first. 502: the facilitator could not
    * verify or settle this one.
@@ -27,24 +27,24 @@ export interface Refusal {
   settlement?: SettleResponse
 }
 
-export type Verified =
+export type VerifyOutcome =
   /** `answer` is the answer of the scheme itself to a request that buys nothing, such as one that closes a channel. */
-  { ok: true; payer: string; answer?: unknown } | { ok: false; refusal: Refusal }
-export type Settled =
+  { ok: true; payer: string; answer?: unknown } | { ok: false; refusal: PaymentRefusal }
+export type SettleOutcome =
   | { ok: true; settlement: SettleResponse }
-  | { ok: false; refusal: Refusal; cause?: unknown }
+  | { ok: false; refusal: PaymentRefusal; cause?: unknown }
 
 /** Verifies and settles payments through the facilitator. No method rejects. */
 export interface ResourceServer {
   /** Returns the terms that a payment takes up, or the reason why it takes up none. */
-  match(payload: PaymentPayload, terms: Terms): Offer | string
-  verify(offer: Offer): Promise<Verified & { cause?: unknown }>
+  match(payload: PaymentPayload, terms: RouteTerms): RouteOffer | string
+  verify(offer: RouteOffer): Promise<VerifyOutcome & { cause?: unknown }>
   /** Settles the price, or less where the scheme allows it. */
-  settle(offer: Offer, amount?: bigint): Promise<Settled>
+  settle(offer: RouteOffer, amount?: bigint): Promise<SettleOutcome>
   /** Releases the channel of a verified payment that will not be settled. Has no effect by `exact`. */
-  cancel(offer: Offer): Promise<void>
+  cancel(offer: RouteOffer): Promise<void>
   /** Returns the terms with the state of the channel, for a buyer whose own record of it is out of date. */
-  reoffer(offer: Offer, error: string): Promise<Terms>
+  reoffer(offer: RouteOffer, error: string): Promise<RouteTerms>
 }
 
 const TOO_MANY_REQUESTS = 429
@@ -65,7 +65,7 @@ export function createResourceServer(
   }
   if (channels !== undefined) resources.register(channels.network, channels.scheme)
 
-  async function cancel({ payload, requirements }: Offer): Promise<void> {
+  async function cancel({ payload, requirements }: RouteOffer): Promise<void> {
     const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
     await dispatcher.cancel({ reason: 'handler_failed' })
   }
@@ -138,7 +138,7 @@ export function createResourceServer(
         undefined,
         payload,
       )
-      return { ...terms, accepts: again.accepts as unknown as Terms['accepts'] }
+      return { ...terms, accepts: again.accepts as unknown as RouteTerms['accepts'] }
     },
   }
 }
@@ -155,7 +155,7 @@ function isWithdrawing({ extra }: VerifyResponse): boolean {
 
 const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds'] as const
 
-function describeMismatch({ accepted }: PaymentPayload, { accepts }: Terms): string {
+function describeMismatch({ accepted }: PaymentPayload, { accepts }: RouteTerms): string {
   const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
   const differing =
     compared.map((name) => [name, accepted[name], requirements[name]] as const).find(differs) ??
@@ -185,7 +185,7 @@ function payerOf({ payload }: PaymentPayload): string {
 
 const ALLOWANCE_REQUIRED = 'permit2_allowance_required'
 
-function invalid(reason: unknown, message: unknown): Refusal {
+function invalid(reason: unknown, message: unknown): PaymentRefusal {
   return {
     status: reason === ALLOWANCE_REQUIRED ? 412 : 402,
     error: readText(reason, 'invalid_payload'),
@@ -193,7 +193,7 @@ function invalid(reason: unknown, message: unknown): Refusal {
   }
 }
 
-function failed(status: 402 | 502, settlement: SettleResponse): Refusal {
+function failed(status: 402 | 502, settlement: SettleResponse): PaymentRefusal {
   const error = readText(settlement.errorReason, 'settlement_failed')
   const message = readText(settlement.errorMessage, 'The payment could not be settled.')
   return { status, error, message, settlement: { ...settlement, errorReason: error } }
@@ -214,21 +214,21 @@ function settlementOf(error: SettleError, network: `${string}:${string}`): Settl
   }
 }
 
-const withdrawing: Refusal = {
+const withdrawing: PaymentRefusal = {
   status: 402,
   error: 'channel_withdrawing',
   message:
     'A withdrawal of the deposit is under way on chain. Finish it or ask for a refund, then deposit again.',
 }
 
-const unverified: Refusal = {
+const unverified: PaymentRefusal = {
   status: 502,
   error: 'facilitator_unavailable',
   message: 'The payment could not be checked. Nothing was charged; try again later.',
 }
 
 /** The answer when the outcome is unknown: the transaction may be on its way all the same. */
-const unsettled: Refusal = {
+const unsettled: PaymentRefusal = {
   status: 502,
   error: 'facilitator_unavailable',
   message:

@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { blockResponse, FIRST_FAILURE } from './blocked-response.js'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
-import type { Turn } from './in-flight.js'
-import { createMeter, settleMetered } from './metered.js'
+import type { PaymentTurn } from './in-flight.js'
+import { createMeter, type Meter, settleMetered } from './metered.js'
 import {
   copyHeaders,
   makePrivate,
@@ -12,179 +12,203 @@ import {
   settlementHeader,
 } from './payment-headers.js'
 import type { Refunds } from './refunds.js'
-import type { Refusal, ResourceServer, Settled, Verified } from './resource-server.js'
-import type { Offer } from './terms.js'
+import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
+import type { RouteOffer } from './terms.js'
 
-/** One request that presents a payment, from the header to the answer. */
-export interface Sale {
-  readonly offer: Offer
-  verify(): Promise<Verified>
-  /** The handler begins to work for the payment, in this turn. */
-  begin(turn: Turn): void
-  /** Settles before the handler begins. */
-  settleFirst(): Promise<Settled>
-  charge(amount: string): void
-  /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
-  settle(): Promise<SettleResponse>
-  /** Turns the answer that Fastify is about to send into the answer for the buyer. Never resolves for one that is too late. */
-  conclude(payload: unknown): Promise<unknown>
+/** The facilitator that settles, and the refunds of metered calls where there are some. */
+interface SaleServices {
+  server: ResourceServer
+  refunds: Refunds | undefined
 }
 
-const FIRST_FAILURE = 400
-
-export function openSale(
-  offer: Offer,
-  { server, refunds }: { server: ResourceServer; refunds: Refunds | undefined },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Sale {
-  const { terms } = offer
-  const headersBefore = copyHeaders(reply)
-  const gone = new AbortController()
-  const unblock = blockResponse(reply.raw, () =>
-    request.log.error('x402: refused a paid answer that was written before it was settled'),
-  )
-  const meter = createMeter(offer)
-  let settling: Promise<Settled> | undefined
+/** One request that presents a payment, from the header to the answer. */
+export class RouteSale {
+  readonly offer: RouteOffer
+  readonly #services: SaleServices
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  readonly #headersBefore: SavedHeaders
+  readonly #trailers: Set<string>
+  readonly #meter: Meter
+  readonly #unblock: () => void
+  /** Aborted once the buyer has closed the connection. */
+  readonly #gone = new AbortController()
+  #turn: PaymentTurn | undefined
+  #settling: Promise<SettleOutcome> | undefined
   /** The answer that is being prepared. */
-  let current: symbol | undefined
-  let isAnswered = false
-  let turn: Turn | undefined
+  #current: symbol | undefined
   /** True once the handler has ended: with an answer, or with a failure. */
-  let isConcluded = false
-  const trailers = collectTrailers(reply)
+  #isConcluded = false
+  #isAnswered = false
 
-  if (reply.raw.destroyed) gone.abort()
-  reply.raw.once('close', () => {
-    gone.abort()
-    abandon()
-    // An answer that was written past Fastify is whole too.
-    const isOver = isConcluded || reply.raw.writableFinished || settling !== undefined
-    // The handler of a buyer who has left still works for the payment, and no other call may meanwhile.
-    if (isOver) turn?.end()
-    else turn?.abandon()
-  })
-
-  /** Releases the channel of the payment, unless it is being settled. */
-  function abandon(): void {
-    if (settling !== undefined) return
-    server.cancel(offer).catch((err) => request.log.error({ err }, 'x402: payment not released'))
+  /** Blocks the response until it is paid for, and follows the connection of the buyer. */
+  constructor(
+    offer: RouteOffer,
+    services: SaleServices,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) {
+    this.offer = offer
+    this.#services = services
+    this.#request = request
+    this.#reply = reply
+    this.#headersBefore = copyHeaders(reply)
+    this.#unblock = blockResponse(reply.raw, () =>
+      request.log.error('x402: refused a paid answer that was written before it was settled'),
+    )
+    this.#meter = createMeter(offer)
+    this.#trailers = collectTrailers(reply)
+    if (reply.raw.destroyed) this.#gone.abort()
+    reply.raw.once('close', () => this.#buyerLeft())
   }
 
-  /** Settles once, even if it is called repeatedly. */
-  function settleOnce(): Promise<Settled> {
-    settling ??= settleMetered(offer, meter.close(), { server, refunds }).then((settled) => {
-      if (settled.ok) unblock()
-      else logRefusal(request, settled.refusal, settled.cause)
-      return settled
-    })
-    return settling
+  async verify(): ReturnType<ResourceServer['verify']> {
+    const verified = await this.#services.server.verify(this.offer)
+    if (this.#gone.signal.aborted) this.#abandon()
+    if (!verified.ok) logRefusal(this.#request, verified.refusal, verified.cause)
+    return verified
   }
 
-  async function conclude(payload: unknown): Promise<unknown> {
-    const status = takeStatus(reply, payload)
-    if (status >= FIRST_FAILURE) return concludeFailure(payload)
+  /** The handler begins to work for the payment, in this turn. */
+  begin(turn: PaymentTurn): void {
+    this.#turn = turn
+    if (this.#gone.signal.aborted) turn.abandon()
+  }
+
+  /** Sets the part of a metered price that is charged. */
+  charge(amount: string): void {
+    this.#meter.charge(amount)
+  }
+
+  /** Settles the payment, once even if it is called repeatedly. */
+  settleOnce(): Promise<SettleOutcome> {
+    this.#settling ??= this.#settle()
+    return this.#settling
+  }
+
+  /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
+  async settleForHandler(): Promise<SettleResponse> {
+    if (this.#gone.signal.aborted) throw new Error('x402: the buyer is gone; nothing was settled')
+    const settled = await this.settleOnce()
+    if (!settled.ok) throw asError(settled.refusal)
+    const { raw } = this.#reply
+    if (!raw.headersSent) {
+      raw.setHeader('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
+      raw.setHeader('cache-control', 'private')
+    }
+    return settled.settlement
+  }
+
+  /** Turns the answer that Fastify is about to send into the answer for the buyer. Never resolves for one that is too late. */
+  async conclude(payload: unknown): Promise<unknown> {
+    const status = takeStatus(this.#reply, payload)
+    if (status >= FIRST_FAILURE) return this.#concludeFailure(payload)
+    const { signal } = this.#gone
     // Fastify runs its hooks again for a second send. It must not overtake the first.
-    if (gone.signal.aborted) turn?.end()
-    if (current !== undefined || gone.signal.aborted) return never()
+    if (signal.aborted) this.#turn?.end()
+    if (this.#current !== undefined || signal.aborted) return never()
     const own = Symbol('answer')
-    current = own
-    const isOver = () => current !== own || gone.signal.aborted
-    const body = await prepare(payload).catch((error) => {
-      if (gone.signal.aborted) turn?.end()
+    this.#current = own
+    const isOver = () => this.#current !== own || signal.aborted
+    const body = await this.#prepare(payload).catch((error) => {
+      if (signal.aborted) this.#turn?.end()
       if (isOver()) return never()
-      current = undefined
-      restoreHeaders(reply, headersBefore)
+      this.#current = undefined
+      restoreHeaders(this.#reply, this.#headersBefore)
       throw error
     })
-    if (gone.signal.aborted) turn?.end()
+    if (signal.aborted) this.#turn?.end()
     if (isOver()) {
       discard(body)
       return never()
     }
-    isConcluded = true
-    const answer = await settleAndAnswer(status, body)
-    isAnswered = true
+    this.#isConcluded = true
+    const answer = await this.#settleAndAnswer(status, body)
+    this.#isAnswered = true
     return answer
   }
 
+  #buyerLeft(): void {
+    this.#gone.abort()
+    this.#abandon()
+    // An answer that was written past Fastify is whole too.
+    const isWritten = this.#reply.raw.writableFinished
+    const isOver = this.#isConcluded || isWritten || this.#settling !== undefined
+    // The handler of a buyer who has left still works for the payment, and no other call may meanwhile.
+    if (isOver) this.#turn?.end()
+    else this.#turn?.abandon()
+  }
+
+  /** Releases the channel of the payment, unless it is being settled. */
+  #abandon(): void {
+    if (this.#settling !== undefined) return
+    this.#services.server
+      .cancel(this.offer)
+      .catch((err) => this.#request.log.error({ err }, 'x402: payment not released'))
+  }
+
+  async #settle(): Promise<SettleOutcome> {
+    const settled = await settleMetered(this.offer, this.#meter.close(), this.#services)
+    if (settled.ok) this.#unblock()
+    else logRefusal(this.#request, settled.refusal, settled.cause)
+    return settled
+  }
+
   /** Lets a failure replace an answer whose payment is not being settled yet. */
-  async function concludeFailure(payload: unknown): Promise<unknown> {
-    isConcluded = true
-    if (gone.signal.aborted) turn?.end()
-    if (settling === undefined) {
-      current = undefined
-      abandon()
+  async #concludeFailure(payload: unknown): Promise<unknown> {
+    this.#isConcluded = true
+    if (this.#gone.signal.aborted) this.#turn?.end()
+    if (this.#settling === undefined) {
+      this.#current = undefined
+      this.#abandon()
       return bodyOf(payload)
     }
     // A later hook may still fail. A handler that fails after its answer is too late.
-    if (current !== undefined && !isAnswered) return never()
-    const settled = await settling
+    if (this.#current !== undefined && !this.#isAnswered) return never()
+    const settled = await this.#settling
     const settlement = settled.ok ? settled.settlement : settled.refusal.settlement
-    if (settlement !== undefined) reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))
+    if (settlement !== undefined) {
+      this.#reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))
+    }
     return bodyOf(payload)
   }
 
-  async function prepare(payload: unknown): Promise<unknown> {
+  async #prepare(payload: unknown): Promise<unknown> {
+    const { streaming, maxHeldBytes: maxBytes } = this.offer.terms
+    const { signal } = this.#gone
     const body = bodyOf(payload)
     if (!isStream(body)) return body
-    if (terms.streaming === 'settle-first') return awaitFirstBytes(body, gone.signal)
-    const held = await holdBody(body, { maxBytes: terms.maxHeldBytes, signal: gone.signal })
+    if (streaming === 'settle-first') return awaitFirstBytes(body, signal)
+    const held = await holdBody(body, { maxBytes, signal })
     // A `Response` of fetch states the length from before it was decompressed.
-    const declared = isResponse(payload) ? 0 : Number(reply.getHeader('content-length') ?? 0)
+    const declared = isResponse(payload) ? 0 : Number(this.#reply.getHeader('content-length') ?? 0)
     if (held.length < declared) throw new Error('x402: the stream ended before its content-length')
     return held
   }
 
-  async function settleAndAnswer(status: number, body: unknown): Promise<unknown> {
+  async #settleAndAnswer(status: number, body: unknown): Promise<unknown> {
+    const reply = this.#reply
     const headers = copyHeaders(reply)
-    if (settling === undefined && meter.read() === 0n) {
-      abandon()
-      unblock()
+    if (this.#settling === undefined && this.#meter.read() === 0n) {
+      this.#abandon()
+      this.#unblock()
       return body
     }
-    const settled = await settleOnce()
-    if (settled.ok && gone.signal.aborted) {
+    const settled = await this.settleOnce()
+    if (settled.ok && this.#gone.signal.aborted) {
       const { transaction } = settled.settlement
-      request.log.warn({ transaction }, 'x402: settled, but the buyer was gone')
+      this.#request.log.warn({ transaction }, 'x402: settled, but the buyer was gone')
     }
     if (!settled.ok) {
       discard(body)
-      for (const name of trailers) reply.removeTrailer(name)
-      return refuse(reply, headersBefore, settled.refusal)
+      for (const name of this.#trailers) reply.removeTrailer(name)
+      return refuse(reply, this.#headersBefore, settled.refusal)
     }
     // A handler that failed after its answer has changed the headers meanwhile.
     restoreHeaders(reply, headers)
     reply.code(status).header('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
     makePrivate(reply)
     return body
-  }
-
-  return {
-    offer,
-    async verify() {
-      const verified = await server.verify(offer)
-      if (gone.signal.aborted) abandon()
-      if (!verified.ok) logRefusal(request, verified.refusal, verified.cause)
-      return verified
-    },
-    begin(own) {
-      turn = own
-      if (gone.signal.aborted) own.abandon()
-    },
-    settleFirst: settleOnce,
-    charge: meter.charge,
-    async settle() {
-      if (gone.signal.aborted) throw new Error('x402: the buyer is gone; nothing was settled')
-      const settled = await settleOnce()
-      if (!settled.ok) throw asError(settled.refusal)
-      if (!reply.raw.headersSent) {
-        reply.raw.setHeader('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
-        reply.raw.setHeader('cache-control', 'private')
-      }
-      return settled.settlement
-    },
-    conclude,
   }
 }
 
@@ -200,7 +224,7 @@ function collectTrailers(reply: FastifyReply): Set<string> {
 }
 
 /** Removes the paid answer with its headers: a location or an entity tag may be worth the price. */
-function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: Refusal): string {
+function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: PaymentRefusal): string {
   restoreHeaders(reply, headersBefore)
   if (reply.request.raw.httpVersionMajor < 2) reply.raw.statusMessage = ''
   reply
@@ -233,85 +257,17 @@ function discard(body: unknown): void {
   if (isStream(body) && 'destroy' in body) body.destroy()
 }
 
-function logRefusal(request: FastifyRequest, refusal: Refusal, err: unknown): void {
+function logRefusal(request: FastifyRequest, refusal: PaymentRefusal, err: unknown): void {
   const { status, error, settlement } = refusal
   const details = { reason: error, transaction: settlement?.transaction, err }
   if (status !== 502) request.log.info(details, 'x402: payment refused')
   else request.log.error(details, 'x402: the facilitator could not check a payment')
 }
 
-function asError({ status, error, message }: Refusal): Error {
+function asError({ status, error, message }: PaymentRefusal): Error {
   return Object.assign(new Error(message), { statusCode: status, code: error })
 }
 
 function never(): Promise<never> {
   return new Promise(() => {})
-}
-
-type Method = (...args: unknown[]) => unknown
-
-const blockedMethods = ['writeHead', 'write', 'end', 'flushHeaders'] as const
-/** Methods that send something before the answer, which may be worth the price: it is never sent. */
-const silentMethods = [
-  'writeEarlyHints',
-  'writeInformation',
-  'writeContinue',
-  'writeProcessing',
-  'createPushResponse',
-] as const
-
-/**
- * Blocks a response for everything but failures, and returns a function that unblocks it. A handler that writes past
- * Fastify (`reply.raw`, `reply.hijack()`) passes no hook and would give the paid answer away. Such an attempt is answered
- * with a 500 and calls `onAttempt`. Nothing is thrown, because it may come from a timer, where an error would end the
- * process.
- */
-function blockResponse(response: ServerResponse, onAttempt: () => void): () => void {
-  const methods = response as unknown as Record<string, Method>
-  let state: 'blocked' | 'open' | 'refused' = 'blocked'
-
-  function refuseWrite() {
-    state = 'open'
-    for (const name of response.getHeaderNames()) response.removeHeader(name)
-    response.statusCode = 500
-    response.setHeader('content-type', 'application/json; charset=utf-8')
-    response.end('{"error":"not_settled","message":"The answer was written before it was paid."}')
-    state = 'refused'
-    onAttempt()
-  }
-
-  for (const name of blockedMethods) {
-    const original = methods[name]
-    // Responses of HTTP/2 lack one of these methods.
-    if (original === undefined) continue
-    methods[name] = (...args) => {
-      const status = name === 'writeHead' ? Number(args[0]) : response.statusCode
-      if (state === 'blocked' && status >= FIRST_FAILURE) state = 'open'
-      if (state === 'open') return original.apply(response, args)
-      if (state === 'blocked') refuseWrite()
-      // The caller sees a stream that took the data. Everything written from here on is dropped.
-      return name === 'write' ? true : response
-    }
-  }
-  for (const name of silentMethods) {
-    const original = methods[name]
-    if (original === undefined) continue
-    methods[name] = (...args) => {
-      if (state === 'open') return original.apply(response, args)
-      const done = args.at(-1)
-      return typeof done === 'function' ? done() : undefined
-    }
-  }
-  // Trailers go out with the answer, whichever it is, so they wait until it is the paid one.
-  const held: unknown[][] = []
-  const addTrailers = methods.addTrailers as Method
-  methods.addTrailers = (...args) => {
-    if (state === 'open') addTrailers.apply(response, args)
-    else held.push(args)
-  }
-  return () => {
-    if (state !== 'blocked') return
-    state = 'open'
-    for (const args of held) addTrailers.apply(response, args)
-  }
 }

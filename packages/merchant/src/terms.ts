@@ -12,7 +12,7 @@ import { type Price, parsePrice } from './price.js'
 import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
-export interface Terms {
+export interface RouteTerms {
   /** The ways to pay. The first is for buyers that know only one. */
   accepts: readonly [PaymentRequirements, ...PaymentRequirements[]]
   /** `resource` of the 402, without its URL, which is set for each request. */
@@ -24,17 +24,17 @@ export interface Terms {
 }
 
 /** A payment that takes up one of the terms. */
-export interface Offer {
+export interface RouteOffer {
   payload: PaymentPayload
   /** The entry of `accepts` that the buyer chose. */
   requirements: PaymentRequirements
-  terms: Terms
+  terms: RouteTerms
 }
 
 /** Keeps the terms of each route in the route's own `config`, under a private key. */
 const termsKey = Symbol('x402.terms')
 
-type TermsByMethod = ReadonlyMap<string, Terms>
+type TermsByMethod = ReadonlyMap<string, RouteTerms>
 type PricedConfig = { x402?: Price | RoutePrice; [termsKey]?: TermsByMethod }
 
 /** Answers without a body, and questions about a resource, are not sold. */
@@ -63,7 +63,7 @@ export function createPricedRoutes(
     config: PricedConfig | undefined
     schema: unknown
   }): TermsByMethod {
-    const terms = new Map<string, Terms>()
+    const terms = new Map<string, RouteTerms>()
     for (const method of route.methods.filter((name) => !freeMethods.includes(name))) {
       const price =
         route.config?.x402 ?? listed.get(`${method} ${route.url}`) ?? listed.get(route.url)
@@ -98,7 +98,7 @@ export function createPricedRoutes(
      * Returns the terms of a request, or `undefined` where nothing is to be paid. `unpayable` means that the facilitator
      * settles none of the route's schemes now.
      */
-    async find(request: FastifyRequest): Promise<Terms | 'unpayable' | undefined> {
+    async find(request: FastifyRequest): Promise<RouteTerms | 'unpayable' | undefined> {
       const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
       const terms = (declared ?? lateTerms(request)).get(request.method)
       if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
@@ -120,7 +120,7 @@ export function createPricedRoutes(
   }
 }
 
-export function paymentRequired(terms: Terms, url: string, error?: string): PaymentRequired {
+export function paymentRequired(terms: RouteTerms, url: string, error?: string): PaymentRequired {
   return {
     x402Version: 2,
     ...(error === undefined ? {} : { error }),
@@ -145,10 +145,10 @@ function readListed(routes: Record<string, Price | RoutePrice>): Map<string, Pri
  * vouchers need no facilitator that is there now.
  */
 function offeredNow(
-  terms: Terms,
+  terms: RouteTerms,
   channels: Pick<Channels, 'isOffered'> | undefined,
   wallets: UptoWallets,
-): Terms | 'unpayable' {
+): RouteTerms | 'unpayable' {
   const payable = terms.accepts.flatMap((asked): PaymentRequirements[] => {
     if (asked.scheme !== 'upto') return [asked]
     const wallet = wallets.offered(asked.network)
@@ -180,7 +180,11 @@ const zeroAddress = /^0x0{40}$/
 const printable = /^[\x20-\x7e]{1,32}$/
 
 /** Throws with the route and the problem in its price. */
-function createTerms(route: PricedRoute, price: Price | RoutePrice, defaults: X402Options): Terms {
+function createTerms(
+  route: PricedRoute,
+  price: Price | RoutePrice,
+  defaults: X402Options,
+): RouteTerms {
   try {
     return termsOf(route, readRoutePrice(price), defaults)
   } catch (error) {
@@ -189,10 +193,10 @@ function createTerms(route: PricedRoute, price: Price | RoutePrice, defaults: X4
   }
 }
 
-function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Terms {
+function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): RouteTerms {
   const declaration = own.discoverable === false ? undefined : declareDiscovery(route, own)
   const accepts = offersOf(own, defaults)
-  const terms: Terms = {
+  const terms: RouteTerms = {
     accepts,
     isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
     resource: resourceOf(own, defaults),
@@ -231,7 +235,7 @@ function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirem
   return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
 }
 
-function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
+function offersOf(own: RoutePrice, defaults: X402Options): RouteTerms['accepts'] {
   const { channels } = defaults
   const exact = requirementsOf(own, defaults)
   const wanted = own.schemes ?? defaultSchemes(own, defaults, exact.asset)
@@ -279,7 +283,7 @@ function defaultSchemes(
  */
 function isMetered(
   own: RoutePrice,
-  accepts: Terms['accepts'],
+  accepts: RouteTerms['accepts'],
   refundedPayTo: string | undefined,
 ): boolean {
   const { pricing = 'fixed' } = own
@@ -305,7 +309,7 @@ function parsePayTo(payTo: string | undefined, asset: string): string {
   return payTo
 }
 
-function resourceOf(own: RoutePrice, defaults: X402Options): Terms['resource'] {
+function resourceOf(own: RoutePrice, defaults: X402Options): RouteTerms['resource'] {
   const { serviceName, tags, iconUrl } = defaults
   if (serviceName !== undefined && !printable.test(serviceName)) {
     throw new Error('serviceName is 1 to 32 printable ASCII characters')

@@ -12,7 +12,7 @@ import {
   askForPayment,
 } from './payment-required.js'
 import { createResourceServer } from './resource-server.js'
-import { openSale, type Sale } from './sale.js'
+import { RouteSale } from './sale.js'
 import { createPricedRoutes } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
@@ -48,7 +48,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
   const routes = createPricedRoutes(app, options, wallets)
-  const sales = new WeakMap<FastifyRequest, Sale>()
+  const sales = new WeakMap<FastifyRequest, RouteSale>()
   const inFlight = inFlightOf(app.server)
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -62,7 +62,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     if (offered.kind === 'unreadable') return ask(offered.error)
     const offer = server.match(offered.payload, terms)
     if (typeof offer === 'string') return ask(offer)
-    sales.set(request, openSale(offer, { server, refunds }, request, reply))
+    sales.set(request, new RouteSale(offer, { server, refunds }, request, reply))
     return undefined
   }
 
@@ -77,7 +77,6 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     // Nothing is bought: the scheme answers, and its answer is settled like one of the handler.
     if (verified.answer !== undefined) return reply.send(verified.answer)
     const { network, asset, amount, payTo, scheme } = sale.offer.requirements
-    const { charge, settle } = sale
     const { payer } = verified
     const refused = await beginTurn(sale, payer, inFlight)
     if (refused !== undefined) {
@@ -85,7 +84,16 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
       if ('refusal' in refused) return answerRefusal(request, reply, { terms, baseUrl, ...refused })
       return answerConflict(reply, refused)
     }
-    request.payment = { payer, amount, asset, network, payTo, scheme, charge, settle }
+    request.payment = {
+      payer,
+      amount,
+      asset,
+      network,
+      payTo,
+      scheme,
+      charge: (part) => sale.charge(part),
+      settle: () => sale.settleForHandler(),
+    }
     return undefined
   }
 
@@ -125,14 +133,14 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
 }
 
 /** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */
-async function beginTurn(sale: Sale, payer: string, inFlight: InFlight) {
+async function beginTurn(sale: RouteSale, payer: string, inFlight: InFlight) {
   const turn = inFlight.take(sale.offer, payer)
   if (turn === undefined) return underWay
   sale.begin(turn)
   if (!turn.isPaidFirst) return undefined
   // The cost of a metered call is known only afterwards.
   if (sale.offer.terms.isMetered) return leftTooOften
-  const settled = await sale.settleFirst()
+  const settled = await sale.settleOnce()
   return settled.ok ? undefined : settled
 }
 

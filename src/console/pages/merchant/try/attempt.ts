@@ -1,5 +1,5 @@
 import { ArcusError } from '@arcus/client/calls'
-import type { Settlement } from '@arcus/client/terms'
+import type { SettleResponse } from '@arcus/client/terms'
 import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import type { TryAnswer, TryInput } from '@arcus/protocol/answers/try'
 import { toHttpCall } from '@arcus/protocol/x402/calls'
@@ -29,7 +29,7 @@ export interface Attempt {
   reply?: Reply
   /** Unix milliseconds of the answer to the payment. */
   repliedAt?: number
-  settlement?: Settlement | undefined
+  settlement?: SettleResponse | undefined
   /** Whether the payment has reached nobody but the service, which refused to pass it on. */
   isUnsent?: boolean
 }

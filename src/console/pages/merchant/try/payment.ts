@@ -1,5 +1,5 @@
 import type { PaymentSigner } from '@arcus/client/pay'
-import { choose, type PaymentRequired, readOffer, type Settlement } from '@arcus/client/terms'
+import { choose, type PaymentRequired, readOffer, type SettleResponse } from '@arcus/client/terms'
 import { parseJson } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
@@ -119,7 +119,7 @@ export function termsOf(reply: Reply & { ok: true }): PaymentRequired | undefine
 }
 
 /** Reads what the seller says of the payment. */
-export function settlementOf(reply: Reply & { ok: true }): Settlement | undefined {
+export function settlementOf(reply: Reply & { ok: true }): SettleResponse | undefined {
   return readOffer(undefined, headerOf(reply, 'payment-response')).settlement
 }
 

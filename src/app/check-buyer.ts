@@ -4,7 +4,8 @@ import { isBodyMethod } from '@arcus/protocol/x402/calls'
 import { checkTypedData } from '@arcus/protocol/x402/check-statement'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Bought, Buyer, CheckSigner, Purchase } from '../directory/paid-checks/checks.js'
+import type { Bought, Buyer, Purchase } from '../directory/paid-checks/buyer.js'
+import type { CheckSigner } from '../directory/paid-checks/open-checks.js'
 
 /** Makes the buyer of paid checks, which pays as `@arcus/client` does; `undefined` without wallets. */
 export function createCheckBuyer(keys: readonly Hex[]): Buyer | undefined {

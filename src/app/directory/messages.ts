@@ -1,5 +1,6 @@
 import type { FacilitatorStatus } from '@arcus/protocol/answers/service'
 import type { FacilitatorClient } from '@x402/core/server'
+import type { TaskFigures } from '../../async/background.js'
 import type { Directory } from '../../directory/directory.js'
 import type { DescribedRoute } from '../../http/operation.js'
 import type { ClockAhead } from '../../sql/leases.js'
@@ -45,6 +46,8 @@ export interface DirectoryFigures {
   probes: { queued: number; underWay: number }
   /** Answers that could not be kept since the start of the thread. */
   dropped: number
+  /** How all that it does by itself went since the start of the thread. */
+  tasks: TaskFigures[]
   leases: {
     isRenewed: boolean
     /** Milliseconds; `undefined` where leases need no renewal. */

@@ -11,7 +11,7 @@ import type { SettledPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
 import { createHookSecrets } from './event-messages.js'
-import { createHookSender } from './hook-sender.js'
+import { HookSender } from './hook-sender.js'
 import { eventRoutes, hookRoutes } from './routes.js'
 
 export interface EventsWorld extends SharedPorts {
@@ -49,7 +49,7 @@ export function createEvents(world: EventsWorld) {
   // The operator may name a receiver in this service's private network.
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
-  const sender = createHookSender({
+  const sender = new HookSender({
     ...world,
     hooks,
     events,
@@ -61,14 +61,19 @@ export function createEvents(world: EventsWorld) {
   return {
     async routes(app: FastifyInstance): Promise<void> {
       await app.register(eventRoutes, { store: events, listings, sessions })
-      await app.register(hookRoutes, { ...world, hooks, listings, secrets, test: sender.test })
+      await app.register(hookRoutes, {
+        ...world,
+        hooks,
+        listings,
+        secrets,
+        test: (hook) => sender.test(hook),
+      })
     },
-    start(): void {
-      collector.start()
-      sender.start()
-    },
+    collector,
+    sender,
+    /** Ends the deliveries under way. */
     async stop(): Promise<void> {
-      const stopped = Promise.all([collector.stop(), sender.stop()])
+      const stopped = sender.stop()
       stopping.abort()
       await stopped
     },

@@ -14,6 +14,9 @@ const MAX_BYTES = 1_048_576
 /** Larger answers, and those that nest deeper than any body, are not compared: that would hold up everybody. */
 const MAX_COMPARED_BYTES = 131_072
 
+/** The facts of an answer of which nothing was read. */
+export const unread = { ms: null, bytes: null, sha256: null } as const
+
 /** The verdict about an answer, and what was read of it. */
 type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
 

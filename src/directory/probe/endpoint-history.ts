@@ -3,6 +3,7 @@ import { type HealthAnswer, healthQuery, type PricesAnswer } from '@arcus/protoc
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { currencyOf } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
+import { DAY_SECONDS } from '../../async/time.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
@@ -23,7 +24,6 @@ interface HistoryRoutesOptions {
 }
 
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 
 export const aboutEndpoint: Pick<Operation, 'tag' | 'codes' | 'examples'> = {
   tag: 'Directory',

@@ -2,6 +2,7 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
+import { DAY_SECONDS } from '../../async/time.js'
 import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
 import { siteOf } from './site.js'
 
@@ -96,7 +97,6 @@ interface CheckBudget {
   now: number
 }
 
-const DAY_SECONDS = 86_400
 /** No endpoint of others is bought from again within this time unless its owner asks. */
 const PAUSE_SECONDS = 7 * DAY_SECONDS
 /** The operator's own endpoints are bought from so often, or as often as half of the day's money allows. */

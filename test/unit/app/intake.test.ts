@@ -13,8 +13,11 @@ import type { HandedAnswer } from '../../../src/directory/activity/recorder.js'
 import { type Offer, readOffer } from '../../../src/directory/seen-in-payments/offer.js'
 import { StoreUnavailableError } from '../../../src/sql/errors.js'
 import { startDirectory } from '../../support/a-directory.js'
+import { runEvery } from '../../support/run-every.js'
 import { aSettledPayment } from '../directory/seen-in-payments/an-offer.js'
 import { anAnswer } from './an-answer.js'
+
+const LOOK_MS = 250
 
 let folder: string
 let stores: ReturnType<typeof openSqliteStores>
@@ -29,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Options = Parameters<typeof createIntake>[0]
+type Options = Parameters<typeof createIntake>[0] & { isKeeper?: () => boolean }
 
 const stops: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -40,6 +43,7 @@ afterEach(async () => {
 function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Options> = {}) {
   const taken: HandedAnswer[] = []
   const logged: object[] = []
+  const warn = (details: object) => logged.push(details)
   const intake = createIntake({
     outbox: stores.outbox,
     directory: {
@@ -48,13 +52,12 @@ function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Option
       noteRefusal() {},
       ...wish,
     },
-    isKeeper: () => true,
     now: Date.now,
-    log: { warn: (details) => logged.push(details) },
+    log: { warn },
     ...over,
   })
-  stops.push(intake.stop)
-  intake.start()
+  const { isKeeper = () => true } = over
+  stops.push(runEvery(LOOK_MS, intake.takeWaiting, { keeper: true, isKeeper, warn }).stop)
   return { ...intake, taken, logged }
 }
 
@@ -201,13 +204,12 @@ describe('a crash between taking a row in and removing it', () => {
     const intake = createIntake({
       outbox,
       directory: world.directory.ports,
-      isKeeper: () => true,
       now: Date.now,
       log: { warn() {} },
     })
-    intake.start()
+    const { stop } = runEvery(LOOK_MS, intake.takeWaiting)
     stops.push(async () => {
-      if (mayRemove) await intake.stop()
+      if (mayRemove) await stop()
       await world.close()
       await own.close()
     })

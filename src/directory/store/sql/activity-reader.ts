@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { DAY_SECONDS } from '../../../async/time.js'
 import type { SqlReader, Value } from '../../../sql/sql.js'
 import {
   type Activity,
@@ -13,7 +14,6 @@ import {
 } from '../activity.js'
 import { capped } from './activity-sums.js'
 
-const DAY_SECONDS = 86_400
 /** Rows are numbered as they were answered; a clock that was set back puts them out of order by less than this. */
 const CLOCK_SLACK_MS = 3_600_000
 /** Rows of a merchant that one step looks through, since a filter may pass over most of them. */

@@ -6,12 +6,11 @@ import { type ChangesPlace, type ChangesQuery, createChangeReader } from './chan
 import type { EndpointList } from './endpoint-list.js'
 import { itemJson, toCard } from './item.js'
 import {
-  createSearch,
+  EndpointSearch,
   formatCursor,
   type ListQuery,
   type MerchantsQuery,
   type RankedQuery,
-  type Search,
 } from './search.js'
 
 /** A query with the filters that it names and that its route cannot apply. */
@@ -78,10 +77,10 @@ export function createDiscoveryAnswers(
 ): Pick<DiscoveryAnswers, 'answer'> {
   const { catalog, items: store } = options
   let patient = 0
-  let latest: { list: EndpointList; search: Search } | undefined
+  let latest: { list: EndpointList; search: EndpointSearch } | undefined
 
-  function searchIn(list: EndpointList): Search {
-    if (latest?.list !== list) latest = { list, search: createSearch(list) }
+  function searchIn(list: EndpointList): EndpointSearch {
+    if (latest?.list !== list) latest = { list, search: new EndpointSearch(list) }
     return latest.search
   }
 
@@ -105,7 +104,7 @@ export function createDiscoveryAnswers(
 
   const writeChanges = createChangeReader({ source: store, itemsOf })
 
-  async function list(search: Search, query: ResourcesQuery): Promise<Made> {
+  async function list(search: EndpointSearch, query: ResourcesQuery): Promise<Made> {
     const { limit, offset } = query
     const { ids, total } = search.list(query)
     const items = await itemsOf(ids)
@@ -116,7 +115,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function rank(search: Search, query: SearchQuery): Promise<Made> {
+  async function rank(search: EndpointSearch, query: SearchQuery): Promise<Made> {
     const found = search.rank(query)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: query.limit, cursor })
@@ -127,7 +126,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function browse(search: Search, query: BrowseQuery): Promise<Made> {
+  async function browse(search: EndpointSearch, query: BrowseQuery): Promise<Made> {
     const found = find(search, query)
     const { ids, total, next } = found
     const entries = (await store.entriesById(ids)).filter(({ merchant }) => isPublished(merchant))
@@ -138,7 +137,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function merchants(search: Search, query: MerchantsQuestion): Promise<Made> {
+  async function merchants(search: EndpointSearch, query: MerchantsQuestion): Promise<Made> {
     const ids = search.merchants(query)
     const found = await store.publishedMerchants(ids)
     const facilitator = JSON.stringify(query.facilitator)
@@ -178,7 +177,7 @@ interface Found {
   next: string | null
 }
 
-function find(search: Search, query: BrowseQuery): Found {
+function find(search: EndpointSearch, query: BrowseQuery): Found {
   if (query.kind === 'search') {
     const { next, ...found } = search.rank(query)
     return { ...found, total: null, next: next === null ? null : formatCursor(next) }

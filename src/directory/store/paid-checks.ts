@@ -139,22 +139,9 @@ export function createCheckStore(sql: Sql) {
       target: CheckTarget,
       payment: CheckPayment,
       now: number,
-      { dailyLimit, gapSeconds }: CheckBounds,
+      bounds: CheckBounds,
     ): Promise<number | undefined> =>
-      sql.transaction(
-        function* () {
-          const spent = yield* spentSince(now - (now % DAY_SECONDS))
-          if (BigInt(spent) + payment.amount > dailyLimit) return undefined
-          const recent = yield* get(
-            `SELECT 1 FROM paid_checks WHERE started_at > $1 AND started_at <= $2 AND state <> 'skipped'`,
-            [now - gapSeconds, now],
-          )
-          return recent === undefined
-            ? yield* insert(target, { state: 'paying', reason: null, now, payment })
-            : undefined
-        },
-        { lock: 'paid checks' },
-      ),
+      sql.transaction(() => reserve(target, payment, now, bounds), { lock: 'paid checks' }),
 
     /** Keeps a check that paid nothing, and returns its id. One without a reason says nothing about the endpoint. */
     keepUnpaid: (
@@ -207,38 +194,8 @@ export function createCheckStore(sql: Sql) {
     },
 
     /** Keeps the wish of an owner for a check, which a signed message states. */
-    request: (wish: {
-      owner: Address
-      nonce: Hex
-      merchantId: string
-      endpointId: number
-      now: number
-    }): Promise<{ state: 'done' | 'replayed' | 'tooMany'; left: number }> =>
-      sql.transaction(
-        function* () {
-          const { owner, nonce, merchantId, endpointId, now } = wish
-          const known = yield* get('SELECT 1 FROM check_requests WHERE owner = $1 AND nonce = $2', [
-            owner,
-            nonce,
-          ])
-          if (known !== undefined) return { state: 'replayed', left: 0 }
-          yield* run('DELETE FROM check_requests WHERE asked_at <= $1', [now - PAUSE_SECONDS])
-          const recent = yield* get<{ count: number }>(
-            `SELECT count(*) AS count FROM check_requests
-             WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
-            [merchantId, owner, now - DAY_SECONDS],
-          )
-          const left = MAX_REQUESTS_A_DAY - (recent?.count ?? 0)
-          if (left <= 0) return { state: 'tooMany', left: 0 }
-          yield* run(
-            `INSERT INTO check_requests (owner, nonce, merchant_id, endpoint_id, asked_at, is_open)
-             VALUES ($1, $2, $3, $4, $5, 1)`,
-            [owner, nonce, merchantId, endpointId, now],
-          )
-          return { state: 'done', left: left - 1 }
-        },
-        { lock: 'paid checks' },
-      ),
+    request: (wish: CheckWish): Promise<CheckWishResult> =>
+      sql.transaction(() => keepWish(wish), { lock: 'paid checks' }),
   }
 }
 
@@ -249,6 +206,63 @@ const SPENT = `SELECT CAST(COALESCE(sum(amount), 0) AS BIGINT) AS amount FROM pa
 
 function* spentSince(start: number): Steps<number> {
   return (yield* get<{ amount: number }>(SPENT, [start]))?.amount ?? 0
+}
+
+/** Inserts a check that is about to pay; `undefined` where it may not. */
+function* reserve(
+  target: CheckTarget,
+  payment: CheckPayment,
+  now: number,
+  { dailyLimit, gapSeconds }: CheckBounds,
+): Steps<number | undefined> {
+  const spent = yield* spentSince(now - (now % DAY_SECONDS))
+  if (BigInt(spent) + payment.amount > dailyLimit) return undefined
+  const recent = yield* get(
+    `SELECT 1 FROM paid_checks WHERE started_at > $1 AND started_at <= $2 AND state <> 'skipped'`,
+    [now - gapSeconds, now],
+  )
+  return recent === undefined
+    ? yield* insert(target, { state: 'paying', reason: null, now, payment })
+    : undefined
+}
+
+/** A signed request of an owner for a check. */
+interface CheckWish {
+  owner: Address
+  nonce: Hex
+  merchantId: string
+  endpointId: number
+  /** Unix seconds. */
+  now: number
+}
+
+/** What became of it, and how many more the owner may make today. */
+interface CheckWishResult {
+  state: 'done' | 'replayed' | 'tooMany'
+  left: number
+}
+
+function* keepWish(wish: CheckWish): Steps<CheckWishResult> {
+  const { owner, nonce, merchantId, endpointId, now } = wish
+  const known = yield* get('SELECT 1 FROM check_requests WHERE owner = $1 AND nonce = $2', [
+    owner,
+    nonce,
+  ])
+  if (known !== undefined) return { state: 'replayed', left: 0 }
+  yield* run('DELETE FROM check_requests WHERE asked_at <= $1', [now - PAUSE_SECONDS])
+  const recent = yield* get<{ count: number }>(
+    `SELECT count(*) AS count FROM check_requests
+     WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
+    [merchantId, owner, now - DAY_SECONDS],
+  )
+  const left = MAX_REQUESTS_A_DAY - (recent?.count ?? 0)
+  if (left <= 0) return { state: 'tooMany', left: 0 }
+  yield* run(
+    `INSERT INTO check_requests (owner, nonce, merchant_id, endpoint_id, asked_at, is_open)
+     VALUES ($1, $2, $3, $4, $5, 1)`,
+    [owner, nonce, merchantId, endpointId, now],
+  )
+  return { state: 'done', left: left - 1 }
 }
 
 function* insert(

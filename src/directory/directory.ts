@@ -101,10 +101,17 @@ export interface DirectoryPorts
   log: FastifyBaseLogger
 }
 
+/** The console as the directory needs it. */
+interface ConsolePages {
+  answerPage: AnswerPage
+  /** The paths of the pages that everybody may see. */
+  publicPages: readonly string[]
+}
+
 /** Discovery and the merchant directory, built and not yet started. */
 export interface Directory {
-  /** Serves `/discovery`, `/api` and `/mcp`, and the pages of merchants by `answerPage`. */
-  plugin(app: FastifyInstance, links: { answerPage: AnswerPage }): Promise<void>
+  /** Serves `/discovery`, `/api` and `/mcp`, the pages of merchants by `answerPage`, and a sitemap of all pages. */
+  plugin(app: FastifyInstance, pages: ConsolePages): Promise<void>
   /** All that it does by itself. Others may add to it before it starts. */
   background: Background
   start(): void
@@ -139,9 +146,9 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const { schedule, probe } = probing
   const background = listBackgroundWork(world, parts)
   return {
-    async plugin(app, { answerPage }) {
+    async plugin(app, pages) {
       // A scope of its own, so that hooks of the directory do not touch payments.
-      await app.register(async (scope) => addRoutes(scope, world, parts, answerPage))
+      await app.register(async (scope) => addRoutes(scope, world, parts, pages))
       // The MCP routes have a body parser of their own.
       await app.register(async (scope) => mcpRoutes(scope, mcpOptions(world, parts)))
     },
@@ -294,7 +301,7 @@ async function addRoutes(
   app: FastifyInstance,
   world: DirectoryWorld,
   parts: DirectoryParts,
-  answerPage: AnswerPage,
+  { answerPage, publicPages }: ConsolePages,
 ): Promise<void> {
   const { settings, stores, tokens, network, checksum, now } = world
   const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
@@ -313,8 +320,14 @@ async function addRoutes(
   await app.register(merchantListRoutes, { ...list, ...about })
   const kept = createKeptAnswers()
   await app.register(exportRoutes, { store: listings, kept, ...about })
-  const pages = { store: listings, kept, readTotals, answerPage, directoryUrl }
-  await app.register(pageRoutes, pages)
+  await app.register(pageRoutes, {
+    store: listings,
+    kept,
+    readTotals,
+    answerPage,
+    publicPages,
+    directoryUrl,
+  })
   await app.register(writeRoutes, {
     writes: parts.writes,
     listings,

@@ -15,6 +15,7 @@ import { createSiweMessage } from 'viem/siwe'
 import { createLogger } from '../../src/app/logger.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
+import { publicPages } from '../../src/console/public-pages.js'
 import {
   createDirectory,
   type Directory,
@@ -178,7 +179,7 @@ async function serve(
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  await app.register(directory.plugin, { answerPage })
+  await app.register(directory.plugin, { answerPage, publicPages })
   return app
 }
 

@@ -43,7 +43,7 @@ import { createSigningTerms } from './listings/signing-terms.js'
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
-import type { Buyer } from './paid-checks/buyer.js'
+import type { CheckBuyer } from './paid-checks/buyer.js'
 import { Checks } from './paid-checks/checks.js'
 import type { CheckSigner } from './paid-checks/open-checks.js'
 import { checkRoutes } from './paid-checks/routes.js'
@@ -95,7 +95,7 @@ export interface DirectoryPorts
   recovery: SignerRecovery
   ownCalls: OwnCalls
   /** Buys from listed endpoints; `undefined` where nothing is bought. */
-  buyer: Buyer | undefined
+  buyer: CheckBuyer | undefined
   /** Signs what was found; `undefined` where nothing is signed. */
   checkSigner: CheckSigner | undefined
   log: FastifyBaseLogger

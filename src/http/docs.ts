@@ -169,7 +169,7 @@ function renderExamples(examples: Record<string, { summary: string; value: unkno
     .join('')
 }
 
-type Schema = Record<string, unknown>
+type ShownSchema = Record<string, unknown>
 
 /** The keywords of a schema that are shown next to its type. */
 const plain = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength', 'default']
@@ -177,25 +177,25 @@ const plain = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLengt
 const MAX_SHOWN_VALUES = 8
 
 /** Renders a JSON Schema as nested lists: its type, its rules, and its members. */
-function renderSchema(schema: Schema): string {
+function renderSchema(schema: ShownSchema): string {
   const members = membersOf(schema)
   const nested = members.length === 0 ? '' : `<ul class="schema">${members.join('')}</ul>`
   const about = typeof schema.description === 'string' ? ` ${escapeHtml(schema.description)}` : ''
   return `<div>${typeOf(schema)}${rulesOf(schema)}${about}</div>${nested}`
 }
 
-function membersOf(schema: Schema): string[] {
+function membersOf(schema: ShownSchema): string[] {
   const required = Array.isArray(schema.required) ? schema.required : []
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, ShownSchema>)
   const items =
-    schema.items === undefined ? [] : [`<li>${renderSchema(schema.items as Schema)}</li>`]
-  const choices = ((schema.anyOf ?? schema.oneOf ?? []) as Schema[])
+    schema.items === undefined ? [] : [`<li>${renderSchema(schema.items as ShownSchema)}</li>`]
+  const choices = ((schema.anyOf ?? schema.oneOf ?? []) as ShownSchema[])
     .filter(({ type }) => type !== 'null')
     .map((choice) => `<li>${renderSchema(choice)}</li>`)
   const rest = schema.additionalProperties
   const others =
     typeof rest === 'object' && rest !== null && Object.keys(rest).length > 0
-      ? [`<li><span class="quiet">any name</span> ${renderSchema(rest as Schema)}</li>`]
+      ? [`<li><span class="quiet">any name</span> ${renderSchema(rest as ShownSchema)}</li>`]
       : []
   const named = properties.map(
     ([name, member]) =>
@@ -204,7 +204,7 @@ function membersOf(schema: Schema): string[] {
   return [...named, ...others, ...items, ...choices]
 }
 
-function typeOf(schema: Schema): string {
+function typeOf(schema: ShownSchema): string {
   const { $ref, type, anyOf, oneOf, enum: values } = schema
   if (typeof $ref === 'string') {
     const name = $ref.split('/').at(-1) ?? ''
@@ -216,7 +216,7 @@ function typeOf(schema: Schema): string {
     const rest = values.length > shown.length ? ` and ${values.length - shown.length} more` : ''
     return `one of <code>${escapeHtml(shown.join(', '))}</code>${rest}`
   }
-  const choices = (anyOf ?? oneOf) as Schema[] | undefined
+  const choices = (anyOf ?? oneOf) as ShownSchema[] | undefined
   if (choices !== undefined) {
     const isNullable = choices.some((choice) => choice.type === 'null')
     return isNullable ? 'or null:' : 'one of:'
@@ -224,7 +224,7 @@ function typeOf(schema: Schema): string {
   return typeof type === 'string' ? type : 'anything'
 }
 
-function rulesOf(schema: Schema): string {
+function rulesOf(schema: ShownSchema): string {
   const rules = plain
     .filter((name) => schema[name] !== undefined)
     .map((name) => `${name} <code>${escapeHtml(String(schema[name]))}</code>`)

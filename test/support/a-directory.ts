@@ -23,7 +23,7 @@ import {
   type DirectorySettings,
 } from '../../src/directory/directory.js'
 import { parseBody } from '../../src/directory/refusals.js'
-import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
+import type { ListingStore, WrittenEndpoint } from '../../src/directory/store/listings.js'
 import { readPayment } from '../../src/facilitator/methods/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
@@ -240,7 +240,7 @@ export function aListing(wish: Partial<Listing> = {}): Listing {
 }
 
 /** Returns the endpoints of a listing as the directory keeps them, in dollars. */
-export function endpointsOf(listing: Listing): ListedEndpoint[] {
+export function endpointsOf(listing: Listing): WrittenEndpoint[] {
   return parseBody(listingBody, listing).endpoints.map(({ currency: _, ...endpoint }) => ({
     ...endpoint,
     asset,

@@ -64,7 +64,7 @@ export interface DirectoryHalfPorts {
   log: Logger
 }
 
-type Place = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
+type DirectoryPlace = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
 
 /**
  * Builds the half that lists paid APIs: its own server, connection to the database, connections to the chain, and the
@@ -72,7 +72,7 @@ type Place = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
  * on a thread as on a machine of its own. Rejects as `compose` does.
  */
 export async function composeDirectory(
-  place: Place,
+  place: DirectoryPlace,
   ports: DirectoryHalfPorts,
 ): Promise<DirectoryHalf> {
   const teardown = createTeardown(ports.log)
@@ -85,7 +85,7 @@ export async function composeDirectory(
 }
 
 async function build(
-  place: Place,
+  place: DirectoryPlace,
   { ask, log }: DirectoryHalfPorts,
   teardown: Teardown,
 ): Promise<DirectoryHalf> {
@@ -139,7 +139,7 @@ async function build(
 type HalfWorld = Awaited<ReturnType<typeof openWorld>>
 
 /** Opens what this half reads: its database, the nodes of each network, and the payments in the journal. */
-async function openWorld(place: Place, log: Logger, teardown: Teardown) {
+async function openWorld(place: DirectoryPlace, log: Logger, teardown: Teardown) {
   const { stores, leases, disk } = await openDatabase(place, log, teardown)
   const { now, isShared } = leases
   const keccak256 = await createKeccak256()
@@ -233,7 +233,7 @@ function readChecksSeldom({ figures: { checks } }: Directory, now: () => number)
 
 /** Opens a connection of its own to the database. The main thread has locked, migrated and cleaned it. */
 async function openDatabase(
-  { config: { database }, turnFlags }: Place,
+  { config: { database }, turnFlags }: DirectoryPlace,
   log: Logger,
   teardown: Teardown,
 ) {

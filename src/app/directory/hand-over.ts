@@ -1,7 +1,7 @@
 import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { createPolling } from '../../async/polling.js'
-import type { SettledPayment } from '../../directory/seen-in-payments/offer.js'
+import type { OfferingPayment } from '../../directory/seen-in-payments/offer.js'
 import { AnswerQueue, type AnswerQueueOptions } from './answer-queue.js'
 import { OfferQueue, type OfferQueueOptions } from './offer-queue.js'
 
@@ -25,7 +25,7 @@ export function createHandOver(options: AnswerQueueOptions & OfferQueueOptions) 
     /** Takes in an answer; as cheap as a push, and never throws. */
     onAnswer: (answer: PaymentAnswer): void => answers.add(answer),
     /** Takes in the resource of a settled payment, and returns what is known of it; `undefined` where it names none. */
-    offerResource: (settled: SettledPayment): BazaarStatus | undefined => offers.offer(settled),
+    offerResource: (settled: OfferingPayment): BazaarStatus | undefined => offers.offer(settled),
     /** Counts the answers that were dropped: they came too fast, or the directory has not taken the earlier ones. */
     dropped: (): number => answers.dropped(),
     /** Writes the waiting answers; the last call. */

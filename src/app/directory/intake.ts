@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../sql/errors.js'
 import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
 import { readAnswers, readOfferRow } from './handed-over.js'
 
-interface IntakeOptions {
+interface PaymentIntakeOptions {
   outbox: Outbox
   directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'noteRefusal'>
   /** Unix milliseconds. */
@@ -22,7 +22,7 @@ const OUTCOMES_KEPT_MS = 300_000
  * Takes in what the facilitator hands over. A row is removed once it was taken in, so that a crash of this thread loses
  * nothing; a row that is taken in twice counts no payment twice.
  */
-export function createIntake({ outbox, directory, now, log }: IntakeOptions) {
+export function createIntake({ outbox, directory, now, log }: PaymentIntakeOptions) {
   const tries = new Map<number, number>()
   let lost = 0
   let forgetAt = 0

@@ -66,7 +66,7 @@ export interface AskFacilitator {
 }
 
 /** A question of the thread. Its answer has the same id. */
-export interface Question {
+export interface FacilitatorQuestion {
   kind: 'question'
   id: number
   name: keyof FacilitatorCalls
@@ -74,13 +74,13 @@ export interface Question {
 }
 
 /** The end of a question. An error of verify or settle carries the status and the body of its answer. */
-export type Answered =
+export type FacilitatorReply =
   | { kind: 'answer'; id: number; value: unknown }
   | { kind: 'answer'; id: number; message: string; status?: number; body?: unknown }
 
 /** A message from the thread. `ready` comes once it listens, `beat` every second from then on. */
 export type FromDirectory =
-  | Question
+  | FacilitatorQuestion
   | { kind: 'ready' }
   | { kind: 'beat'; figures: DirectoryFigures }
   | { kind: 'log'; line: string }

@@ -4,10 +4,10 @@ import { memberOf } from '@arcus/protocol/x402/json'
 import { LRUCache } from 'lru-cache'
 import { createTokenBuckets } from '../../async/limits.js'
 import {
-  type Offer,
+  type OfferedResource,
+  type OfferingPayment,
   type OfferRules,
   readOffer,
-  type SettledPayment,
 } from '../../directory/seen-in-payments/offer.js'
 import type { Outbox } from '../stores/outbox.js'
 import { type HandedOffer, writeOffer } from './handed-over.js'
@@ -59,7 +59,7 @@ export class OfferQueue {
   }
 
   /** Takes in the resource of a settled payment, and returns what is known of it; `undefined` where it names none. */
-  offer(settled: SettledPayment): BazaarStatus | undefined {
+  offer(settled: OfferingPayment): BazaarStatus | undefined {
     const read = readOffer(settled, this.#options.rules)
     if (read === undefined) return undefined
     if (!read.ok) return this.#refuse(settled, read.rejectedReason)
@@ -82,7 +82,7 @@ export class OfferQueue {
   }
 
   /** Offers a resource unless this was done a moment ago, and returns what is known of it. */
-  #offerOnce(offered: Offer): BazaarStatus {
+  #offerOnce(offered: OfferedResource): BazaarStatus {
     const { now } = this.#options
     const { key, fingerprint, terms } = offered
     const known = this.#remembered.get(key)
@@ -98,7 +98,7 @@ export class OfferQueue {
     return status
   }
 
-  #refuse({ payload, payTo, settlementId }: SettledPayment, reason: string): BazaarStatus {
+  #refuse({ payload, payTo, settlementId }: OfferingPayment, reason: string): BazaarStatus {
     const { now, log } = this.#options
     const status = rejected(reason)
     const { rejectedReason } = status

@@ -80,11 +80,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     }
   }
 
-  const isOwn = ({ payer, payTo }: Pick<Sale, 'payer' | 'payTo'>, found: Attribution | undefined) =>
-    payer === payTo || payer === found?.owner || options.isRelayer(payer)
+  const isOwn = (
+    { payer, payTo }: Pick<RefundedSale, 'payer' | 'payTo'>,
+    found: Attribution | undefined,
+  ) => payer === payTo || payer === found?.owner || options.isRelayer(payer)
 
   /** Makes the row of a refund, which counts where its sale does. */
-  async function toRefund(answer: PaymentAnswer, sale: Sale): Promise<NewActivity> {
+  async function toRefund(answer: PaymentAnswer, sale: RefundedSale): Promise<NewActivity> {
     const { resource, toolName } = sale
     const { found } = sold.get(sale.settlementId) ?? {
       found: await attributor.find(sale.payTo, resource, toolName),
@@ -144,7 +146,7 @@ interface Sold {
 }
 
 /** A confirmed payment that another one gives back. */
-interface Sale {
+interface RefundedSale {
   settlementId: string
   payer: Address
   payTo: Address
@@ -163,7 +165,7 @@ function createSaleFinder({
   findPayment,
   refundWallets,
 }: Pick<ActivityRecorderOptions, 'findPayment' | 'refundWallets'>) {
-  return async ({ state, payment }: PaymentAnswer): Promise<Sale | undefined> => {
+  return async ({ state, payment }: PaymentAnswer): Promise<RefundedSale | undefined> => {
     const { network, asset, payer: seller, payTo: payer, refunded } = payment
     if (state !== 'settled' || refunded === undefined) return undefined
     const { nonce, method } = refunded

@@ -1,7 +1,7 @@
 import type { Settlement } from '@arcus/protocol/answers/activity'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
-import type { SettledPayment, SettlementReader } from '../store/activity.js'
+import type { PublicSettlement, SettlementReader } from '../store/activity.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
 import { markedName } from '../store/published.js'
@@ -43,7 +43,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
 
   async function read(): Promise<void> {
     const newest = await store.newestRow()
-    const news: SettledPayment[] = []
+    const news: PublicSettlement[] = []
     let row = Math.max(0, last - LOOK_BACK, newest - MAX_ROWS)
     for (let isMore = true; isMore && !isStopped; ) {
       const page = await store.settledAfter(row, ROWS_AT_ONCE)
@@ -63,7 +63,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     for (const listener of listeners) listener(settled)
   }
 
-  async function describe(payments: readonly SettledPayment[]): Promise<Settlement[]> {
+  async function describe(payments: readonly PublicSettlement[]): Promise<Settlement[]> {
     const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
     const names = new Map(

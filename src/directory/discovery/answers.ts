@@ -1,7 +1,7 @@
 import { type CachedBody, toCachedBody } from '../../http/cached-reply.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublished } from '../store/published.js'
-import type { Catalog, CatalogFigures } from './catalog.js'
+import type { CatalogFigures, MemoryCatalog } from './catalog.js'
 import { type ChangesPlace, type ChangesQuery, createChangeReader } from './changes.js'
 import type { EndpointList } from './endpoint-list.js'
 import { itemJson, toCard } from './item.js'
@@ -23,14 +23,14 @@ export type BrowseQuery = ({ kind: 'search' } & RankedQuery) | ({ kind: 'list' }
  * A question: the list in order of creation, the ranked search, either of them as cards of the console, changes, or the
  * first merchants of a list that names the facilitator.
  */
-export type Question =
+export type CatalogQuestion =
   | { kind: 'resources'; query: Honest<ListQuery> }
   | { kind: 'search'; query: Honest<RankedQuery> }
   | { kind: 'cards'; query: BrowseQuery }
   | { kind: 'changes'; query: ChangesQuery }
   | { kind: 'merchants'; query: MerchantsQuery & { facilitator: string } }
 
-export type Answer =
+export type CatalogAnswer =
   /** `sequence` is the last change of the catalog that is certainly in it; `place` is the end of a page of changes. */
   | { state: 'made'; body: CachedBody; sequence: number; place?: ChangesPlace | undefined }
   /** The catalog is being read after a start. */
@@ -44,12 +44,12 @@ export interface DiscoveryAnswers {
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
   /** The answer has every change up to `sequence`, or every change that was committed before the call. */
-  answer(question: Question, sequence?: number): Promise<Answer>
+  answer(question: CatalogQuestion, sequence?: number): Promise<CatalogAnswer>
   figures(): CatalogFigures
 }
 
 interface DiscoveryAnswersOptions {
-  catalog: Catalog
+  catalog: MemoryCatalog
   items: Pick<
     ListingReader,
     'publishedById' | 'entriesById' | 'changesAfter' | 'publishedMerchants'
@@ -115,7 +115,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function rank(search: EndpointSearch, query: SearchQuery): Promise<Made> {
+  async function rank(search: EndpointSearch, query: SearchQuestion): Promise<Made> {
     const found = search.rank(query)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: query.limit, cursor })
@@ -147,7 +147,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function make(catalogList: EndpointList, { kind, query }: Question): Promise<Made> {
+  async function make(catalogList: EndpointList, { kind, query }: CatalogQuestion): Promise<Made> {
     // A merchant that changes while its items are read comes again with its next change.
     if (kind === 'changes') return { ...(await writeChanges(catalogList, query)), isWhole: true }
     const search = searchIn(catalogList)
@@ -171,13 +171,13 @@ export function createDiscoveryAnswers(
   }
 }
 
-interface Found {
+interface FoundIds {
   ids: number[]
   total: number | null
   next: string | null
 }
 
-function find(search: EndpointSearch, query: BrowseQuery): Found {
+function find(search: EndpointSearch, query: BrowseQuery): FoundIds {
   if (query.kind === 'search') {
     const { next, ...found } = search.rank(query)
     return { ...found, total: null, next: next === null ? null : formatCursor(next) }
@@ -194,6 +194,6 @@ function unappliedOf({ unappliedFilters }: Honest<object>): string {
     : `"unappliedFilters":${JSON.stringify(unappliedFilters)},`
 }
 
-type ResourcesQuery = Extract<Question, { kind: 'resources' }>['query']
-type SearchQuery = Extract<Question, { kind: 'search' }>['query']
-type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
+type ResourcesQuery = Extract<CatalogQuestion, { kind: 'resources' }>['query']
+type SearchQuestion = Extract<CatalogQuestion, { kind: 'search' }>['query']
+type MerchantsQuestion = Extract<CatalogQuestion, { kind: 'merchants' }>['query']

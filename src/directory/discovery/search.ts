@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache'
 import { byPrice, inOrderOf, type Priced, TOP_LEVEL, usageRankKeys } from '../store/usage-rank.js'
 import {
   type EndpointList,
-  type ListedEndpoint,
-  type ListedMerchant,
   lowerBound,
+  type SearchableEndpoint,
+  type SearchableMerchant,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
 import { createFinder, TIERS } from './finders.js'
@@ -180,7 +180,7 @@ export class EndpointSearch {
 
   /** Returns matches in an order, listings of strangers to the payee last. */
   #inOrderOf(sort: Sort, words: readonly string[], options: MatchOptions): number[] {
-    const [found, last]: [ListedEndpoint[], ListedEndpoint[]] = [[], []]
+    const [found, last]: [SearchableEndpoint[], SearchableEndpoint[]] = [[], []]
     this.#eachMatch(words, options, (endpoint) =>
       (endpoint.merchant.isCounted ? found : last).push(endpoint),
     )
@@ -224,7 +224,7 @@ export class EndpointSearch {
   #eachMatch(
     words: readonly string[],
     { filter, isMet, isWide }: MatchOptions,
-    visit: (endpoint: ListedEndpoint, tier: number) => void,
+    visit: (endpoint: SearchableEndpoint, tier: number) => void,
   ): void {
     const finders = words.map((word) => createFinder(word, isWide))
     for (const merchant of this.#merchantsOf(filter)) {
@@ -240,7 +240,7 @@ export class EndpointSearch {
     }
   }
 
-  #merchantsOf({ merchant }: EndpointFilter): Iterable<ListedMerchant> {
+  #merchantsOf({ merchant }: EndpointFilter): Iterable<SearchableMerchant> {
     if (merchant === undefined) return this.#list.merchants()
     const named = this.#list.findMerchant(merchant)
     return named === undefined ? [] : [named]
@@ -261,7 +261,7 @@ interface MatchOptions {
 
 /** Returns the place of an endpoint among those that have the same words. */
 function groupOf(
-  { isLive, isDelivered, usageRank, merchant }: ListedEndpoint,
+  { isLive, isDelivered, usageRank, merchant }: SearchableEndpoint,
   tier: number,
 ): number {
   const level = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
@@ -302,10 +302,10 @@ function merchantsIn(list: EndpointList, sort: Sort | undefined): string[] {
   })
 }
 
-type WeighedMerchant = ListedMerchant & Priced
+type WeighedMerchant = SearchableMerchant & Priced
 
 /** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
-function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
+function sortedIds(endpoints: SearchableEndpoint[], sort: Sort): number[] {
   const byAge = endpoints.sort((a, b) => a.id - b.id)
   const inOrder =
     sort === 'price'

@@ -7,7 +7,7 @@ import type { SharedPorts } from '../ports.js'
 import { createGuardedFetch, type GuardedFetch } from '../probe/guarded-fetch.js'
 import type { TargetRules } from '../probe/target-rules.js'
 import type { Sessions } from '../session/sign-in.js'
-import type { SettledPayment } from '../store/events.js'
+import type { DecidedPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
 import { createHookSecrets } from './event-messages.js'
@@ -23,7 +23,7 @@ export interface EventsWorld extends SharedPorts {
   operatorWebhook: { url: string; secret: Buffer } | undefined
   stores: Pick<DirectoryStores, 'listings' | 'events' | 'hooks'>
   /** Reads a payment from the facilitator's table of payments. */
-  readPayment(payment: SettledPayment): JournalPayment
+  readPayment(payment: DecidedPayment): JournalPayment
   sessions: Sessions
   check: WriteCheck
   quota: WriteQuota

@@ -14,7 +14,7 @@ import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
 import type { KeptAnswers } from '../listings/kept-answers.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from '../refusals.js'
-import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader, Merchant, StoredEndpoint } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
 
@@ -38,7 +38,7 @@ interface PagesOptions {
   directoryUrl: string
 }
 
-type OfMerchant = { Params: { merchant: string } }
+type OfMerchantPage = { Params: { merchant: string } }
 
 const badgeOperation: Operation = {
   ...aboutMerchant,
@@ -69,7 +69,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     return head
   }
 
-  app.get<OfMerchant>(
+  app.get<OfMerchantPage>(
     '/merchants/:merchant',
     { config: { isPage: true } },
     async (request, reply) => {
@@ -110,7 +110,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     })
   })
 
-  app.get<OfMerchant>(
+  app.get<OfMerchantPage>(
     '/badge/:merchant.svg',
     { compress: false, ...describedAs(badgeOperation) },
     async (request, reply) => {
@@ -140,7 +140,11 @@ const MAX_OFFERS = 100
 const MAX_NAME_CHARS = 60
 const MAX_DESCRIPTION_CHARS = 200
 
-function toHead(merchant: Merchant, endpoints: readonly Endpoint[], origin: string): PageHead {
+function toHead(
+  merchant: Merchant,
+  endpoints: readonly StoredEndpoint[],
+  origin: string,
+): PageHead {
   const marks = shortWarnings(merchant)
   const named = cleanText(merchant.name, MAX_NAME_CHARS)
   const name = marks.length === 0 ? named : `${named} (${marks.join(', ')})`
@@ -221,7 +225,7 @@ function countCalls(paid: number): string[] {
 }
 
 /** Says what the last paid checks found; nothing where none was made. */
-function countDelivered(endpoints: readonly Pick<Endpoint, 'delivery'>[]): string[] {
+function countDelivered(endpoints: readonly Pick<StoredEndpoint, 'delivery'>[]): string[] {
   const checks = endpoints.flatMap(({ delivery }) => delivery?.last ?? [])
   const delivered = checks.filter((last) => last.delivered).length
   if (checks.length === 0) return []

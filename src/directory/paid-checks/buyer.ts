@@ -31,16 +31,16 @@ export interface Purchase {
  * How a purchase ended: with the answer to the payment, its body unread; with a 402 that was not paid, `isDearer` if only its
  * terms were wrong; or without an answer that could be bought or judged.
  */
-export type Bought =
+export type PurchaseResult =
   | { kind: 'answered'; response: Response }
   | { kind: 'refused'; isDearer: boolean }
   | { kind: 'redirected' }
   | { kind: 'failed' }
 
 /** Buys like anybody with `@arcus/client`, from wallets of the operator. */
-export interface Buyer {
+export interface CheckBuyer {
   /** In lower case; at least one. */
   wallets: readonly Address[]
   /** Never rejects. */
-  buy(purchase: Purchase): Promise<Bought>
+  buy(purchase: Purchase): Promise<PurchaseResult>
 }

@@ -14,14 +14,14 @@ import { createPublicResolver, type Resolve } from '../probe/target-rules.js'
 import type { CatalogEntry, ListingStore } from '../store/listings.js'
 import { payToProofOf } from '../store/ownership.js'
 import type { CheckKind, CheckOutcome, CheckStore, CheckTarget } from '../store/paid-checks.js'
-import type { Bought, Buyer, SignedTerms } from './buyer.js'
+import type { CheckBuyer, PurchaseResult, SignedTerms } from './buyer.js'
 import { OpenChecks, type OpenChecksOptions } from './open-checks.js'
 import { judge, unread } from './verdicts.js'
 
 interface ChecksOptions extends OpenChecksOptions, Pick<SharedPorts, 'network' | 'isPayToBlocked'> {
   store: CheckStore
   listings: Pick<ListingStore, 'entriesById' | 'saveCheck'>
-  buyer: Buyer
+  buyer: CheckBuyer
   openFetch: () => BuyerFetch
   pace: HostPace
   /** The token of dollars that is paid with, in lower case. */
@@ -207,14 +207,14 @@ export class Checks {
     return undefined
   }
 
-  async #keepUnpaid(target: CheckTarget, bought: Bought): Promise<void> {
+  async #keepUnpaid(target: CheckTarget, bought: PurchaseResult): Promise<void> {
     const isFault = bought.kind === 'refused' && bought.isDearer
     const reason = isFault ? 'price_changed' : undefined
     await this.#options.store.keepUnpaid(target, reason, this.#seconds())
   }
 
   async #toOutcome(
-    bought: Bought,
+    bought: PurchaseResult,
     { endpoint }: CatalogEntry,
     { clock, signedAt }: { clock: PurchaseClock; signedAt: number },
   ): Promise<CheckOutcome> {

@@ -6,7 +6,7 @@ import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { present, readBody, refusals, unknownMerchant } from '../refusals.js'
-import type { Endpoint, EndpointHealth, ListingReader } from '../store/listings.js'
+import type { EndpointHealth, ListingReader, StoredEndpoint } from '../store/listings.js'
 import type { CallBudget } from './call-limits.js'
 import { missingEndpoint } from './endpoint-history.js'
 import type { ProbeSchedule } from './probe-schedule.js'
@@ -68,7 +68,7 @@ export async function probeRoutes(
 type ProbedEndpoint = ProbeAnswer['endpoints'][number]
 
 function toAnswer(
-  { id, url, method, toolName }: Endpoint,
+  { id, url, method, toolName }: StoredEndpoint,
   health: EndpointHealth,
   state: string,
 ): ProbedEndpoint {
@@ -77,9 +77,9 @@ function toAnswer(
   return { id, url, method, ...tool, state, status, probe, failures, nextProbeAt }
 }
 
-function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[] {
+function pick(endpoints: StoredEndpoint[], endpointId: number | undefined): StoredEndpoint[] {
   if (endpointId === undefined) {
-    const checkedAt = ({ probe }: Endpoint) => probe?.checkedAt ?? 0
+    const checkedAt = ({ probe }: StoredEndpoint) => probe?.checkedAt ?? 0
     return endpoints.toSorted((a, b) => checkedAt(a) - checkedAt(b)).slice(0, MAX_AT_ONCE)
   }
   const endpoint = endpoints.find(({ id }) => id === endpointId)

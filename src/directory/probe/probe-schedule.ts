@@ -2,9 +2,9 @@ import { toSeconds } from '../../async/time.js'
 import type {
   CatalogEntry,
   DescribedEndpoint,
-  Endpoint,
   EndpointHealth,
   ListingStore,
+  StoredEndpoint,
 } from '../store/listings.js'
 import type { HostPace } from './call-limits.js'
 import type { Probe, ProbeResult } from './probe.js'
@@ -145,14 +145,14 @@ export class ProbeSchedule {
   }
 
   /** Runs a probe without a caller. If the store fails, the endpoint stays due. */
-  #runAlone(endpoint: Endpoint, cause: ProbeCause): void {
+  #runAlone(endpoint: StoredEndpoint, cause: ProbeCause): void {
     this.#run(endpoint, cause).catch((err) =>
       this.#options.log.warn({ err }, 'the result of a probe could not be kept'),
     )
   }
 
   /** Runs a probe that has the turn of its host. */
-  #run({ id, url }: Endpoint, cause: ProbeCause): Promise<ProbeNowResult> {
+  #run({ id, url }: StoredEndpoint, cause: ProbeCause): Promise<ProbeNowResult> {
     const work = this.#probeOne(id, cause).finally(() => {
       this.#options.pace.leave(url)
       this.#underWay.delete(id)
@@ -190,7 +190,7 @@ export class ProbeSchedule {
   }
 }
 
-function isDue({ nextProbeAt }: Endpoint, nowSeconds: number): boolean {
+function isDue({ nextProbeAt }: StoredEndpoint, nowSeconds: number): boolean {
   return nextProbeAt !== null && nextProbeAt <= nowSeconds
 }
 
@@ -205,7 +205,7 @@ function isOther(current: CatalogEntry, probed: CatalogEntry): boolean {
 }
 
 /** Merges failures close together: three requests in a minute must not make an endpoint `failing`. */
-function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth {
+function asOneFailure(previous: StoredEndpoint, next: EndpointHealth): EndpointHealth {
   const { failures, status, nextProbeAt, probe } = previous
   if (next.failures === 0 || failures === 0 || probe === null || next.probe === null) return next
   if (next.probe.checkedAt - probe.checkedAt >= SAME_FAILURE_SECONDS) return next
@@ -238,7 +238,7 @@ function createHostSpread() {
     }
     const counts = new Map<string, number>()
     const ready: CatalogEntry[] = []
-    const later: { endpoint: Endpoint; at: number }[] = []
+    const later: { endpoint: StoredEndpoint; at: number }[] = []
     for (const entry of due) {
       const host = hostKey(entry.endpoint.url)
       const count = (counts.get(host) ?? 0) + 1

@@ -12,8 +12,8 @@ import { type Address, getAddress } from 'viem'
 import type {
   CatalogEntry,
   EndpointHealth,
-  ListedEndpoint,
   QuotedRequirement,
+  WrittenEndpoint,
 } from '../store/listings.js'
 import type { CallBudget, HostPace } from './call-limits.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
@@ -22,7 +22,7 @@ import { hostKey } from './target-rules.js'
 import { checkTool, type ListedTool } from './tool-call.js'
 import { checkAnswer, type Expected, isDefinite, type Verdict, verdict } from './verdict.js'
 
-export type ProbedEndpoint = ProbedCall & Pick<ListedEndpoint, 'price' | 'asset' | 'inputSchema'>
+export type ProbedEndpoint = ProbedCall & Pick<WrittenEndpoint, 'price' | 'asset' | 'inputSchema'>
 
 export interface ProbeResult {
   record: ProbeRecord
@@ -110,7 +110,7 @@ export function createLiveTerms({ fetch, budget, pace, ...market }: LiveTermsOpt
   return (
     caller: string,
     { endpoint, merchant }: CatalogEntry,
-    example: ListedEndpoint['example'] = endpoint.example,
+    example: WrittenEndpoint['example'] = endpoint.example,
   ): Promise<Verdict> => {
     const { url } = endpoint
     const expected = expectedOf(endpoint, merchant.payTo, market)
@@ -122,7 +122,7 @@ export function createLiveTerms({ fetch, budget, pace, ...market }: LiveTermsOpt
 
 /** An endpoint that is called or, if its method may change something, is not. */
 export type ProbedCall = Pick<
-  ListedEndpoint,
+  WrittenEndpoint,
   'url' | 'method' | 'toolName' | 'transport' | 'example'
 >
 

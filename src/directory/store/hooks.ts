@@ -6,7 +6,7 @@ import { EVENTS_LOCK, type EventType } from './events.js'
 export const OPERATOR_HOOK = 'operator'
 
 /** The part of a webhook that its owner writes. */
-export interface HookSettings {
+export interface WrittenHook {
   id: string
   /** Empty for the operator. */
   merchantId: string
@@ -33,7 +33,7 @@ export interface HookCall {
 const MAX_CALLS = 20
 const MAX_ERROR_CHARS = 200
 
-export interface Hook extends HookSettings {
+export interface Hook extends WrittenHook {
   /** Of the merchant, lower-case; empty for the operator. */
   owner: string
   /** Of the URL, with its port unless that is the usual one. */
@@ -78,7 +78,7 @@ export type HookResult =
   /** The owner had events sent again a short time ago. */
   | { state: 'tooSoon'; waitMs: number }
 
-type NewHook = HookSettings & Pick<Hook, 'seed' | 'keyId'>
+type NewHook = WrittenHook & Pick<Hook, 'seed' | 'keyId'>
 
 interface HookBounds {
   since: number | null

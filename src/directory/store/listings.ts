@@ -12,7 +12,7 @@ export type EndpointStatus = 'live' | 'unverified' | 'failing'
 export type QuotedRequirement = Readonly<Record<string, unknown>>
 
 /** The part of an endpoint that its owner writes. */
-export interface ListedEndpoint {
+export interface WrittenEndpoint {
   url: string
   method: CallMethod
   /** Only with `MCP`: the endpoint is one tool of the MCP server at the URL. */
@@ -48,7 +48,7 @@ export interface EndpointHealth {
   nextProbeAt: number | null
 }
 
-export interface Endpoint extends ListedEndpoint, EndpointHealth {
+export interface StoredEndpoint extends WrittenEndpoint, EndpointHealth {
   id: number
   merchantId: string
   isHosted: boolean
@@ -157,14 +157,14 @@ interface CatalogChange {
 }
 
 /** An endpoint as its owner, its own 402 or a payment describes it. */
-export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
+export type DescribedEndpoint = WrittenEndpoint & Pick<EndpointHealth, 'extras'>
 
 /** JSON as it is stored. */
 export type JsonText = string
 
 /** An endpoint with the merchant it belongs to. */
 export interface CatalogEntry {
-  endpoint: Endpoint
+  endpoint: StoredEndpoint
   merchant: Merchant
   /** Its `Usage`; `null` where nobody paid yet. */
   usage: JsonText | null
@@ -172,14 +172,17 @@ export interface CatalogEntry {
 
 /** The members that every short form of an endpoint begins with. */
 type EndpointHead = Pick<
-  Endpoint,
+  StoredEndpoint,
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
 
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'> {
+    Pick<
+      StoredEndpoint,
+      'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'
+    > {
   hasSchema: boolean
   /** Whether the last paid check delivered, and the endpoint still says the same of its answers. */
   isDelivered: boolean
@@ -188,7 +191,7 @@ export interface IndexedEndpoint
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+    Pick<StoredEndpoint, 'asset' | 'symbol' | 'lastUpdated'> {
   toolName: string | null
   transport: string | null
   /** Decimal digits. */
@@ -234,7 +237,7 @@ export interface ListingReader {
   findMerchant(id: string): Promise<Merchant | undefined>
   /** Those of them that exist, in any order. */
   findMerchants(ids: readonly string[]): Promise<Merchant[]>
-  endpointsOf(merchantId: string): Promise<Endpoint[]>
+  endpointsOf(merchantId: string): Promise<StoredEndpoint[]>
   /** Counts the endpoints of a merchant by status. */
   endpointStates(merchantId: string): Promise<Record<EndpointStatus, number>>
   /** In the given order; numbers without an endpoint are left out. */

@@ -7,7 +7,7 @@ import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/s
 import { siteOf } from './site.js'
 
 /** The money that a check signs away. */
-export interface CheckPayment {
+export interface SignedCheckPayment {
   /** In lower case, as all addresses here. */
   payer: Address
   nonce: Hex
@@ -137,7 +137,7 @@ export function createCheckStore(sql: Sql) {
      */
     reserve: (
       target: CheckTarget,
-      payment: CheckPayment,
+      payment: SignedCheckPayment,
       now: number,
       bounds: CheckBounds,
     ): Promise<number | undefined> =>
@@ -211,7 +211,7 @@ function* spentSince(start: number): Steps<number> {
 /** Inserts a check that is about to pay; `undefined` where it may not. */
 function* reserve(
   target: CheckTarget,
-  payment: CheckPayment,
+  payment: SignedCheckPayment,
   now: number,
   { dailyLimit, gapSeconds }: CheckBounds,
 ): Steps<number | undefined> {
@@ -267,7 +267,7 @@ function* keepWish(wish: CheckWish): Steps<CheckWishResult> {
 
 function* insert(
   target: CheckTarget,
-  row: { state: string; reason: CheckReason | null; now: number; payment?: CheckPayment },
+  row: { state: string; reason: CheckReason | null; now: number; payment?: SignedCheckPayment },
 ): Steps<number> {
   const { endpointId, merchantId, network, url, method, toolName, asset, payTo } = target
   const { state, reason, now, payment } = row
@@ -359,7 +359,7 @@ function createCheckQueue(sql: SqlReader) {
     return new Map(rows.map(({ kind, amount }) => [kind, amount]))
   }
 
-  async function select(turn: Turn, budget: CheckBudget, most: bigint, limit: number) {
+  async function select(turn: CheckTurn, budget: CheckBudget, most: bigint, limit: number) {
     const { asset, now } = budget
     const [from, order] = turns[turn]
     const ownPause = await ownPauseSeconds(budget)
@@ -398,7 +398,7 @@ function createCheckQueue(sql: SqlReader) {
       const others = of('asked') + of('first') + of('lot')
       const leftForFirst = dailyLimit / 2n - BigInt(of('first'))
       const mostForFirst = leftForFirst < mostAtomic ? leftForFirst : mostAtomic
-      const rest: readonly Turn[] =
+      const rest: readonly CheckTurn[] =
         of('oldest') <= others ? ['oldest', 'first', 'lot'] : ['first', 'lot', 'oldest']
       const found = new Map<number, CheckKind>()
       for (const turn of ['ownDue', 'asked', 'ownNew', ...rest] as const) {
@@ -448,10 +448,10 @@ const due = `WITH found AS (
       AND (checked IS NOT NULL OR is_hosted = 1 OR COALESCE(of_site, 0) < $6))`
 
 /** Whose turn it may be. */
-type Turn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
+type CheckTurn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
 
 /** Which endpoints may have a turn, and in which order they have it. */
-const turns: Record<Turn, readonly [from: string, order: string]> = {
+const turns: Record<CheckTurn, readonly [from: string, order: string]> = {
   ownDue: ['is_hosted = 1 AND asked IS NULL AND is_own_due = 1', 'checked'],
   asked: ['asked IS NOT NULL', 'asked'],
   ownNew: ['is_hosted = 1 AND asked IS NULL AND checked IS NULL', 'created_at'],

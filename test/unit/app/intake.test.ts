@@ -10,7 +10,7 @@ import { writeAnswers, writeOffer } from '../../../src/app/directory/handed-over
 import { createIntake } from '../../../src/app/directory/intake.js'
 import { openSqliteStores } from '../../../src/app/stores/sqlite.js'
 import type { HandedAnswer } from '../../../src/directory/activity/recorder.js'
-import { type Offer, readOffer } from '../../../src/directory/seen-in-payments/offer.js'
+import { type OfferedResource, readOffer } from '../../../src/directory/seen-in-payments/offer.js'
 import { StoreUnavailableError } from '../../../src/sql/errors.js'
 import { startDirectory } from '../../support/a-directory.js'
 import { runEvery } from '../../support/run-every.js'
@@ -75,7 +75,7 @@ const hand = (...answers: ReturnType<typeof anAnswer>[]) =>
 
 const settledAt = (answers: readonly HandedAnswer[]) => answers.map(({ at }) => at)
 
-function anOffer(): Offer {
+function anOffer(): OfferedResource {
   const read = readOffer(aSettledPayment(), {
     networks: new Map([['eip155:5042', circleTokens['eip155:5042']]]),
     targetRules: { allowPrivateHosts: false, ownOrigins: [] },

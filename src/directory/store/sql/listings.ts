@@ -164,13 +164,13 @@ function* applyWrite(
   return { state: 'applied', merchant: toMerchant((yield* findMerchant(id)) ?? after) }
 }
 
-type Refusal = Exclude<WriteResult, { state: 'applied' }>
+type WriteRefusal = Exclude<WriteResult, { state: 'applied' }>
 
 function* findRefusal(
   row: MerchantRow | undefined,
   write: SignedWrite,
   kind: ListingChange['kind'],
-): Steps<Refusal | undefined> {
+): Steps<WriteRefusal | undefined> {
   const used = yield* get('SELECT 1 FROM listing_writes WHERE owner = $1 AND nonce = $2', [
     write.owner,
     write.nonce,

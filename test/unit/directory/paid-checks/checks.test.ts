@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import type { AuthorizationUse } from '../../../../src/chain/authorization-uses.js'
 import { Checks } from '../../../../src/directory/paid-checks/checks.js'
 import { judge } from '../../../../src/directory/paid-checks/verdicts.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 import type { PaidCheck } from '../../../../src/directory/store/paid-checks.js'
 import { runEvery } from '../../../support/run-every.js'
 
@@ -73,7 +73,7 @@ it.each([
   const example = { const: [1] }
   const schema = { properties: { output: { properties: { example } } } }
   const extras = { extensions: { bazaar: { schema } } }
-  expect(await judge(new Response(body), { extras } as unknown as Endpoint)).toMatchObject({
+  expect(await judge(new Response(body), { extras } as unknown as StoredEndpoint)).toMatchObject({
     reason,
   })
 })

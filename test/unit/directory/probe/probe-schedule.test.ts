@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHostPace } from '../../../../src/directory/probe/call-limits.js'
 import { nextHealth, type Probe, type ProbeResult } from '../../../../src/directory/probe/probe.js'
 import { ProbeSchedule } from '../../../../src/directory/probe/probe-schedule.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 import { runEvery } from '../../../support/run-every.js'
 import { aListingStore, anEndpoint } from './a-listing-store.js'
 
@@ -36,7 +36,10 @@ interface Call {
 }
 
 /** A schedule over fakes, with a log of what was called when (ms from the start). */
-function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () => string } = {}) {
+function open(
+  endpoints: StoredEndpoint[],
+  options: { takesMs?: number; verdict?: () => string } = {},
+) {
   const { takesMs = 100, verdict = () => 'live' } = options
   const calls: Call[] = []
   const warnings: string[] = []
@@ -67,7 +70,7 @@ function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () =
   return { ...listing, calls, warnings, schedule: opened, begin }
 }
 
-const many = (count: number, over: (id: number) => Partial<Endpoint> = () => ({})) =>
+const many = (count: number, over: (id: number) => Partial<StoredEndpoint> = () => ({})) =>
   Array.from({ length: count }, (_, i) => anEndpoint({ id: i + 1, ...over(i + 1) }))
 
 const atOnce = (calls: Call[], at: number) =>

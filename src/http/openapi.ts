@@ -294,7 +294,8 @@ function writeHeaders(headers: Readonly<Record<string, string>>) {
   )
 }
 
-type DocumentedSchema = Record<string, unknown>
+/** A part of a JSON Schema as the document has it. */
+export type DocumentedSchema = Record<string, unknown>
 
 type JsonSchemas = ReturnType<typeof createJsonSchemas>
 

@@ -14,8 +14,8 @@ import type { Address } from 'viem'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
-import { presentInPublic, refusals, unknownMerchant } from '../refusals.js'
-import { requireOwner, type WithId } from '../session/session-routes.js'
+import { type OfMerchant, presentInPublic, refusals, unknownMerchant } from '../refusals.js'
+import { requireOwner } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
@@ -108,7 +108,7 @@ export async function activityRoutes(
 ): Promise<void> {
   const { store, tokens, readTotals, checksum, retentionDays, now } = options
   const render: Rendering = { tokens, checksum }
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity',
     describedAs(activityOperation),
     async (request, reply) => {
@@ -125,7 +125,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity/breakdown',
     describedAs(breakdownOperation),
     async (request, reply) => {
@@ -140,7 +140,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity/table',
     describedAs(activityTableOperation),
     async (request, reply) => {
@@ -156,7 +156,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity.csv',
     describedAs(activityCsvOperation),
     async (request, reply) => {
@@ -172,7 +172,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/stats',
     describedAs(merchantStatsOperation),
     async (request, reply) => {

@@ -196,4 +196,4 @@ function unappliedOf({ unappliedFilters }: Honest<object>): string {
 
 type ResourcesQuery = Extract<CatalogQuestion, { kind: 'resources' }>['query']
 type SearchQuestion = Extract<CatalogQuestion, { kind: 'search' }>['query']
-type MerchantsQuestion = Extract<CatalogQuestion, { kind: 'merchants' }>['query']
+export type MerchantsQuestion = Extract<CatalogQuestion, { kind: 'merchants' }>['query']

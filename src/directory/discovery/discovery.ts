@@ -23,6 +23,7 @@ import {
   createDiscoveryAnswers,
   type DiscoveryAnswers,
   type Honest,
+  type MerchantsQuestion,
 } from './answers.js'
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
@@ -44,8 +45,6 @@ interface DiscoveryBodiesOptions {
 interface ChangesBody extends CachedBody {
   place: ChangesPlace
 }
-
-type MerchantsQuestion = Extract<CatalogQuestion, { kind: 'merchants' }>['query']
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024

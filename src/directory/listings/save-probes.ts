@@ -6,10 +6,7 @@ import { blockOf } from '../../http/rate-limit.js'
 import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
 import { hostKey } from '../probe/target-rules.js'
 import { WriteFault } from '../refusals.js'
-import type { EndpointHealth, StoredEndpoint, WrittenEndpoint } from '../store/listings.js'
-
-/** An endpoint as it is saved, with what its probe found. */
-export type SavedEndpoint = WrittenEndpoint & EndpointHealth
+import type { EndpointDraft, StoredEndpoint, WrittenEndpoint } from '../store/listings.js'
 
 interface SaveProbesOptions {
   probe: Probe
@@ -49,7 +46,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
     endpoints: readonly WrittenEndpoint[],
     payTo: ProbeTarget,
     known: readonly StoredEndpoint[],
-  ): Promise<SavedEndpoint[]> => {
+  ): Promise<EndpointDraft[]> => {
     const startedAt = now()
     const results: ProbeResult[] = []
     const refused: Refused[] = []
@@ -77,7 +74,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
       endpoint: WrittenEndpoint,
       result: ProbeResult,
       before?: StoredEndpoint,
-    ): SavedEndpoint {
+    ): EndpointDraft {
       const { network, tokens } = options
       const asset = findToken(tokens, endpoint.asset) as Stablecoin
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })

@@ -15,6 +15,7 @@ import type { z } from 'zod'
 import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
 import { listingFault, missingFault, WriteFault } from '../refusals.js'
 import type {
+  EndpointDraft,
   ListingChange,
   ListingStore,
   Merchant,
@@ -22,7 +23,7 @@ import type {
   WrittenEndpoint,
 } from '../store/listings.js'
 import { findReserved } from '../store/name-rules.js'
-import type { SaveAllowances, SavedEndpoint } from './save-probes.js'
+import type { SaveAllowances } from './save-probes.js'
 import {
   type CheckedWrite,
   offerFault,
@@ -44,7 +45,7 @@ interface WritesOptions {
     endpoints: readonly WrittenEndpoint[],
     payTo: Address,
     known: readonly StoredEndpoint[],
-  ) => Promise<SavedEndpoint[]>
+  ) => Promise<EndpointDraft[]>
   allowances: SaveAllowances
   quota: WriteQuota
   /** CAIP-2. */

@@ -46,7 +46,7 @@ export async function probeRoutes(
       const { id } = request.params
       present(await store.findMerchant(id))
       const wanted = pick(await store.endpointsOf(id), endpointId)
-      const answers: ProbedEndpoint[] = []
+      const answers: ProbeAnswer['endpoints'][number][] = []
       for (const endpoint of wanted) {
         const probe = () => schedule.probeNow(id, endpoint.id)
         const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), probe)
@@ -65,13 +65,11 @@ export async function probeRoutes(
   )
 }
 
-type ProbedEndpoint = ProbeAnswer['endpoints'][number]
-
 function toAnswer(
   { id, url, method, toolName }: StoredEndpoint,
   health: EndpointHealth,
   state: string,
-): ProbedEndpoint {
+): ProbeAnswer['endpoints'][number] {
   const { status, probe, failures, nextProbeAt } = health
   const tool = defined({ toolName })
   return { id, url, method, ...tool, state, status, probe, failures, nextProbeAt }

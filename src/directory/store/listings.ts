@@ -119,7 +119,7 @@ export type ListingChange =
   | {
       kind: 'save'
       merchant: Pick<Merchant, 'name' | 'description' | 'network' | 'asset' | 'payTo'>
-      endpoints: (DescribedEndpoint & EndpointHealth)[]
+      endpoints: EndpointDraft[]
     }
   | { kind: 'delete' }
   | { kind: 'offer'; to: Address; until: number }
@@ -159,6 +159,9 @@ interface CatalogChange {
 /** An endpoint as its owner, its own 402 or a payment describes it. */
 export type DescribedEndpoint = WrittenEndpoint & Pick<EndpointHealth, 'extras'>
 
+/** An endpoint that is about to be stored; `isHosted` for one of the operator's own. */
+export type EndpointDraft = WrittenEndpoint & EndpointHealth & { isHosted?: boolean }
+
 /** JSON as it is stored. */
 export type JsonText = string
 
@@ -170,19 +173,26 @@ export interface CatalogEntry {
   usage: JsonText | null
 }
 
-/** The members that every short form of an endpoint begins with. */
-type EndpointHead = Pick<
-  StoredEndpoint,
-  'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
->
-
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
-  extends EndpointHead,
-    Pick<
-      StoredEndpoint,
-      'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'
-    > {
+  extends Pick<
+    StoredEndpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'status'
+    | 'toolName'
+    | 'price'
+    | 'asset'
+    | 'symbol'
+    | 'tags'
+    | 'extras'
+    | 'accepts'
+  > {
   hasSchema: boolean
   /** Whether the last paid check delivered, and the endpoint still says the same of its answers. */
   isDelivered: boolean
@@ -190,8 +200,20 @@ export interface IndexedEndpoint
 
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint
-  extends EndpointHead,
-    Pick<StoredEndpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+  extends Pick<
+    StoredEndpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'status'
+    | 'asset'
+    | 'symbol'
+    | 'lastUpdated'
+  > {
   toolName: string | null
   transport: string | null
   /** Decimal digits. */
@@ -334,7 +356,7 @@ export interface ListingStore extends ListingReader {
   /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
   saveUnclaimed(
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
-    endpoint: DescribedEndpoint & EndpointHealth,
+    endpoint: EndpointDraft,
     now: number,
     /** The number of an unclaimed endpoint that was probed without result, and gives way. */
     evicted?: number,
@@ -344,7 +366,7 @@ export interface ListingStore extends ListingReader {
   /** Makes or replaces an entry of the operator, without a signature. */
   saveByOperator(
     merchant: OperatorMerchant,
-    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
+    endpoints: (EndpointDraft & Pick<StoredEndpoint, 'isHosted'>)[],
     now: number,
   ): Promise<void>
   setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>

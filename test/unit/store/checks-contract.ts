@@ -1,8 +1,9 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../src/app/stores/stores.js'
+import type { EndpointDraft } from '../../../src/directory/store/listings.js'
 import type { CheckTarget, SignedCheckPayment } from '../../../src/directory/store/paid-checks.js'
-import { anEndpoint, asset, type EndpointDraft } from '../directory/listed-merchants.js'
+import { anEndpoint, asset } from '../directory/listed-merchants.js'
 import { type Engine, network } from './store-contract.js'
 
 const DAY = 86_400

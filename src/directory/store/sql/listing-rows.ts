@@ -3,7 +3,7 @@ import type { CallMethod } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 import type { Address } from 'viem'
 import type {
-  DescribedEndpoint,
+  EndpointDraft,
   EndpointHealth,
   EndpointStatus,
   IndexedEndpoint,
@@ -232,9 +232,6 @@ function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): IndexedFacts
   if (row.tool_name !== '') found.toolName = row.tool_name
   return found
 }
-
-/** The columns of an endpoint that its owner, the operator or a payment writes. */
-export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
 
 /** Columns that an item publishes: only a change of these moves `lastUpdated`. */
 const publishedColumns = [

@@ -6,6 +6,7 @@ import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from '
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
+  EndpointDraft,
   EndpointHealth,
   ListingChange,
   ListingStore,
@@ -18,7 +19,6 @@ import { merchantJson, PUBLISHED_SHAPE } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {
   deliveryAfter,
-  type EndpointDraft,
   type EndpointRow,
   isOther,
   type MerchantRow,

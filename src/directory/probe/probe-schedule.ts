@@ -7,6 +7,7 @@ import type {
   StoredEndpoint,
 } from '../store/listings.js'
 import type { HostPace } from './call-limits.js'
+import { asOneFailure } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 import { hostKey } from './target-rules.js'
 
@@ -18,8 +19,6 @@ const BATCH = 64
 const CONCURRENCY = 4
 /** Early probes that may wait for their hosts; further ones come at their time. */
 const MAX_EARLY = 100
-/** A second failure sooner than this, found on request, counts as the same failure. */
-const SAME_FAILURE_SECONDS = 240
 
 export interface ProbeScheduleOptions {
   store: Pick<ListingStore, 'dueEndpoints' | 'entriesById' | 'saveProbe'>
@@ -49,7 +48,10 @@ type ProbeNowResult =
 /** `due` at its time, `early` before it, `request` for a caller who waits for the result. */
 type ProbeCause = 'due' | 'early' | 'request'
 
-/** Probes every endpoint again and again, at the times the store says, and keeps the results. */
+/**
+ * Probes every endpoint again and again, at the times the store says, and keeps the results. `nextHealth` says after how many
+ * failures an endpoint is `failing`, and when it is probed again.
+ */
 export class ProbeSchedule {
   readonly #options: ProbeScheduleOptions
   readonly #spread = createHostSpread()
@@ -202,14 +204,6 @@ function isOther(current: CatalogEntry, probed: CatalogEntry): boolean {
     current.endpoint.price !== probed.endpoint.price ||
     JSON.stringify(current.endpoint.example) !== JSON.stringify(probed.endpoint.example)
   )
-}
-
-/** Merges failures close together: three requests in a minute must not make an endpoint `failing`. */
-function asOneFailure(previous: StoredEndpoint, next: EndpointHealth): EndpointHealth {
-  const { failures, status, nextProbeAt, probe } = previous
-  if (next.failures === 0 || failures === 0 || probe === null || next.probe === null) return next
-  if (next.probe.checkedAt - probe.checkedAt >= SAME_FAILURE_SECONDS) return next
-  return { ...next, failures, status, nextProbeAt }
 }
 
 /** Due endpoints of one host that may wait in memory; each takes a second or two. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHostPace } from '../../../../src/directory/probe/call-limits.js'
-import { nextHealth, type Probe, type ProbeResult } from '../../../../src/directory/probe/probe.js'
+import { nextHealth } from '../../../../src/directory/probe/health.js'
+import type { Probe, ProbeResult } from '../../../../src/directory/probe/probe.js'
 import { ProbeSchedule } from '../../../../src/directory/probe/probe-schedule.js'
 import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 import { runEvery } from '../../../support/run-every.js'

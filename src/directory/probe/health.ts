@@ -39,9 +39,9 @@ export function freshHealth({ network, asset, payTo, price }: ListedTerms): Endp
 }
 
 /**
- * Returns the health after a probe: `FAILURES_TO_FAILING` failures in a row make an endpoint `failing`, and one success makes it `live`
- * again. A failure keeps the terms of the last live answer. What is never called stays unverified. `nowSeconds` is Unix time,
- * `random` gives 0 to 1.
+ * Returns the health after a probe: `FAILURES_TO_FAILING` failures in a row make an endpoint `failing`, and one success makes
+ * it `live` again. A failure keeps the terms of the last live answer. What is never called stays unverified. `nowSeconds` is
+ * Unix time, `random` gives 0 to 1.
  */
 export function nextHealth(
   previous: EndpointHealth,

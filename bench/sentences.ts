@@ -1,5 +1,5 @@
 import { createCatalog } from '../src/directory/discovery/catalog.js'
-import { createSearch } from '../src/directory/discovery/search.js'
+import { EndpointSearch } from '../src/directory/discovery/search.js'
 import { createListingStore } from '../src/directory/store/sql/listings.js'
 import { openDatabase } from '../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
@@ -99,7 +99,7 @@ while (list === undefined) {
   await new Promise((resolve) => setTimeout(resolve, 50))
   list = await catalog.current()
 }
-const search = createSearch(list)
+const search = new EndpointSearch(list)
 
 const times: number[] = []
 

@@ -4,10 +4,11 @@ import { isBodyMethod } from '@arcus/protocol/x402/calls'
 import { checkTypedData } from '@arcus/protocol/x402/check-statement'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Bought, Buyer, CheckSigner, Purchase } from '../directory/paid-checks/checks.js'
+import type { CheckBuyer, Purchase, PurchaseResult } from '../directory/paid-checks/buyer.js'
+import type { CheckSigner } from '../directory/paid-checks/open-checks.js'
 
 /** Makes the buyer of paid checks, which pays as `@arcus/client` does; `undefined` without wallets. */
-export function createCheckBuyer(keys: readonly Hex[]): Buyer | undefined {
+export function createCheckBuyer(keys: readonly Hex[]): CheckBuyer | undefined {
   const accounts = keys.map((key) => privateKeyToAccount(key))
   if (accounts.length === 0) return undefined
   const byAddress = new Map(accounts.map((it) => [it.address.toLowerCase() as Address, it]))
@@ -27,7 +28,7 @@ export function createCheckBuyer(keys: readonly Hex[]): Buyer | undefined {
 
 type Account = ReturnType<typeof privateKeyToAccount>
 
-async function buy(purchase: Purchase, account: Account): Promise<Bought> {
+async function buy(purchase: Purchase, account: Account): Promise<PurchaseResult> {
   const { item, example, network, asset, maxAmount, fetch, signal } = purchase
   const signer: PaymentSigner = {
     address: account.address,
@@ -64,7 +65,7 @@ async function buy(purchase: Purchase, account: Account): Promise<Bought> {
 /** What the seller asked for, if it is not what the catalog says. */
 const otherTerms = ['too_dear', 'not_as_listed']
 
-function toEnd(error: unknown): Bought {
+function toEnd(error: unknown): PurchaseResult {
   if (!(error instanceof ArcusError)) return { kind: 'failed' }
   if (error.code === 'redirected') return { kind: 'redirected' }
   if (error.code === 'unreachable') return { kind: 'failed' }

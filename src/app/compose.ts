@@ -162,7 +162,11 @@ async function build(
     })
     teardown.add('directory', link.stop)
   }
-  if (link !== undefined) metrics?.watchDirectory(link)
+  if (link !== undefined) {
+    const directory = link
+    metrics?.watchDirectory(directory)
+    metrics?.watchBackground(() => directory.figures()?.tasks ?? [])
+  }
   metrics?.watchActivity(() => (handOver?.dropped() ?? 0) + (link?.figures()?.dropped ?? 0))
 
   // Listen

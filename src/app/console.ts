@@ -4,7 +4,7 @@ import type { ConsoleSettings } from '@arcus/protocol/answers/service'
 import { networks } from '@arcus/protocol/x402/networks'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fixedPages } from '../directory/exports/public-pages.js'
+import { publicPages } from '../console/public-pages.js'
 import { sendPacked, toPackedBody } from '../http/cached-reply.js'
 import { builtConsole, isConsoleBuilt } from '../http/console-folder.js'
 import { type PageHead, writeHead } from '../http/html.js'
@@ -20,11 +20,13 @@ export interface Console {
   install(app: FastifyInstance): Promise<void>
   /** Answers with the page, which reads the rest of the address itself. */
   answerPage: AnswerPage
+  /** The paths of its pages that search engines may list. */
+  publicPages: readonly string[]
 }
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */
-const PLAIN_PAGES = [...fixedPages.filter((path) => path !== '/'), '/console', '/console/*']
+const PLAIN_PAGES = [...publicPages.filter((path) => path !== '/'), '/console', '/console/*']
 const TAGLINE =
   'Charge a cent per API call. Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.'
 const ASSETS = 'assets'
@@ -123,6 +125,7 @@ export function openConsole(options: {
   return {
     isBuilt,
     answerPage,
+    publicPages,
     async install(app) {
       const asPage = { config: { isPage: true } }
       app.get('/', asPage, (request, reply) => answerPage(request, reply, { head: home }))

@@ -1,7 +1,7 @@
 import './styles.css'
 import { ArcusError } from '@arcus/client/calls'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { StrictMode, Suspense } from 'react'
+import { type ComponentType, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Route, Switch, useLocation } from 'wouter'
 import { Skeleton } from './components/loaded.js'
@@ -9,6 +9,7 @@ import { Clock } from './components/moment.js'
 import { lazyPage, NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
 import { Home } from './pages/directory/home.js'
+import { type PublicPage, publicPages } from './public-pages.js'
 
 const RETRIES = 2
 
@@ -35,6 +36,14 @@ const Quickstart = lazyPage(() => import('./pages/docs/docs.js'), 'Quickstart')
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazyPage(() => import('./pages/owner/owner-console.js'), 'ConsolePages')
 
+const componentOf: Record<PublicPage, ComponentType> = {
+  '/': Home,
+  '/payments': Payments,
+  '/status': Status,
+  '/how-it-works': HowItWorks,
+  '/quickstart': Quickstart,
+}
+
 function App() {
   const [path] = useLocation()
   return (
@@ -42,18 +51,16 @@ function App() {
       <PageBoundary path={path}>
         <Suspense fallback={<PageSkeleton />}>
           <Switch>
-            <Route path="/" component={Home} />
+            {publicPages.map((path) => (
+              <Route key={path} path={path} component={componentOf[path]} />
+            ))}
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
-            <Route path="/payments" component={Payments} />
             <Route path="/payments/:transaction">
               {({ transaction }) => <TransactionPage key={transaction} transaction={transaction} />}
             </Route>
             <Route path="/payments/:network/:payer/:nonce">
               {(place) => <PaymentPage key={place.nonce} {...place} />}
             </Route>
-            <Route path="/status" component={Status} />
-            <Route path="/how-it-works" component={HowItWorks} />
-            <Route path="/quickstart" component={Quickstart} />
             <Route path="/console/*?" component={Console} />
             <Route component={NotFound} />
           </Switch>

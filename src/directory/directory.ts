@@ -2,7 +2,8 @@ import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import cookie from '@fastify/cookie'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { createPolling } from '../async/polling.js'
+import { type Background, createBackground, type MayGoOn } from '../async/background.js'
+import { toSeconds } from '../async/time.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { readBlock } from '../chain/blocks.js'
 import { isContractSignature } from '../chain/contract-wallet.js'
@@ -18,7 +19,7 @@ import { createActivityRecorder, type HandedAnswer } from './activity/recorder.j
 import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
 import { createPublicTotals } from './activity/summary.js'
-import { createUsageRefresh } from './activity/usage-refresh.js'
+import { createUsageRefresh, pauseAfterRefresh } from './activity/usage-refresh.js'
 import { createDiscovery } from './discovery/discovery.js'
 import { toItem } from './discovery/item.js'
 import { discoveryRoutes } from './discovery/routes.js'
@@ -26,7 +27,7 @@ import { createEvents, type EventsWorld } from './events/events.js'
 import { pageRoutes } from './exports/public-pages.js'
 import { exportRoutes } from './exports/routes.js'
 import { createIdentityReader } from './identity/identity-checks.js'
-import { createIdentityWatch } from './identity/identity-watch.js'
+import { IdentityWatch } from './identity/identity-watch.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './identity/registry.js'
 import { createKeptAnswers } from './listings/kept-answers.js'
 import { merchantListRoutes } from './listings/merchant-list-routes.js'
@@ -42,7 +43,9 @@ import { createSigningTerms } from './listings/signing-terms.js'
 import { createWrites } from './listings/writes.js'
 import { mcpRoutes } from './mcp/routes.js'
 import { createCatalogTools } from './mcp/tools.js'
-import { type Buyer, type CheckSigner, type Checks, createChecks } from './paid-checks/checks.js'
+import type { CheckBuyer } from './paid-checks/buyer.js'
+import { Checks } from './paid-checks/checks.js'
+import type { CheckSigner } from './paid-checks/open-checks.js'
 import { checkRoutes } from './paid-checks/routes.js'
 import type { SharedPorts } from './ports.js'
 import { createBuyerFetch } from './probe/buyer-fetch.js'
@@ -51,7 +54,7 @@ import { historyRoutes } from './probe/endpoint-history.js'
 import { createGuardedFetch, type GuardedFetch, type OwnCalls } from './probe/guarded-fetch.js'
 import { createLiveTerms, createProbe, type Probe } from './probe/probe.js'
 import { probeRoutes } from './probe/probe-routes.js'
-import { createProbeSchedule, type ProbeSchedule } from './probe/probe-schedule.js'
+import { ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
@@ -60,7 +63,7 @@ import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
 import { createSessions, createSignIn } from './session/sign-in.js'
-import type { ListingStore } from './store/listings.js'
+import type { CatalogEntry, ListingStore } from './store/listings.js'
 import type { DirectoryStores } from './store/stores.js'
 
 /** The settings of the directory. */
@@ -92,16 +95,25 @@ export interface DirectoryPorts
   recovery: SignerRecovery
   ownCalls: OwnCalls
   /** Buys from listed endpoints; `undefined` where nothing is bought. */
-  buyer: Buyer | undefined
+  buyer: CheckBuyer | undefined
   /** Signs what was found; `undefined` where nothing is signed. */
   checkSigner: CheckSigner | undefined
   log: FastifyBaseLogger
 }
 
+/** The console as the directory needs it. */
+interface ConsolePages {
+  answerPage: AnswerPage
+  /** The paths of the pages that everybody may see. */
+  publicPages: readonly string[]
+}
+
 /** Discovery and the merchant directory, built and not yet started. */
 export interface Directory {
-  /** Serves `/discovery`, `/api` and `/mcp`, and the pages of merchants by `answerPage`. */
-  plugin(app: FastifyInstance, links: { answerPage: AnswerPage }): Promise<void>
+  /** Serves `/discovery`, `/api` and `/mcp`, the pages of merchants by `answerPage`, and a sitemap of all pages. */
+  plugin(app: FastifyInstance, pages: ConsolePages): Promise<void>
+  /** All that it does by itself. Others may add to it before it starts. */
+  background: Background
   start(): void
   /** Call it before the database is closed. */
   stop(): Promise<void>
@@ -126,138 +138,31 @@ export interface Directory {
 
 /** Builds every value of discovery and directory. */
 export function createDirectory(settings: DirectorySettings, ports: DirectoryPorts): Directory {
-  const { rpc, tokens, stores, checksum, now } = ports
-  const { network, chainId } = tokens[0]
-  const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
+  const { network } = ports.tokens[0]
   const log = ports.log.child({ module: 'directory' })
   const world = { ...ports, settings, log, network }
-  const { listings, activity } = stores
-  const { origin: audience, host: domain } = new URL(directoryUrl)
-
-  const probing = createProbing(world)
-  const { rules, fetch, guarded, probe, pace, budget, infoCheck, schedule, validator } = probing
-  const identities = createIdentities({ ...world, fetch })
-  const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
-  const { writes, check, quota } = createSignedWrites({
-    ...world,
-    audience,
-    probe,
-    asksContract,
-    onApplied: (merchantId) => void identities.checkNow(merchantId),
-  })
-  const discovery = createDiscovery({
-    source: ports.threadSource,
-    store: listings,
-    onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
-  })
-  const seen = createAutoCatalog({
-    ...world,
-    store: listings,
-    infoCheck,
-    probeSoon: schedule.probeSoon,
-  })
-  const dollars = dollarsAmong(tokens)
-  const checks = createPaidChecks({ ...world, probing, dollars })
-  const buying = new Set(ports.buyer?.wallets)
-  const recorder = createActivityRecorder({
-    ...world,
-    // Paid checks are no customers.
-    isRelayer: (address) => ports.isRelayer(address) || buying.has(address),
-    store: activity,
-    asset: dollars?.address,
-    attributor: createAttributor(listings),
-    retentionDays,
-  })
-  const usage = createUsageRefresh({ ...world, activity, store: stores.usage })
-  const publishing = createPublishing(world)
-  const readTotals = createPublicTotals({ store: activity, now })
-  const settlements = createSettlementFeed({ ...world, store: stores.settlements, listings })
-  const readFigures = createExploreFigures({ activity, readTotals, now })
-  const sessions = createSessions(stores.sessions, now, audience)
-  const events = createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded })
-  const place = { sessions, domain, uri: audience }
-  const isContractSigner = { isContractSignature: asksContract, chainIds: [chainId] }
-  const signIn = createSignIn({ ...place, ...isContractSigner, now })
-  const tools = createCatalogTools({
-    answers: discovery.bodies,
-    listings,
-    toItem,
-    liveTerms: probing.liveTerms,
-  })
-  const allowedOrigins = [...new Set([baseUrl, directoryUrl, ...settings.mcpAllowedOrigins])]
-
-  async function routes(app: FastifyInstance, answerPage: AnswerPage): Promise<void> {
-    await installCompression(app)
-    await app.register(cookie)
-    await app.register(discoveryRoutes, { answers: discovery.bodies })
-    await app.register(validateRoutes, { validator, budget, pace })
-    await app.register(statusRoutes, {
-      store: listings,
-      findRefusals: seen.findRefusals,
-      checksum,
-    })
-    const about = { facilitator: baseUrl, checksum }
-    const list = { discovery: discovery.bodies, store: listings, now }
-    await app.register(merchantListRoutes, { ...list, ...about })
-    const kept = createKeptAnswers()
-    await app.register(exportRoutes, { store: listings, kept, ...about })
-    const pages = { store: listings, kept, readTotals, answerPage, directoryUrl }
-    await app.register(pageRoutes, pages)
-    await app.register(writeRoutes, {
-      writes,
-      listings,
-      kept,
-      chainId,
-      now,
-      view: createMerchantView(listings, checksum, now),
-      signingTerms: createSigningTerms({ audience, network, chainId, tokens, checksum, now }),
-    })
-    await app.register(historyRoutes, { store: listings, history: stores.history, now })
-    await app.register(probeRoutes, { store: listings, schedule, budget })
-    if (settings.tryIt) await app.register(tryRoutes, { store: listings, ...probing.tryIt })
-    await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
-    await app.register(activityRoutes, {
-      tokens,
-      retentionDays,
-      readTotals,
-      listings,
-      sessions,
-      checksum,
-      findRefunds: ports.findRefunds,
-      now,
-      store: activity,
-    })
-    await app.register(exploreRoutes, { read: readFigures, feed: settlements })
-    await events.routes(app)
-    const requests = { store: stores.checks, listings, check, quota, now }
-    await app.register(checkRoutes, { ...requests, obstacleOf: checks?.obstacleOf })
-  }
-
+  const parts = createParts(world)
+  const { probing, discovery, identities, checks, recorder, settlements, events, seen } = parts
+  const { schedule, probe } = probing
+  const background = listBackgroundWork(world, parts)
   return {
-    async plugin(app, { answerPage }) {
+    async plugin(app, pages) {
       // A scope of its own, so that hooks of the directory do not touch payments.
-      await app.register(async (scope) => routes(scope, answerPage))
+      await app.register(async (scope) => addRoutes(scope, world, parts, pages))
       // The MCP routes have a body parser of their own.
-      await app.register(async (scope) => mcpRoutes(scope, { tools, allowedOrigins }))
+      await app.register(async (scope) => mcpRoutes(scope, mcpOptions(world, parts)))
     },
+    background,
     start() {
       discovery.start()
-      schedule.start()
-      events.start()
-      usage.start()
-      publishing.start()
-      recorder.start()
-      checks?.start()
-      // Payments do not wait for it; it never rejects.
-      void identities.start()
+      background.start()
     },
     async stop() {
       probing.stop()
       identities.stop()
-      await checks?.stop()
-      await Promise.all([events.stop(), settlements.stop()])
-      await Promise.all([schedule.stop(), discovery.stop(), recorder.stop()])
-      await Promise.all([usage.stop(), publishing.stop()])
+      checks?.stop()
+      const underWay = [schedule.stop(), events.stop(), settlements.stop(), discovery.stop()]
+      await Promise.all([background.stop(), ...underWay])
     },
     ports: {
       async keepAnswers(answers) {
@@ -268,15 +173,200 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       },
       takeOffer: seen.take,
       noteRefusal: seen.noteRefusal,
-      listings,
+      listings: ports.stores.listings,
       probe,
     },
     figures: {
       index: discovery.figures,
-      probes: schedule.figures,
+      probes: () => schedule.figures(),
       dropped: recorder.dropped,
-      checks: checks?.figures,
+      checks: checks && (() => checks.figures()),
     },
+  }
+}
+
+/**
+ * Lists all that the directory does by itself. What it does only while somebody asks or listens has no task here: to bring
+ * the catalog in memory up to date, and to follow settlements.
+ */
+function listBackgroundWork(world: DirectoryWorld, parts: DirectoryParts): Background {
+  const { isKeeper, isDiskLow, lookMs, log } = world
+  const { schedule } = parts.probing
+  const { identities, recorder, refreshUsage, events, checks } = parts
+  const background = createBackground({ isKeeper, isDiskLow, log })
+  const once = { keeper: true }
+  const onceWithSpace = { keeper: true, spareDisk: true }
+  // Each process probes early what its payments name; the schedule leaves what is due to the keeper.
+  background.every('probe endpoints', 1_000, () => schedule.look())
+  background.every(
+    'check identities',
+    () => identities.pauseMs(),
+    () => identities.look(),
+  )
+  background.every('forget old activity', 60_000, recorder.forgetOld, once)
+  background.every(
+    'count usage',
+    (tookMs) => pauseAfterRefresh(tookMs, lookMs ?? 2_000),
+    refreshUsage,
+    once,
+  )
+  // A replica of another version may publish in its own way until it ends.
+  background.every('publish again', 10_000, (mayGoOn) => publishAnew(world, mayGoOn), onceWithSpace)
+  const { collector, sender } = events
+  background.every('add events to feeds', lookMs ?? 1_000, collector.collect, onceWithSpace)
+  background.every('forget old events', 60_000, collector.forgetOld, once)
+  // Processes share the webhooks by leases.
+  background.every('call webhooks', lookMs ?? 1_000, () => sender.look())
+  if (checks !== undefined) {
+    background.every('buy from endpoints', 2_000, (mayGoOn) => checks.run(mayGoOn), onceWithSpace)
+  }
+  return background
+}
+
+type DirectoryParts = ReturnType<typeof createParts>
+
+/** Builds the parts of the directory, each with those that it needs. */
+function createParts(world: DirectoryWorld) {
+  const { settings, rpc, tokens, stores, now, log } = world
+  const { listings, activity } = stores
+  const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
+  const { origin: audience, host: domain } = new URL(directoryUrl)
+  const probing = createProbing(world)
+  const { rules, fetch, guarded, probe, infoCheck, schedule } = probing
+  const identities = createIdentities({ ...world, fetch })
+  const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
+  const { writes, check, quota } = createSignedWrites({
+    ...world,
+    audience,
+    probe,
+    asksContract,
+    onApplied: (merchantId) => void identities.checkNow(merchantId),
+  })
+  const discovery = createDiscovery({
+    source: world.threadSource,
+    store: listings,
+    onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
+  })
+  const seen = createAutoCatalog({
+    ...world,
+    store: listings,
+    infoCheck,
+    probeSoon: (endpointId) => schedule.probeSoon(endpointId),
+  })
+  const dollars = dollarsAmong(tokens)
+  const checks = createPaidChecks({ ...world, probing, dollars })
+  const buying = new Set(world.buyer?.wallets)
+  const recorder = createActivityRecorder({
+    ...world,
+    // Paid checks are no customers.
+    isRelayer: (address) => world.isRelayer(address) || buying.has(address),
+    store: activity,
+    asset: dollars?.address,
+    attributor: createAttributor(listings),
+    retentionDays,
+  })
+  const readTotals = createPublicTotals({ store: activity, now })
+  const sessions = createSessions(stores.sessions, now, audience)
+  const place = { sessions, domain, uri: audience }
+  const { chainId } = tokens[0]
+  return {
+    audience,
+    probing,
+    identities,
+    writes,
+    check,
+    quota,
+    discovery,
+    seen,
+    checks,
+    recorder,
+    refreshUsage: createUsageRefresh({ activity, store: stores.usage, now }),
+    readTotals,
+    readFigures: createExploreFigures({ activity, readTotals, now }),
+    settlements: createSettlementFeed({ ...world, store: stores.settlements, listings }),
+    sessions,
+    place,
+    events: createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded }),
+    signIn: createSignIn({
+      ...place,
+      isContractSignature: asksContract,
+      chainIds: [chainId],
+      now,
+    }),
+  }
+}
+
+/** Adds all routes of discovery and of the directory but those of MCP. */
+async function addRoutes(
+  app: FastifyInstance,
+  world: DirectoryWorld,
+  parts: DirectoryParts,
+  { answerPage, publicPages }: ConsolePages,
+): Promise<void> {
+  const { settings, stores, tokens, network, checksum, now } = world
+  const { baseUrl, directoryUrl, activityRetentionDays: retentionDays } = settings
+  const { listings } = stores
+  const { chainId } = tokens[0]
+  const { validator, budget, pace, schedule, tryIt } = parts.probing
+  const { audience, discovery, readTotals, sessions, check, checks, quota } = parts
+  await installCompression(app)
+  await app.register(cookie)
+  await app.register(discoveryRoutes, { answers: discovery.bodies })
+  await app.register(validateRoutes, { validator, budget, pace })
+  const { findRefusals } = parts.seen
+  await app.register(statusRoutes, { store: listings, findRefusals, checksum })
+  const about = { facilitator: baseUrl, checksum }
+  const list = { discovery: discovery.bodies, store: listings, now }
+  await app.register(merchantListRoutes, { ...list, ...about })
+  const kept = createKeptAnswers()
+  await app.register(exportRoutes, { store: listings, kept, ...about })
+  await app.register(pageRoutes, {
+    store: listings,
+    kept,
+    readTotals,
+    answerPage,
+    publicPages,
+    directoryUrl,
+  })
+  await app.register(writeRoutes, {
+    writes: parts.writes,
+    listings,
+    kept,
+    chainId,
+    now,
+    view: createMerchantView(listings, checksum, now),
+    signingTerms: createSigningTerms({ audience, network, chainId, tokens, checksum, now }),
+  })
+  await app.register(historyRoutes, { store: listings, history: stores.history, now })
+  await app.register(probeRoutes, { store: listings, schedule, budget })
+  if (settings.tryIt) await app.register(tryRoutes, { store: listings, ...tryIt })
+  await app.register(sessionRoutes, { ...parts.place, signIn: parts.signIn, chainId, checksum })
+  await app.register(activityRoutes, {
+    tokens,
+    retentionDays,
+    readTotals,
+    listings,
+    sessions,
+    checksum,
+    findRefunds: world.findRefunds,
+    now,
+    store: stores.activity,
+  })
+  await app.register(exploreRoutes, { read: parts.readFigures, feed: parts.settlements })
+  await parts.events.routes(app)
+  const requests = { store: stores.checks, listings, check, quota, now }
+  const obstacleOf = checks && ((entry: CatalogEntry) => checks.obstacleOf(entry))
+  await app.register(checkRoutes, { ...requests, obstacleOf })
+}
+
+function mcpOptions(
+  { settings, stores: { listings } }: DirectoryWorld,
+  { discovery, probing: { liveTerms } }: DirectoryParts,
+) {
+  const { baseUrl, directoryUrl, mcpAllowedOrigins } = settings
+  return {
+    tools: createCatalogTools({ answers: discovery.bodies, listings, toItem, liveTerms }),
+    allowedOrigins: [...new Set([baseUrl, directoryUrl, ...mcpAllowedOrigins])],
   }
 }
 
@@ -301,7 +391,7 @@ function createPaidChecks({
   ...world
 }: DirectoryWorld & { probing: ReturnType<typeof createProbing>; dollars: Token | undefined }) {
   if (buyer === undefined || dollars === undefined) return undefined
-  return createChecks({
+  return new Checks({
     ...world,
     ...settings.checks,
     buyer,
@@ -330,19 +420,11 @@ function createPaidChecks({
 
 /** Merchants that are published again in one transaction, which other writes wait for. */
 const PUBLISHED_AT_ONCE = 20
-/** A replica of another version may publish in its own way until it ends. */
-const PUBLISH_AGAIN_MS = 10_000
 
-/** Builds the work that publishes again what another version of the service published. */
-function createPublishing({ stores, isKeeper, isDiskLow, now, log }: DirectoryWorld) {
-  const publish = () => stores.listings.publishAnew(PUBLISHED_AT_ONCE, Math.floor(now() / 1000))
-  return createPolling({
-    async poll(signal) {
-      while (isKeeper() && !isDiskLow() && !signal.aborted && (await publish()) > 0);
-    },
-    everyMs: PUBLISH_AGAIN_MS,
-    onError: (err) => log.warn({ err }, 'merchants could not be published again'),
-  })
+/** Publishes again what another version of the service published. */
+async function publishAnew({ stores, now }: DirectoryWorld, mayGoOn: MayGoOn): Promise<void> {
+  const publish = () => stores.listings.publishAnew(PUBLISHED_AT_ONCE, toSeconds(now()))
+  while (mayGoOn() && (await publish()) > 0);
 }
 
 /** Builds the watch of ERC-8004 identities. */
@@ -361,7 +443,7 @@ function createIdentities({
   })
   const allowHttp = settings.probeAllowPrivateHosts
   const readIdentity = createIdentityReader({ registry, fetch, now, allowHttp })
-  return createIdentityWatch({ store, registry, readIdentity, now, log })
+  return new IdentityWatch({ store, registry, readIdentity, now, log })
 }
 
 type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promise<boolean>
@@ -438,7 +520,7 @@ function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
     pace,
     budget,
     infoCheck,
-    schedule: createProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
+    schedule: new ProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, tokens, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
     /** A budget of its own, so that probes and people who wait do not take turns. */

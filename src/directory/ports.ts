@@ -2,7 +2,7 @@ import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments
 import type { Address, Hex } from 'viem'
 
 /** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
-interface FoundPayment {
+export interface KnownPayment {
   status: PaymentStatus
   scheme: 'exact' | 'upto'
   /** `undefined` where the payload named none. */
@@ -33,7 +33,7 @@ export interface SharedPorts {
     payer: Address,
     nonce: Hex,
     which: { asset: Address; method?: 'eip3009' | 'permit2' | undefined },
-  ) => Promise<FoundPayment | { queries: string[] } | undefined>
+  ) => Promise<KnownPayment | { queries: string[] } | undefined>
   /** Finds what sellers gave back, one member for each payment; `null` where they gave nothing. Addresses in lower case. */
   findRefunds: (
     sales: readonly {

@@ -204,6 +204,9 @@ export const unknownMerchant: Example = {
   answer: { error: 'merchant_not_found', message: 'There is no merchant with this id.' },
 }
 
+/** The path of a route about one merchant. */
+export type OfMerchant = { Params: { id: string } }
+
 /** The description that routes about one merchant share if the public may see it. */
 export const aboutMerchant = {
   tag: 'Directory',

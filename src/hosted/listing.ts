@@ -1,6 +1,6 @@
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import type { EndpointHealth, ListedEndpoint, ListingStore } from '../directory/store/listings.js'
+import type { EndpointHealth, ListingStore, WrittenEndpoint } from '../directory/store/listings.js'
 import { hostedEndpoints } from './endpoints.js'
 
 /** The merchant id of hosted endpoints, which is reserved. */
@@ -8,7 +8,7 @@ const HOSTED_MERCHANT = 'arcus'
 
 /** Calls an endpoint without payment. `accepts` is empty unless its answer matches the listing. */
 export type ProbeHosted = (
-  endpoint: ListedEndpoint,
+  endpoint: WrittenEndpoint,
   payTo: Address,
 ) => Promise<{
   accepts: EndpointHealth['accepts']
@@ -37,7 +37,7 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
   const endpoints = await Promise.all(
     hostedEndpoints.map(
       async ({ method, path, title, tags, price, amount, example, inputSchema }) => {
-        const listed: ListedEndpoint = {
+        const listed: WrittenEndpoint = {
           url: `${baseUrl}${path}`,
           method,
           title,

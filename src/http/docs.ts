@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { sendPacked, toPackedBody } from './cached-reply.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
+  type DocumentedSchema,
   type OpenApiDocument,
   type WrittenOperation,
   type WrittenResponse,
@@ -169,33 +170,31 @@ function renderExamples(examples: Record<string, { summary: string; value: unkno
     .join('')
 }
 
-type Schema = Record<string, unknown>
-
 /** The keywords of a schema that are shown next to its type. */
 const plain = ['format', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength', 'default']
 /** Longer lists are lists of codes, which the description of their answer explains. */
 const MAX_SHOWN_VALUES = 8
 
 /** Renders a JSON Schema as nested lists: its type, its rules, and its members. */
-function renderSchema(schema: Schema): string {
+function renderSchema(schema: DocumentedSchema): string {
   const members = membersOf(schema)
   const nested = members.length === 0 ? '' : `<ul class="schema">${members.join('')}</ul>`
   const about = typeof schema.description === 'string' ? ` ${escapeHtml(schema.description)}` : ''
   return `<div>${typeOf(schema)}${rulesOf(schema)}${about}</div>${nested}`
 }
 
-function membersOf(schema: Schema): string[] {
+function membersOf(schema: DocumentedSchema): string[] {
   const required = Array.isArray(schema.required) ? schema.required : []
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, DocumentedSchema>)
   const items =
-    schema.items === undefined ? [] : [`<li>${renderSchema(schema.items as Schema)}</li>`]
-  const choices = ((schema.anyOf ?? schema.oneOf ?? []) as Schema[])
+    schema.items === undefined ? [] : [`<li>${renderSchema(schema.items as DocumentedSchema)}</li>`]
+  const choices = ((schema.anyOf ?? schema.oneOf ?? []) as DocumentedSchema[])
     .filter(({ type }) => type !== 'null')
     .map((choice) => `<li>${renderSchema(choice)}</li>`)
   const rest = schema.additionalProperties
   const others =
     typeof rest === 'object' && rest !== null && Object.keys(rest).length > 0
-      ? [`<li><span class="quiet">any name</span> ${renderSchema(rest as Schema)}</li>`]
+      ? [`<li><span class="quiet">any name</span> ${renderSchema(rest as DocumentedSchema)}</li>`]
       : []
   const named = properties.map(
     ([name, member]) =>
@@ -204,7 +203,7 @@ function membersOf(schema: Schema): string[] {
   return [...named, ...others, ...items, ...choices]
 }
 
-function typeOf(schema: Schema): string {
+function typeOf(schema: DocumentedSchema): string {
   const { $ref, type, anyOf, oneOf, enum: values } = schema
   if (typeof $ref === 'string') {
     const name = $ref.split('/').at(-1) ?? ''
@@ -216,7 +215,7 @@ function typeOf(schema: Schema): string {
     const rest = values.length > shown.length ? ` and ${values.length - shown.length} more` : ''
     return `one of <code>${escapeHtml(shown.join(', '))}</code>${rest}`
   }
-  const choices = (anyOf ?? oneOf) as Schema[] | undefined
+  const choices = (anyOf ?? oneOf) as DocumentedSchema[] | undefined
   if (choices !== undefined) {
     const isNullable = choices.some((choice) => choice.type === 'null')
     return isNullable ? 'or null:' : 'one of:'
@@ -224,7 +223,7 @@ function typeOf(schema: Schema): string {
   return typeof type === 'string' ? type : 'anything'
 }
 
-function rulesOf(schema: Schema): string {
+function rulesOf(schema: DocumentedSchema): string {
   const rules = plain
     .filter((name) => schema[name] !== undefined)
     .map((name) => `${name} <code>${escapeHtml(String(schema[name]))}</code>`)

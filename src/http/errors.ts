@@ -55,7 +55,7 @@ export function rateLimitFault(retryAfterSeconds: number): RequestFault {
 }
 
 /** An error before it has the shape of a route family. */
-interface Problem {
+interface RequestProblem {
   code: string
   /** One sentence that may be shown to anybody. */
   message: string
@@ -78,7 +78,7 @@ const internalError = {
 }
 
 /** Fixed sentences, because the text of a failure belongs into the log only. */
-const failures: Record<RouteFamily, Problem> = {
+const failures: Record<RouteFamily, RequestProblem> = {
   verify: {
     code: reasons.unexpectedVerifyError.code,
     message: 'The payment could not be checked because of a fault on our side; try again.',
@@ -164,7 +164,7 @@ function refuseDeepBodies(app: FastifyInstance): void {
  * Puts an error into the shape of the route family. `body` is the parsed body if there is one: payer and network are
  * echoed from it if they can be read (x402 v2 clients demand `network` of a settle).
  */
-function errorAnswer(family: RouteFamily, problem: Problem, body: unknown): ErrorAnswer {
+function errorAnswer(family: RouteFamily, problem: RequestProblem, body: unknown): ErrorAnswer {
   const { code, message, details } = problem
   if (family === 'plain') return { error: code, message, ...(details && { details }) }
   if (family === 'mcp') {

@@ -25,7 +25,7 @@ interface EventStreamsOptions<Member extends string> {
 }
 
 /** An open stream, or the one that shall be opened, and where it comes from. */
-type Place<Member extends string> = [ServerResponse | undefined, Record<Member, string>]
+type StreamPlace<Member extends string> = [ServerResponse | undefined, Record<Member, string>]
 
 interface Follower<Member extends string> {
   /** Its values of the members that are bounded. */
@@ -53,7 +53,7 @@ export function createEventStreams<Member extends string>(
   function makeRoom(newcomer: Record<Member, string>): void {
     const { crowdedBy, inAll } = options
     if (crowdedBy === undefined || open.size < inAll * CROWDED) return
-    let group: Place<Member>[] = [...open, [undefined, newcomer]]
+    let group: StreamPlace<Member>[] = [...open, [undefined, newcomer]]
     for (const member of crowdedBy) {
       group = largestGroup(group, ([, from]) => from[member])
       if (group.length === 1) return

@@ -294,7 +294,8 @@ function writeHeaders(headers: Readonly<Record<string, string>>) {
   )
 }
 
-type JsonSchema = Record<string, unknown>
+/** A part of a JSON Schema as the document has it. */
+export type DocumentedSchema = Record<string, unknown>
 
 type JsonSchemas = ReturnType<typeof createJsonSchemas>
 
@@ -306,10 +307,10 @@ const SCHEMAS = '#/components/schemas/'
  * `wire` replaces the whole schema, where the text of a query means a number.
  */
 function createJsonSchemas() {
-  const components = new Map<string, JsonSchema>()
+  const components = new Map<string, DocumentedSchema>()
   return {
     /** Writes the schema as JSON Schema 2020-12 of the wire format. Named parts become references. */
-    write(schema: z.ZodType): JsonSchema {
+    write(schema: z.ZodType): DocumentedSchema {
       const {
         $schema: _,
         $defs = {},
@@ -320,17 +321,17 @@ function createJsonSchemas() {
         override: ({ jsonSchema }) => replaceByWire(jsonSchema),
       })
       for (const [name, part] of Object.entries($defs)) {
-        components.set(name, redirect(part) as JsonSchema)
+        components.set(name, redirect(part) as DocumentedSchema)
       }
-      return redirect(written) as JsonSchema
+      return redirect(written) as DocumentedSchema
     },
     /** Returns the named parts met so far, by name. */
-    components: (): Record<string, JsonSchema> =>
+    components: (): Record<string, DocumentedSchema> =>
       Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
 
-function replaceByWire(written: JsonSchema): void {
+function replaceByWire(written: DocumentedSchema): void {
   const { wire, description } = written
   if (typeof wire !== 'object' || wire === null) return
   for (const key of Object.keys(written)) delete written[key]

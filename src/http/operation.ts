@@ -25,7 +25,7 @@ export interface Operation {
   /** True if the route needs the cookie of a session. */
   needsSession?: boolean
   /** The answers to a request that succeeds, by status. All but a 304 have the form of the table. */
-  answers: Readonly<Record<number, Answer>>
+  answers: Readonly<Record<number, AnswerDescription>>
   /** Its own refusals. Every route has some more. */
   codes?: readonly DescribedCode[]
   /** By name. A test sends each of them. */
@@ -33,7 +33,9 @@ export interface Operation {
 }
 
 /** A description, with those of the headers by name if there are some to describe. */
-type Answer = string | { description: string; headers: Readonly<Record<string, string>> }
+export type AnswerDescription =
+  | string
+  | { description: string; headers: Readonly<Record<string, string>> }
 
 /** A request as a client would send it, and the answer of a fresh devnet. */
 export interface Example {

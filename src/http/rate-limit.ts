@@ -258,7 +258,7 @@ interface PointCounterOptions extends RateLimitOptions {
   onError(error: unknown): void
 }
 
-interface Caller {
+interface CallerPoints {
   /** Points at all processes as of the last exchange. */
   total: number
   /** Points that are being sent to the other processes. */
@@ -285,13 +285,13 @@ const MAX_CALLERS = 100_000
 function createPointCounter(options: PointCounterOptions): RateLimiter & { stop(): void } {
   const { max, windowSeconds, now, onError } = options
   const windowMs = windowSeconds * 1_000
-  const callers = new LRUCache<string, Caller>({ max: MAX_CALLERS })
+  const callers = new LRUCache<string, CallerPoints>({ max: MAX_CALLERS })
   /** From this count on other processes learn of a caller that has not come to them yet. */
   const busy = Math.ceil(max / 2)
   let exchanges = 0
   let isExchanging = false
 
-  function find(ip: string): Caller {
+  function find(ip: string): CallerPoints {
     const name = callerOf(ip)
     const known = callers.get(name)
     const isOver = known === undefined || known.endsAt <= now()
@@ -310,13 +310,13 @@ function createPointCounter(options: PointCounterOptions): RateLimiter & { stop(
     else callers.set(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
   }
 
-  function allowanceOf(caller: Caller, limited: boolean): Allowance {
+  function allowanceOf(caller: CallerPoints, limited: boolean): Allowance {
     const seconds = Math.ceil((caller.endsAt - now()) / 1_000)
     const left = Math.max(0, max - counted(caller))
     return { limited, left: limited ? 0 : left, resetSeconds: Math.max(1, seconds) }
   }
 
-  const counted = ({ total, sending, unsent }: Caller) => total + sending + unsent
+  const counted = ({ total, sending, unsent }: CallerPoints) => total + sending + unsent
 
   async function exchangeCounts(exchange: CountExchange): Promise<void> {
     if (isExchanging) return

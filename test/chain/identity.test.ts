@@ -14,10 +14,11 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { createIdentityReader } from '../../src/directory/identity/identity-checks.js'
-import { createIdentityWatch } from '../../src/directory/identity/identity-watch.js'
+import { IdentityWatch } from '../../src/directory/identity/identity-watch.js'
 import { createIdentityRegistry } from '../../src/directory/identity/registry.js'
 import type { GuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
 import { anEndpoint, openListings } from '../support/directory/listed-merchants.js'
+import { runEvery } from '../support/run-every.js'
 
 const registryAddress = devnetContracts.identityRegistry
 const { abi } = readArtifact('MockIdentityRegistry')
@@ -133,19 +134,19 @@ describe('the registry', () => {
 
 describe('an agent that a merchant says it is', () => {
   let listings: ReturnType<typeof openListings>
-  let watch: ReturnType<typeof createIdentityWatch>
+  let watch: IdentityWatch
+  let background: ReturnType<typeof runEvery> | undefined
 
   beforeEach(async () => {
     listings = openListings()
     const registry = aRegistry()
     const now = () => Date.now()
-    watch = createIdentityWatch({
+    watch = new IdentityWatch({
       store: listings.store,
       registry,
       readIdentity: createIdentityReader({ registry, fetch: filesOf('0'), now }),
       now,
       log: { info: () => {}, warn: () => {} },
-      tickMs: 20,
     })
     await listings.write(
       'm',
@@ -165,6 +166,7 @@ describe('an agent that a merchant says it is', () => {
   })
   afterEach(async () => {
     watch.stop()
+    await background?.stop()
     await listings.close()
   })
 
@@ -188,7 +190,7 @@ describe('an agent that a merchant says it is', () => {
     await send('register', [cardUrl])
     await link('0')
     await watch.checkNow('m')
-    await watch.start()
+    background = runEvery(20, () => watch.look())
     await send('transferFrom', [owner.address, stranger.address, 0n])
     await expect
       .poll(passing, { timeout: 5_000 })

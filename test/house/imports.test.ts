@@ -17,6 +17,7 @@ const app = [
   'hosted',
   'packages/merchant',
   'packages/client',
+  'console',
 ]
 const main = [...app, 'app']
 
@@ -104,6 +105,11 @@ describe('the arrows between the rooms', () => {
         ].map(([, , target = '']) => `${path} -> ${target}`),
       )
     expect(values).toEqual([])
+  })
+
+  it('lead into the console to the list of its pages only', () => {
+    const users = faults(({ room: own }, _, room) => room === 'console' && own !== 'console')
+    expect(users).toEqual(['src/app/console.ts -> src/console/public-pages.js'])
   })
 
   it('stay within src and the packages, and reach a package by its name', () => {

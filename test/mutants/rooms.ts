@@ -135,7 +135,7 @@ export const rooms: readonly Room[] = [
     'src/directory/session/sign-in.ts': 'problemOf takeNonce find',
   }),
   other(['test/http/hooks.test.ts'], {
-    'src/directory/events/hook-sender.ts': 'challenge deliverTimed keepFailure workFor',
+    'src/directory/events/hook-sender.ts': '#challenge #deliverTimed #keepFailure #workFor',
   }),
   other(['test/http/listing-writes.test.ts'], {
     'src/directory/listings/signed-write.ts':

@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { EndpointFilter } from '../../src/directory/discovery/filters.js'
-import {
-  createSearch,
-  type RankedPlace,
-  type Search,
-} from '../../src/directory/discovery/search.js'
+import { EndpointSearch, type RankedPlace } from '../../src/directory/discovery/search.js'
 import { fold, wantedWords } from '../../src/directory/discovery/words.js'
 import type { CatalogEntry, ListingStore } from '../../src/directory/store/listings.js'
 import { speaksForPayTo } from '../../src/directory/store/ownership.js'
@@ -157,7 +153,11 @@ async function make(store: ListingStore, change: Change, now: number): Promise<v
   }
 }
 
-function pages(search: Search, query: { q: string; filter: EndpointFilter }, limit: number) {
+function pages(
+  search: EndpointSearch,
+  query: { q: string; filter: EndpointFilter },
+  limit: number,
+) {
   const ids: number[] = []
   for (let offset = 0; ; offset += limit) {
     const page = search.list({ ...query, offset, limit })
@@ -188,7 +188,7 @@ function rankOf({ endpoint, merchant }: CatalogEntry, q: string): number | undef
   return Math.max(...found) * 2 + (endpoint.status === 'live' ? 0 : 1)
 }
 
-function rankedPages(search: Search, query: { query: string; filter: EndpointFilter }) {
+function rankedPages(search: EndpointSearch, query: { query: string; filter: EndpointFilter }) {
   const ids: number[] = []
   let after: RankedPlace | undefined
   do {
@@ -223,7 +223,7 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
         const { store, catalog, faults, database } = await aCatalog()
         for (const [i, change] of before.entries()) await make(store, change, i + 1)
         const list = await whenReady(catalog)
-        const search = createSearch(list)
+        const search = new EndpointSearch(list)
         for (const [i, change] of after.entries()) {
           await make(store, change, 100 + i)
           expect(await catalog.current()).toBe(list)

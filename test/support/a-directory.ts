@@ -15,6 +15,7 @@ import { createSiweMessage } from 'viem/siwe'
 import { createLogger } from '../../src/app/logger.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
+import { publicPages } from '../../src/console/public-pages.js'
 import {
   createDirectory,
   type Directory,
@@ -22,7 +23,7 @@ import {
   type DirectorySettings,
 } from '../../src/directory/directory.js'
 import { parseBody } from '../../src/directory/refusals.js'
-import type { ListedEndpoint, ListingStore } from '../../src/directory/store/listings.js'
+import type { ListingStore, WrittenEndpoint } from '../../src/directory/store/listings.js'
 import { readPayment } from '../../src/facilitator/methods/exact-job.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
@@ -179,7 +180,7 @@ async function serve(
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  await app.register(directory.plugin, { answerPage })
+  await app.register(directory.plugin, { answerPage, publicPages })
   return app
 }
 
@@ -240,7 +241,7 @@ export function aListing(wish: Partial<Listing> = {}): Listing {
 }
 
 /** Returns the endpoints of a listing as the directory keeps them, in dollars. */
-export function endpointsOf(listing: Listing): ListedEndpoint[] {
+export function endpointsOf(listing: Listing): WrittenEndpoint[] {
   return parseBody(listingBody, listing).endpoints.map(({ currency: _, ...endpoint }) => ({
     ...endpoint,
     asset,

@@ -1,5 +1,5 @@
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
-import { circleTokens, findToken } from '@arcus/protocol/x402/currencies'
+import { circleTokens, findToken, signOfCurrency } from '@arcus/protocol/x402/currencies'
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import { ArcusError } from './calls.js'
 import { DAY_MS, type LedgerEntry, type LedgerReservation } from './ledger.js'
@@ -73,9 +73,9 @@ export function readAmount(
   { network, asset }: Pick<Budget, 'network' | 'asset'>,
 ): bigint {
   const token = tokenOf(network, asset)
-  const sign = token?.currency === 'EUR' ? '€' : '$'
+  const sign = signOfCurrency(token?.currency) ?? '$'
   const [, whole, fraction = ''] =
-    (token !== undefined && /^[$€](\d{1,12})(?:\.(\d{1,6}))?$/.exec(String(given))) || []
+    (token !== undefined && /^[^\d](\d{1,12})(?:\.(\d{1,6}))?$/.exec(String(given))) || []
   const isMoney = whole !== undefined && String(given).startsWith(sign)
   const atomic = isMoney ? `${whole}${fraction.padEnd(6, '0')}` : String(given)
   if (typeof given !== 'number' && isAmount(atomic) && BigInt(atomic) > 0n) return BigInt(atomic)

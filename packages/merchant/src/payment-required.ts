@@ -1,4 +1,5 @@
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
+import { signOfCurrency } from '@arcus/protocol/x402/currencies'
 import { isNetwork, networks } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
@@ -130,7 +131,7 @@ ${rows.map(([name = '', value = '']) => `<dt>${escapeHtml(name)}</dt><dd>${escap
 function describePrice(amount: string, asset: string, network: string): string {
   const token = findStablecoin(asset, network)
   if (token === undefined) return `${amount} atomic units of the token ${asset}`
-  return `${token.currency === 'EUR' ? '€' : '$'}${formatAtomic(BigInt(amount))} in ${token.symbol}`
+  return `${signOfCurrency(token.currency) ?? ''}${formatAtomic(BigInt(amount))} in ${token.symbol}`
 }
 
 const entities: Record<string, string> = {

@@ -1,5 +1,14 @@
 import { addressProblem } from '@arcus/protocol/x402/address'
-import { circleTokens, findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
+import {
+  type Currency,
+  type CurrencySign,
+  circleTokens,
+  currencyCodes,
+  currencyOfSign,
+  currencySigns,
+  findToken,
+  type Stablecoin,
+} from '@arcus/protocol/x402/currencies'
 import type { Network } from '@arcus/protocol/x402/networks'
 
 /**
@@ -11,7 +20,7 @@ export type Price =
   | Money
   | { amount: string; asset: string; extra?: { name: string; version: string } }
 
-type Money = `$${string}` | `€${string}` | `${string} USD` | `${string} EUR`
+type Money = `${CurrencySign}${string}` | `${string} ${Currency}`
 
 /** A price as a payment requirement states it. */
 interface PriceTerms {
@@ -22,6 +31,10 @@ interface PriceTerms {
 }
 
 const DECIMALS = 6
+/** An amount after a sign, or before a code: a sign, the amount, the amount, a code. */
+const moneyForm = new RegExp(
+  `^(?:([${currencySigns.join('')}])(\\d{1,12}(?:\\.\\d+)?)|(\\d{1,12}(?:\\.\\d+)?) (${currencyCodes.join('|')}))$`,
+)
 
 /** Returns the token of dollars. */
 export function stablecoinOf(network: Network): Stablecoin {
@@ -82,9 +95,8 @@ function readDomain(
 }
 
 /** Reads money as a person writes it, zero as well. Throws for anything else. */
-export function parseMoney(text: string): { currency: 'USD' | 'EUR'; amount: bigint } {
-  const [, sign, signed, plain, code] =
-    /^(?:([$€])(\d{1,12}(?:\.\d+)?)|(\d{1,12}(?:\.\d+)?) (USD|EUR))$/.exec(text) ?? []
+export function parseMoney(text: string): { currency: Currency; amount: bigint } {
+  const [, sign, signed, plain, code] = moneyForm.exec(text) ?? []
   const decimal = signed ?? plain
   if (decimal === undefined) {
     throw new Error(`a price reads "$0.01", "€0.05" or "0.05 EUR", got "${text}"`)
@@ -93,6 +105,6 @@ export function parseMoney(text: string): { currency: 'USD' | 'EUR'; amount: big
   if (fraction.length > DECIMALS) {
     throw new Error(`a price has at most ${DECIMALS} decimals, got "${text}"`)
   }
-  const currency = sign === '€' || code === 'EUR' ? 'EUR' : 'USD'
+  const currency = sign === undefined ? (code as Currency) : currencyOfSign(sign as CurrencySign)
   return { currency, amount: BigInt(whole + fraction.padEnd(DECIMALS, '0')) }
 }

@@ -4,7 +4,6 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
-import { createBackground } from '../../async/background.js'
 import { persist } from '../../async/persist.js'
 import { createTeardown, type Teardown } from '../../async/teardown.js'
 import { toSeconds } from '../../async/time.js'
@@ -40,7 +39,7 @@ import { createLeaseKeeper } from '../../sql/lease-keeper.js'
 import { UPKEEP } from '../../sql/leases.js'
 import { createCheckBuyer, createCheckSigner } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
-import { type Console, consoleSettingsRoute, openConsole, toConsoleSettings } from '../console.js'
+import { consoleSettingsRoute, openConsole, toConsoleSettings } from '../console.js'
 import { BODY_LIMIT_BYTES } from '../limits.js'
 import { createStatus, statusRoutes } from '../metrics/status.js'
 import { RELAYERS_NOTED } from '../stores/audit.js'
@@ -66,7 +65,7 @@ interface DirectoryHalfPorts {
   log: Logger
 }
 
-type Place = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
+type DirectoryPlace = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
 
 /**
  * Builds the half that lists paid APIs: its own server, connection to the database, connections to the chain, and the
@@ -74,7 +73,7 @@ type Place = Omit<DirectoryThreadData, 'socketPath' | 'hasFacilitator'>
  * on a thread as on a machine of its own. Rejects as `compose` does.
  */
 export async function composeDirectory(
-  place: Place,
+  place: DirectoryPlace,
   ports: DirectoryHalfPorts,
 ): Promise<DirectoryHalf> {
   const teardown = createTeardown(ports.log)
@@ -87,109 +86,28 @@ export async function composeDirectory(
 }
 
 async function build(
-  place: Place,
+  place: DirectoryPlace,
   { ask, log }: DirectoryHalfPorts,
   teardown: Teardown,
 ): Promise<DirectoryHalf> {
-  const { config, secrets } = place
-  const { stores, leases, disk } = await openDatabase(place, log, teardown)
-  const { now, isShared } = leases
-  const isKeeper = () => leases.held(UPKEEP.directory) !== undefined
-  const keccak256 = await createKeccak256()
-  const checksum = createChecksum(keccak256)
-  const recovery = await loadSignerRecovery(keccak256)
-  const networks = await openNetworks(config, keccak256, teardown)
-  const [listed] = networks
-  const { rpc, tokens } = listed
-  const blocks = await readOperatorBlocks(stores.blocks)
-  const background = createBackground({ isKeeper, log })
-  background.every('read operator blocks', 2_000, blocks.refresh)
-  background.start()
-  teardown.add('background work', background.stop)
-  const refundWallets = hostedRefundWallets(config.hosted, secrets.hostedPrivateKey)
-  const payments = findPayments(stores, networks, { checksum, refundWallets, now })
-  const isRelayer = await watchRelayers(stores, log, teardown)
-  const buyer = createCheckBuyer(secrets.checkPrivateKeys)
-  const signingKey = secrets.attestationPrivateKey
-  const ownCalls = createOwnCalls(
-    config.baseUrl,
-    config.hosted === undefined ? undefined : HOSTED_PREFIX,
-  )
-
-  const directory = createDirectory(config, {
-    stores,
-    tokens,
-    keccak256,
-    recovery,
-    checksum,
-    ownCalls,
-    isShared,
-    isKeeper,
-    now,
-    log,
-    rpc,
-    buyer,
-    isRelayer,
-    threadSource: stores.threadSource,
-    isDiskLow: disk.isLow,
-    webhookKey: secrets.webhookKey,
-    operatorWebhook: secrets.operatorWebhook,
-    refundWallets,
-    checkSigner: signingKey && createCheckSigner(signingKey),
-    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-    findPayment: payments.recordOf,
-    findRefunds: payments.findRefunds,
-    readPayment,
-  })
-  teardown.add('directory', directory.stop)
-  const intake = createIntake({
-    outbox: stores.outbox,
-    directory: directory.ports,
-    isKeeper,
-    now,
-    log,
-  })
-  teardown.add('intake', intake.stop)
-  const hosted = await openHosted({
-    place,
-    listed,
-    ask,
-    stores,
-    directory,
-    payments,
-    isShared,
-    isKeeper,
-    log,
-    teardown,
-  })
-
-  const pages = openConsole(config)
-  if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
-  const app = await openServer(place, pages, log)
-  const { activity } = stores
-  statusRoutes(app, createStatus({ readFacilitator: ask.readStatus, activity, now }))
-  const taken = networks.map((it) => describeAssets(it.terms, checksum))
-  consoleSettingsRoute(
-    app,
-    toConsoleSettings(config, taken, directory.figures.checks !== undefined),
-  )
-  await pages.install(app)
-  await app.register(directory.plugin, pages)
+  const world = await openWorld(place, log, teardown)
+  const { leases } = world
+  const { directory, ownCalls, lost } = await openDirectory(world)
+  const hosted = await openHosted(world, directory, ask)
+  const app = await openServer(world, directory, ask)
   const { plugin } = hosted
   if (plugin !== undefined) await app.register(async (scope) => plugin(scope))
   ownCalls.attach((call) => app.inject(call))
-  const readChecks = readChecksSeldom(directory, now)
+  const readChecks = readChecksSeldom(directory, world.now)
   const closing = new AbortController()
   return {
     app,
     async start() {
       await leases.start([[UPKEEP.directory]])
       directory.start()
-      intake.start()
       // The endpoints must answer before their probes come, and they ask the facilitator what they may offer.
       const isServed =
-        config.hosted && untilFacilitator(ask.client(Promise.resolve()), closing.signal, log)
+        place.config.hosted && untilFacilitator(ask.client(Promise.resolve()), closing.signal, log)
       Promise.resolve(isServed)
         .then(hosted.start)
         .catch((err) => {
@@ -200,7 +118,8 @@ async function build(
       return {
         index: directory.figures.index(),
         probes: directory.figures.probes(),
-        dropped: directory.figures.dropped() + intake.lost(),
+        dropped: directory.figures.dropped() + lost(),
+        tasks: directory.background.figures(),
         leases: {
           isRenewed: leases.isRenewed(),
           ageMs: leases.ageMs(),
@@ -216,6 +135,81 @@ async function build(
       await teardown.run()
     },
   }
+}
+
+type HalfWorld = Awaited<ReturnType<typeof openWorld>>
+
+/** Opens what this half reads: its database, the nodes of each network, and the payments in the journal. */
+async function openWorld(place: DirectoryPlace, log: Logger, teardown: Teardown) {
+  const { stores, leases, disk } = await openDatabase(place, log, teardown)
+  const { now, isShared } = leases
+  const keccak256 = await createKeccak256()
+  const checksum = createChecksum(keccak256)
+  const networks = await openNetworks(place.config, keccak256, teardown)
+  const { hosted } = place.config
+  const refundWallets = hostedRefundWallets(hosted, place.secrets.hostedPrivateKey)
+  return {
+    place,
+    stores,
+    leases,
+    disk,
+    now,
+    isShared,
+    isKeeper: () => leases.held(UPKEEP.directory) !== undefined,
+    keccak256,
+    checksum,
+    networks,
+    refundWallets,
+    payments: findPayments(stores, networks, { checksum, refundWallets, now }),
+    log,
+    teardown,
+  }
+}
+
+/** Builds the directory with all that it does by itself, what this half adds included. */
+async function openDirectory(world: HalfWorld) {
+  const { place, stores, networks, keccak256, checksum, now, isShared, isKeeper, log } = world
+  const { config, secrets } = place
+  const { rpc, tokens } = networks[0]
+  const blocks = await readOperatorBlocks(stores.blocks)
+  const relayers = await readRelayers(stores)
+  const signingKey = secrets.attestationPrivateKey
+  const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
+  const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
+  const directory = createDirectory(config, {
+    stores,
+    tokens,
+    keccak256,
+    recovery: await loadSignerRecovery(keccak256),
+    checksum,
+    ownCalls,
+    isShared,
+    isKeeper,
+    now,
+    log,
+    rpc,
+    buyer: createCheckBuyer(secrets.checkPrivateKeys),
+    isRelayer: relayers.has,
+    threadSource: stores.threadSource,
+    isDiskLow: world.disk.isLow,
+    webhookKey: secrets.webhookKey,
+    operatorWebhook: secrets.operatorWebhook,
+    refundWallets: world.refundWallets,
+    checkSigner: signingKey && createCheckSigner(signingKey),
+    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+    findPayment: world.payments.recordOf,
+    findRefunds: world.payments.findRefunds,
+    readPayment,
+  })
+  world.teardown.add('directory', directory.stop)
+  const { outbox } = stores
+  const { takeWaiting, lost } = createIntake({ outbox, directory: directory.ports, now, log })
+  const { background } = directory
+  background.every('read operator blocks', 2_000, blocks.refresh)
+  background.every('read relayer wallets', 30_000, relayers.refresh)
+  background.every('take in payments', 250, takeWaiting, { keeper: true })
+  return { directory, ownCalls, lost }
 }
 
 const facilitatorRetries = { firstMs: 500, lastMs: 10_000, isHolding: false }
@@ -244,7 +238,7 @@ function readChecksSeldom({ figures: { checks } }: Directory, now: () => number)
 
 /** Opens a connection of its own to the database. The main thread has locked, migrated and cleaned it. */
 async function openDatabase(
-  { config: { database }, turnFlags }: Place,
+  { config: { database }, turnFlags }: DirectoryPlace,
   log: Logger,
   teardown: Teardown,
 ) {
@@ -303,42 +297,28 @@ function findPayments(
   })
 }
 
-const RELAYERS_MS = 30_000
-
-/** Returns whether an address is a wallet that sends transactions here, now or in an earlier run. */
-async function watchRelayers({ audit }: Stores, log: Logger, teardown: Teardown) {
+/** Reads the wallets that send transactions here, now or in an earlier run. They are as old as the last refresh. */
+async function readRelayers({ audit }: Pick<Stores, 'audit'>) {
   let known: ReadonlySet<string> = new Set()
-  async function read(): Promise<void> {
+  async function refresh(): Promise<void> {
     const subjects = await audit.subjectsOf(RELAYERS_NOTED)
     known = new Set(subjects.flatMap((subject) => subject.toLowerCase().split(', ')))
   }
-  await read()
-  const timer = setInterval(() => {
-    read().catch((err) => log.warn({ err }, 'the relayer wallets could not be read'))
-  }, RELAYERS_MS)
-  teardown.add('relayer wallets', () => clearInterval(timer))
-  return (address: Address) => known.has(address)
+  await refresh()
+  return { has: (address: Address) => known.has(address), refresh }
 }
 
 /** Fees are those of a block that is at most this old. */
 const FEES_MS = 500
 
-interface HostedWorld {
-  place: Place
-  listed: ListedNetwork
-  ask: AskFacilitator
-  stores: Stores
-  directory: Directory
-  payments: PaymentFinder
-  isShared: boolean
-  isKeeper: () => boolean
-  log: Logger
-  teardown: Teardown
-}
-
 /** Builds the operator's own endpoints, which ask the facilitator as every shop does. Without any it takes them off the list. */
-async function openHosted(world: HostedWorld): Promise<Omit<Hosted, 'stop'>> {
-  const { place, listed, ask, stores, directory, payments, isShared, isKeeper, log } = world
+async function openHosted(
+  world: HalfWorld,
+  directory: Directory,
+  ask: AskFacilitator,
+): Promise<Omit<Hosted, 'stop'>> {
+  const { place, networks, stores, payments, isShared, isKeeper, log } = world
+  const [listed] = networks
   const { config, secrets } = place
   const { listings, probe } = directory.ports
   const { hostedPrivateKey: privateKey } = secrets
@@ -378,12 +358,14 @@ async function openHosted(world: HostedWorld): Promise<Omit<Hosted, 'stop'>> {
   return hosted
 }
 
-/** Makes the server of this half. Limits of requests, and headers of security, are set by the main thread. */
+/** Makes the server of this half, with its routes. Limits of requests, and headers of security, are set by the main thread. */
 async function openServer(
-  { config, mainRoutes }: Place,
-  pages: Console,
-  log: Logger,
+  { place: { config, mainRoutes }, stores: { activity }, networks, checksum, now, log }: HalfWorld,
+  directory: Directory,
+  { readStatus: readFacilitator }: AskFacilitator,
 ): Promise<FastifyInstance> {
+  const pages = openConsole(config)
+  if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const app = createServer({
     logger: log,
     bodyLimitBytes: BODY_LIMIT_BYTES,
@@ -400,5 +382,11 @@ async function openServer(
   await installCors(app)
   reportMadeBytes(app)
   installOpenApi(app, { servers: [config.baseUrl, config.directoryUrl], others: mainRoutes })
+  statusRoutes(app, createStatus({ readFacilitator, activity, now }))
+  const taken = networks.map((it) => describeAssets(it.terms, checksum))
+  const areBought = directory.figures.checks !== undefined
+  consoleSettingsRoute(app, toConsoleSettings(config, taken, areBought))
+  await pages.install(app)
+  await app.register(directory.plugin, pages)
   return app
 }

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { surviveRejections } from '../lifecycle.js'
 import { createLogger } from '../logger.js'
 import { composeDirectory, type DirectoryHalf } from './compose.js'
-import type { Answered, DirectoryThreadData, FromDirectory } from './messages.js'
+import type { DirectoryThreadData, FacilitatorReply, FromDirectory } from './messages.js'
 import { askByMessage, askOverHttp } from './questions.js'
 
 /** The thread of `startDirectoryThread`: the directory with its own server and its own connections. */
@@ -27,7 +27,7 @@ let isStopping = false
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(NICENESS)
 surviveRejections(log)
-parentPort?.on('message', (message: Answered | 'leave' | 'stop') => {
+parentPort?.on('message', (message: FacilitatorReply | 'leave' | 'stop') => {
   if (message === 'leave') half?.leave()
   else if (message === 'stop') stop().catch((err) => log.error({ err }, 'not closed in order'))
   else byMessage.hear(message)

@@ -1,9 +1,9 @@
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
-import type { Offer, RefusedOffer } from '../../directory/seen-in-payments/offer.js'
+import type { OfferedResource, RefusedOffer } from '../../directory/seen-in-payments/offer.js'
 
 /** The resource of a settled payment, which is offered to the catalog or refused at once. */
-export type HandedOffer = { offer: Offer } | { refused: RefusedOffer }
+export type HandedOffer = { offer: OfferedResource } | { refused: RefusedOffer }
 
 /** Writes answers as JSON. */
 export function writeAnswers(answers: readonly HandedAnswer[]): string {

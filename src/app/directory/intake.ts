@@ -1,20 +1,17 @@
-import { createPolling } from '../../async/polling.js'
+import type { MayGoOn } from '../../async/background.js'
 import type { Directory } from '../../directory/directory.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
 import type { Outbox, OutboxKind, OutboxRow } from '../stores/outbox.js'
 import { readAnswers, readOfferRow } from './handed-over.js'
 
-interface IntakeOptions {
+interface PaymentIntakeOptions {
   outbox: Outbox
   directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'noteRefusal'>
-  /** One process takes all of it, so that figures are in order. */
-  isKeeper: () => boolean
   /** Unix milliseconds. */
   now(): number
   log: { warn(details: object, message: string): void }
 }
 
-const LOOK_MS = 250
 const ROWS_AT_ONCE = 20
 /** A row that fails so often is removed, so that those behind it have their turn. */
 const MAX_TRIES = 5
@@ -25,7 +22,7 @@ const OUTCOMES_KEPT_MS = 300_000
  * Takes in what the facilitator hands over. A row is removed once it was taken in, so that a crash of this thread loses
  * nothing; a row that is taken in twice counts no payment twice.
  */
-export function createIntake({ outbox, directory, isKeeper, now, log }: IntakeOptions) {
+export function createIntake({ outbox, directory, now, log }: PaymentIntakeOptions) {
   const tries = new Map<number, number>()
   let lost = 0
   let forgetAt = 0
@@ -67,14 +64,14 @@ export function createIntake({ outbox, directory, isKeeper, now, log }: IntakeOp
   async function takeAll(
     kind: OutboxKind,
     take: (row: OutboxRow) => Promise<void>,
-    signal: AbortSignal,
+    mayGoOn: MayGoOn,
   ): Promise<void> {
-    for (let isMore = true; isMore && !signal.aborted; ) {
+    for (let isMore = true; isMore && mayGoOn(); ) {
       const rows = await outbox.oldest(kind, ROWS_AT_ONCE)
       const done: number[] = []
       try {
         for (const row of rows) {
-          if (signal.aborted) break
+          if (!mayGoOn()) break
           if (await isDone(row, take)) done.push(row.id)
         }
       } finally {
@@ -85,21 +82,15 @@ export function createIntake({ outbox, directory, isKeeper, now, log }: IntakeOp
     }
   }
 
-  const polling = createPolling({
-    async poll(signal) {
-      if (!isKeeper()) return
-      await takeAll('answers', takeAnswers, signal)
-      await takeAll('offer', takeOffer, signal)
+  return {
+    /** Takes in all that waits. One process does it for all, so that figures are in order. */
+    async takeWaiting(mayGoOn: MayGoOn): Promise<void> {
+      await takeAll('answers', takeAnswers, mayGoOn)
+      await takeAll('offer', takeOffer, mayGoOn)
       if (now() < forgetAt) return
       forgetAt = now() + OUTCOMES_KEPT_MS
       await outbox.forgetOutcomes(now() - OUTCOMES_KEPT_MS)
     },
-    everyMs: LOOK_MS,
-    onError: (err) => log.warn({ err }, 'the table of the facilitator could not be read'),
-  })
-  return {
-    start: polling.start,
-    stop: polling.stop,
     /** Counts the rows that could not be taken in at all. */
     lost: () => lost,
   }

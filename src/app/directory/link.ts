@@ -10,10 +10,10 @@ import { inTime } from '../../async/in-time.js'
 import type { FindPaidMerchant } from '../../facilitator/lookup/payments.js'
 import { scriptBeside, superviseThread } from '../../sql/thread.js'
 import type {
-  Answered,
   DirectoryFigures,
   DirectoryThreadData,
   FacilitatorCalls,
+  FacilitatorReply,
   FromDirectory,
 } from './messages.js'
 import { answerQuestion } from './questions.js'
@@ -70,7 +70,7 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
   // A start that nobody waits for any more may fail.
   ready.catch(() => {})
 
-  const thread = superviseThread<Answered | 'leave', FromDirectory>(
+  const thread = superviseThread<FacilitatorReply | 'leave', FromDirectory>(
     scriptBeside(import.meta.url, 'directory-thread'),
     {
       maxHeapMb: MAX_HEAP_MB,

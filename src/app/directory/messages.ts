@@ -1,5 +1,6 @@
 import type { FacilitatorStatus } from '@arcus/protocol/answers/service'
 import type { FacilitatorClient } from '@x402/core/server'
+import type { TaskFigures } from '../../async/background.js'
 import type { Directory } from '../../directory/directory.js'
 import type { DescribedRoute } from '../../http/operation.js'
 import type { ClockAhead } from '../../sql/leases.js'
@@ -45,6 +46,8 @@ export interface DirectoryFigures {
   probes: { queued: number; underWay: number }
   /** Answers that could not be kept since the start of the thread. */
   dropped: number
+  /** How all that it does by itself went since the start of the thread. */
+  tasks: TaskFigures[]
   leases: {
     isRenewed: boolean
     /** Milliseconds; `undefined` where leases need no renewal. */
@@ -63,7 +66,7 @@ export interface AskFacilitator {
 }
 
 /** A question of the thread. Its answer has the same id. */
-export interface Question {
+export interface FacilitatorQuestion {
   kind: 'question'
   id: number
   name: keyof FacilitatorCalls
@@ -71,13 +74,13 @@ export interface Question {
 }
 
 /** The end of a question. An error of verify or settle carries the status and the body of its answer. */
-export type Answered =
+export type FacilitatorReply =
   | { kind: 'answer'; id: number; value: unknown }
   | { kind: 'answer'; id: number; message: string; status?: number; body?: unknown }
 
 /** A message from the thread. `ready` comes once it listens, `beat` every second from then on. */
 export type FromDirectory =
-  | Question
+  | FacilitatorQuestion
   | { kind: 'ready' }
   | { kind: 'beat'; figures: DirectoryFigures }
   | { kind: 'log'; line: string }

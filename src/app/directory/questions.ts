@@ -8,7 +8,12 @@ import {
   type VerifyResponse,
 } from '@x402/core/types'
 import { version } from '../../http/version.js'
-import type { Answered, AskFacilitator, FacilitatorCalls, Question } from './messages.js'
+import type {
+  AskFacilitator,
+  FacilitatorCalls,
+  FacilitatorQuestion,
+  FacilitatorReply,
+} from './messages.js'
 
 /** Makes the questions to a facilitator on another machine, at its public address. */
 export function askOverHttp(baseUrl: string): AskFacilitator {
@@ -71,9 +76,9 @@ class AnsweredError extends Error {
 }
 
 /** Makes the questions to the facilitator on the main thread of this process. */
-export function askByMessage(post: (question: Question) => void): AskFacilitator & {
+export function askByMessage(post: (question: FacilitatorQuestion) => void): AskFacilitator & {
   /** Takes in the answer to a question. */
-  hear(answer: Answered): void
+  hear(answer: FacilitatorReply): void
 } {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let lastId = 0
@@ -127,9 +132,9 @@ function plain(value: unknown): unknown {
 
 /** Answers a question of the directory. */
 export async function answerQuestion(
-  { id, name, args }: Question,
+  { id, name, args }: FacilitatorQuestion,
   calls: FacilitatorCalls,
-): Promise<Answered> {
+): Promise<FacilitatorReply> {
   try {
     const call = calls[name] as (...args: readonly unknown[]) => Promise<unknown>
     return { kind: 'answer', id, value: await call(...args) }

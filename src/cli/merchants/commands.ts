@@ -4,7 +4,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { callMethods, isOneOf, targetKey } from '@arcus/protocol/x402/calls'
 import { moneyOf } from '@arcus/protocol/x402/currencies'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
-import type { Endpoint, Merchant } from '../../directory/store/listings.js'
+import type { Merchant, StoredEndpoint } from '../../directory/store/listings.js'
 import { isUnclaimed } from '../../directory/store/ownership.js'
 import type { Block } from '../../facilitator/journal/blocks.js'
 import { CommandError, UsageError } from '../command-line.js'
@@ -85,7 +85,7 @@ export async function showMerchant(stores: OperatorStores, id: string): Promise<
   return [merchant.id, ...lines, '', ...endpoints.flatMap(describeEndpoint)].join('\n')
 }
 
-function describeEndpoint(endpoint: Endpoint): string[] {
+function describeEndpoint(endpoint: StoredEndpoint): string[] {
   const { pricing, price, status, probe, nextProbeAt, isHosted } = endpoint
   const ceiling = pricing === 'metered' ? 'up to ' : ''
   const hosted = isHosted ? ', hosted by Arcus' : ''

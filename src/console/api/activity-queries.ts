@@ -12,7 +12,7 @@ import { ofMerchant, read } from './queries.js'
 const TABLE_ROWS = 25
 
 /** The filter that all parts of the activity page share. */
-export interface ActivityFilter {
+export interface ActivityPageFilter {
   range: Range | 'custom'
   /** Days of `custom`, `YYYY-MM-DD`. */
   from?: string | undefined
@@ -21,7 +21,7 @@ export interface ActivityFilter {
 }
 
 /** An empty string means any. */
-export interface TableFilter extends ActivityFilter {
+export interface TableFilter extends ActivityPageFilter {
   kind: ActivityRow['kind'] | ''
   state: ActivityRow['state'] | ''
 }
@@ -39,10 +39,10 @@ const ofActivity = <Answer>(key: QueryKey, path: string, filter: object) =>
     refetchInterval: ACTIVITY_MS,
   })
 
-export const activityQuery = (id: string, filter: ActivityFilter) =>
+export const activityQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityAnswer>([id, 'sums', filter], ofMerchant(id, '/activity'), filter)
 
-export const breakdownQuery = (id: string, filter: ActivityFilter) =>
+export const breakdownQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityBreakdown>(
     [id, 'sums', 'breakdown', filter],
     ofMerchant(id, '/activity/breakdown'),

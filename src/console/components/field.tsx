@@ -1,5 +1,5 @@
 import { type ComponentProps, type ReactNode, type Ref, useId } from 'react'
-import { inputStyle, type Options } from './select.js'
+import { inputStyle, type SelectOptions } from './select.js'
 
 const areaStyle =
   'w-full rounded-lg border border-line-strong bg-raised px-3 py-2 text-sm transition-colors hover:border-faint aria-invalid:border-bad'
@@ -139,7 +139,7 @@ export function Segmented<Key extends string>({
 }: {
   legend: string
   value: Key
-  options: Options<Key>
+  options: SelectOptions<Key>
   onChange: (value: Key) => void
 }) {
   return (
@@ -165,4 +165,4 @@ export const ranges = [
   ['7d', '7 days'],
   ['30d', '30 days'],
   ['all', 'All'],
-] as const satisfies Options<string>
+] as const satisfies SelectOptions<string>

@@ -4,7 +4,7 @@ import { Icon } from './icons.js'
 export const inputStyle =
   'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
 
-export type Options<Key extends string> = readonly (readonly [key: Key, name: string])[]
+export type SelectOptions<Key extends string> = readonly (readonly [key: Key, name: string])[]
 
 const selectStyles = {
   field: inputStyle,
@@ -15,7 +15,7 @@ const selectStyles = {
 
 interface SelectProps<Key extends string> {
   value: Key
-  options: Options<Key>
+  options: SelectOptions<Key>
   onChange: (value: Key) => void
   variant?: keyof typeof selectStyles
   className?: string

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   name: string
   cell: (row: Row) => ReactNode
 }
@@ -14,7 +14,7 @@ export function DataTable<Row>({
   onOpen,
 }: {
   label: string
-  columns: readonly Column<Row>[]
+  columns: readonly TableColumn<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string | number
   /** Follows the link of a row that is pressed next to it. */

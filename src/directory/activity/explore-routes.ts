@@ -1,6 +1,7 @@
 import type { ExploreAnswer } from '@arcus/protocol/answers/activity'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance } from 'fastify'
+import { DAY_SECONDS } from '../../async/time.js'
 import { shareReads } from '../../http/cached-reply.js'
 import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
@@ -20,7 +21,6 @@ interface FiguresOptions {
 }
 
 const DAYS = 30
-const DAY_SECONDS = 86_400
 /** Anybody may ask: a read that took long is kept for so many times as long. */
 const CACHE_MS = 30_000
 const KEPT_TIMES = 20

@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../async/time.js'
 import { parameterFault } from '../../http/query.js'
 
 /** The ranges of the figures, each read from sums by hour or by day. */
@@ -5,7 +6,6 @@ export const activityRanges = ['24h', '7d', '30d', 'all'] as const
 export type ActivityRange = (typeof activityRanges)[number]
 
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 
 interface Span {
   span: 'h' | 'd'

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import type { MayGoOn } from '../../async/background.js'
 import { createHourlyCounts } from '../../async/limits.js'
-import { createPolling } from '../../async/polling.js'
+import { DAY_MS } from '../../async/time.js'
 import type { SharedPorts } from '../ports.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../store/activity.js'
 import {
@@ -15,26 +17,20 @@ import {
 } from './attribution.js'
 
 interface ActivityRecorderOptions
-  extends Pick<
-    SharedPorts,
-    'isRelayer' | 'refundWallets' | 'findPayment' | 'isKeeper' | 'isDiskLow' | 'now'
-  > {
+  extends Pick<SharedPorts, 'isRelayer' | 'refundWallets' | 'findPayment' | 'isDiskLow' | 'now'> {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
   /** The token of dollars, whose amounts are summed, in lower case; `undefined` where none is settled. */
   asset: Address | undefined
   retentionDays: number
-  log: { warn(details: object, message: string): void }
 }
 
 /** Rows per call of the store, which splits them further if they take too long for one loop turn. */
 const SLICE = 500
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-const SWEEP_MS = 60_000
 /** Rows that one commit of a sweep deletes, few enough for a loop turn. */
 const SWEEP_ROWS = 200
-const DAY_MS = 86_400_000
 
 /** An answer of the facilitator as it is handed over: the query of the paid URL is digests (`digestQuery`). */
 export interface HandedAnswer extends PaymentAnswer {
@@ -43,18 +39,13 @@ export interface HandedAnswer extends PaymentAnswer {
 
 /** Creates the recorder: it keeps the answers of verify and settle in groups, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions) {
-  const { store, attributor, now, log } = options
+  const { store, attributor, now } = options
   const boundsOf = createRowBounds(now)
   const stateOf = createStateRule()
   const findSale = createSaleFinder(options)
   /** The merchants of the latest sales by the row of the journal, which has lost the query of the URL. */
   const sold = new LRUCache<string, Sold>({ max: MAX_REMEMBERED })
   let dropped = 0
-  const sweeper = createPolling({
-    poll: sweep,
-    everyMs: SWEEP_MS,
-    onError: (err) => log.warn({ err }, 'old activity could not be dropped'),
-  })
 
   function toRow(
     answer: PaymentAnswer,
@@ -89,11 +80,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     }
   }
 
-  const isOwn = ({ payer, payTo }: Pick<Sale, 'payer' | 'payTo'>, found: Attribution | undefined) =>
-    payer === payTo || payer === found?.owner || options.isRelayer(payer)
+  const isOwn = (
+    { payer, payTo }: Pick<RefundedSale, 'payer' | 'payTo'>,
+    found: Attribution | undefined,
+  ) => payer === payTo || payer === found?.owner || options.isRelayer(payer)
 
   /** Makes the row of a refund, which counts where its sale does. */
-  async function toRefund(answer: PaymentAnswer, sale: Sale): Promise<NewActivity> {
+  async function toRefund(answer: PaymentAnswer, sale: RefundedSale): Promise<NewActivity> {
     const { resource, toolName } = sale
     const { found } = sold.get(sale.settlementId) ?? {
       found: await attributor.find(sale.payTo, resource, toolName),
@@ -124,18 +117,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
     await store.append(rows)
   }
 
-  /** Deletes old rows in small commits, so that nothing waits for it. */
-  async function sweep(signal: AbortSignal): Promise<void> {
-    if (!options.isKeeper()) return
-    const before = now() - options.retentionDays * DAY_MS
-    while (!signal.aborted && (await store.forget(before, SWEEP_ROWS)) > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-
   return {
-    /** Begins to delete old rows. */
-    start: sweeper.start,
     /** Keeps answers, in the order in which they were given. Rejects if the store fails: then some may be kept. */
     async keep(answers: readonly HandedAnswer[]): Promise<void> {
       if (options.isDiskLow()) {
@@ -145,12 +127,16 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
       await attributor.refresh()
       for (let start = 0; start < answers.length; start += SLICE) {
         await keep(answers.slice(start, start + SLICE))
-        await new Promise((resolve) => setImmediate(resolve))
+        await nextTurn()
       }
+    },
+    /** Deletes rows that are too old, in small commits, so that nothing waits for it. */
+    async forgetOld(mayGoOn: MayGoOn): Promise<void> {
+      const before = now() - options.retentionDays * DAY_MS
+      while (mayGoOn() && (await store.forget(before, SWEEP_ROWS)) > 0) await nextTurn()
     },
     /** Counts the answers that were dropped because the disk is nearly full. */
     dropped: () => dropped,
-    stop: sweeper.stop,
   }
 }
 
@@ -160,7 +146,7 @@ interface Sold {
 }
 
 /** A confirmed payment that another one gives back. */
-interface Sale {
+interface RefundedSale {
   settlementId: string
   payer: Address
   payTo: Address
@@ -179,7 +165,7 @@ function createSaleFinder({
   findPayment,
   refundWallets,
 }: Pick<ActivityRecorderOptions, 'findPayment' | 'refundWallets'>) {
-  return async ({ state, payment }: PaymentAnswer): Promise<Sale | undefined> => {
+  return async ({ state, payment }: PaymentAnswer): Promise<RefundedSale | undefined> => {
     const { network, asset, payer: seller, payTo: payer, refunded } = payment
     if (state !== 'settled' || refunded === undefined) return undefined
     const { nonce, method } = refunded

@@ -14,8 +14,8 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import type { SharedPorts } from '../ports.js'
-import { presentInPublic, refusals, unknownMerchant } from '../refusals.js'
-import { requireOwner, type WithId } from '../session/session-routes.js'
+import { type OfMerchant, presentInPublic, refusals, unknownMerchant } from '../refusals.js'
+import { requireOwner } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
@@ -106,7 +106,7 @@ export async function activityRoutes(
 ): Promise<void> {
   const { store, tokens, readTotals, checksum, findRefunds, retentionDays, now } = options
   const render: Rendering = { tokens, checksum, findRefunds }
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity',
     describedAs(activityOperation),
     async (request, reply) => {
@@ -123,7 +123,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity/breakdown',
     describedAs(breakdownOperation),
     async (request, reply) => {
@@ -138,7 +138,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity/table',
     describedAs(activityTableOperation),
     async (request, reply) => {
@@ -153,7 +153,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/activity.csv',
     describedAs(activityCsvOperation),
     async (request, reply) => {
@@ -169,7 +169,7 @@ export async function activityRoutes(
     },
   )
 
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/stats',
     describedAs(merchantStatsOperation),
     async (request, reply) => {

@@ -2,7 +2,7 @@ import type { Settlement } from '@arcus/protocol/answers/activity'
 import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import type { SharedPorts } from '../ports.js'
-import type { SettledPayment, SettlementReader } from '../store/activity.js'
+import type { PublicSettlement, SettlementReader } from '../store/activity.js'
 import type { ListingReader } from '../store/listings.js'
 import { findPayee } from '../store/published.js'
 import { findRefunded } from './refunded.js'
@@ -35,7 +35,7 @@ export type SettlementFeed = ReturnType<typeof createSettlementFeed>
 export function createSettlementFeed(options: SettlementFeedOptions) {
   const { store, listings, tokens, checksum, findRefunds, lookMs = LOOK_MS, log } = options
   const listeners = new Set<(news: readonly Settlement[]) => void>()
-  let kept: { payment: SettledPayment; shown: Settlement }[] = []
+  let kept: { payment: PublicSettlement; shown: Settlement }[] = []
   let seen = new Set<number>()
   let last = 0
   let readAt = Number.NEGATIVE_INFINITY
@@ -44,7 +44,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
 
   async function read(): Promise<void> {
     const newest = await store.newestRow()
-    const news: SettledPayment[] = []
+    const news: PublicSettlement[] = []
     let row = Math.max(0, last - LOOK_BACK, newest - MAX_ROWS)
     for (let isMore = true; isMore && !isStopped; ) {
       const page = await store.settledAfter(row, ROWS_AT_ONCE)
@@ -84,7 +84,7 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
     return given
   }
 
-  async function describe(payments: readonly SettledPayment[]): Promise<typeof kept> {
+  async function describe(payments: readonly PublicSettlement[]): Promise<typeof kept> {
     const payees = new Map<Address, Settlement['merchant']>()
     for (const { payTo } of payments) {
       if (!payees.has(payTo)) payees.set(payTo, await findPayee(listings, payTo))

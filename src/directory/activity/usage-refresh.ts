@@ -1,38 +1,35 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import { createPolling } from '../../async/polling.js'
+import type { MayGoOn } from '../../async/background.js'
+import { DAY_SECONDS, toSeconds } from '../../async/time.js'
 import type { SharedPorts } from '../ports.js'
 import type { ActivityStore } from '../store/activity.js'
 import { type PaidPlace, type UsageStore, usageWindows } from '../store/usage.js'
 import { spanOf } from './period.js'
 import { percentiles, sales } from './summary.js'
 
-interface UsageRefreshOptions extends Pick<SharedPorts, 'isKeeper' | 'lookMs' | 'now'> {
+interface UsageRefreshOptions extends Pick<SharedPorts, 'now'> {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'payersElsewhere' | 'latencies'>
   store: UsageStore
-  log: { warn(details: object, message: string): void }
 }
 
-const LOOK_MS = 2_000
-/** A refresh that took long pauses for so many times as long, because counting payers reads them all. */
+/** The pause is so many times as long as the refresh before it, because counting payers reads them all. */
 const PAUSE_TIMES = 10
 const MAX_PAUSE_MS = 3_600_000
 /** Places whose hour or day has passed that one refresh takes. */
 const MAX_DUE = 500
 const SAVED_AT_ONCE = 50
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 
 /**
  * Creates the refresh of the figures that are published of each endpoint and merchant. It reads the sums of those alone that
  * were paid since, or whose hours have passed.
  */
 export function createUsageRefresh(options: UsageRefreshOptions) {
-  const { activity, store, isKeeper, lookMs = LOOK_MS, now, log } = options
+  const { activity, store, now } = options
 
   /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
-  async function refresh(signal?: AbortSignal): Promise<number> {
-    if (!isKeeper()) return 0
-    const seconds = Math.floor(now() / 1000)
+  async function refresh(mayGoOn: MayGoOn): Promise<number> {
+    const seconds = toSeconds(now())
     let after = await store.begin(seconds)
     if (after === undefined) return 0
     const changed = new Map<string | number, PaidPlace>()
@@ -42,7 +39,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     }
     for (;;) {
       const page = await store.paidAfter(after)
-      if (page === undefined || signal?.aborted) break
+      if (page === undefined || !mayGoOn()) break
       for (const paid of page.paid) {
         if (paid.endpointId !== null) add(paid)
         add({ ...paid, endpointId: null })
@@ -54,7 +51,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     for (let at = 0; at < places.length; at += SAVED_AT_ONCE) {
       await save(places.slice(at, at + SAVED_AT_ONCE))
       // The next refresh begins where this one began, so nothing is left out.
-      if (signal?.aborted) return at
+      if (!mayGoOn()) return at
     }
     await store.finish(after)
     return places.length
@@ -109,12 +106,12 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     }
   }
 
-  const polling = createPolling({
-    poll: refresh,
-    everyMs: (tookMs) => Math.min(Math.max(tookMs * PAUSE_TIMES, lookMs), MAX_PAUSE_MS),
-    onError: (err) => log.warn({ err }, 'figures of endpoints could not be refreshed'),
-  })
-  return { ...polling, refresh }
+  return refresh
+}
+
+/** Returns the pause after a refresh that took `tookMs`, in milliseconds, at least `leastMs`. */
+export function pauseAfterRefresh(tookMs: number, leastMs: number): number {
+  return Math.min(Math.max(tookMs * PAUSE_TIMES, leastMs), MAX_PAUSE_MS)
 }
 
 function merged(paid: PaidPlace, before: PaidPlace | undefined): PaidPlace {

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../sql/errors.js'
 import { scriptBeside, superviseThread } from '../../sql/thread.js'
-import type { Answer, DiscoveryAnswers, Question } from './answers.js'
+import type { CatalogAnswer, CatalogQuestion, DiscoveryAnswers } from './answers.js'
 import type { CatalogFigures } from './catalog.js'
 
 interface ThreadedAnswersOptions {
@@ -18,19 +18,19 @@ export interface ThreadData {
 
 /** A message to the thread; `stop` is the last one. */
 export type ThreadQuestion =
-  | { id: number; question: Question; sequence: number | undefined }
+  | { id: number; question: CatalogQuestion; sequence: number | undefined }
   | 'stop'
 
 /** A message from the thread. Figures come with each answer, and when the catalog is read. */
 export type ThreadMessage =
-  | { kind: 'answer'; id: number; answer: Answer; figures: CatalogFigures }
+  | { kind: 'answer'; id: number; answer: CatalogAnswer; figures: CatalogFigures }
   /** An error loses its class between threads. */
   | { kind: 'failed'; id: number; error: unknown; isUnavailable: boolean }
   | { kind: 'figures'; figures: CatalogFigures }
   | { kind: 'fault'; error: unknown }
 
-interface Waiting {
-  resolve(answer: Answer): void
+interface PendingAnswer {
+  resolve(answer: CatalogAnswer): void
   reject(error: unknown): void
 }
 
@@ -51,7 +51,7 @@ function toError({ error, isUnavailable }: ThreadMessage & { kind: 'failed' }): 
 export function createThreadedAnswers(options: ThreadedAnswersOptions): DiscoveryAnswers {
   const { source, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'discovery-thread')
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, PendingAnswer>()
   let figures = nothingRead
   let lastId = 0
   const data: ThreadData = { source }
@@ -74,7 +74,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     if (message.kind === 'failed') takeWaiting(message.id)?.reject(toError(message))
   }
 
-  function takeWaiting(id: number): Waiting | undefined {
+  function takeWaiting(id: number): PendingAnswer | undefined {
     const asker = waiting.get(id)
     waiting.delete(id)
     return asker
@@ -88,7 +88,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }
       const id = ++lastId
       if (!thread.post({ id, question, sequence })) return { state: 'loading' }
-      return new Promise<Answer>((resolve, reject) => {
+      return new Promise<CatalogAnswer>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
       })
     },

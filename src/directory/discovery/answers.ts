@@ -1,17 +1,16 @@
 import { type CachedBody, toCachedBody } from '../../http/cached-reply.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublished } from '../store/published.js'
-import type { Catalog, CatalogFigures } from './catalog.js'
+import type { CatalogFigures, MemoryCatalog } from './catalog.js'
 import { type ChangesPlace, type ChangesQuery, createChangeReader } from './changes.js'
 import type { EndpointList } from './endpoint-list.js'
 import { itemJson, toCard } from './item.js'
 import {
-  createSearch,
+  EndpointSearch,
   formatCursor,
   type ListQuery,
   type MerchantsQuery,
   type RankedQuery,
-  type Search,
 } from './search.js'
 
 /** A query with the filters that it names and that its route cannot apply. */
@@ -24,14 +23,14 @@ export type BrowseQuery = ({ kind: 'search' } & RankedQuery) | ({ kind: 'list' }
  * A question: the list in order of creation, the ranked search, either of them as cards of the console, changes, or the
  * first merchants of a list that names the facilitator.
  */
-export type Question =
+export type CatalogQuestion =
   | { kind: 'resources'; query: Honest<ListQuery> }
   | { kind: 'search'; query: Honest<RankedQuery> }
   | { kind: 'cards'; query: BrowseQuery }
   | { kind: 'changes'; query: ChangesQuery }
   | { kind: 'merchants'; query: MerchantsQuery & { facilitator: string } }
 
-export type Answer =
+export type CatalogAnswer =
   /** `sequence` is the last change of the catalog that is certainly in it; `place` is the end of a page of changes. */
   | { state: 'made'; body: CachedBody; sequence: number; place?: ChangesPlace | undefined }
   /** The catalog is being read after a start. */
@@ -45,12 +44,12 @@ export interface DiscoveryAnswers {
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
   /** The answer has every change up to `sequence`, or every change that was committed before the call. */
-  answer(question: Question, sequence?: number): Promise<Answer>
+  answer(question: CatalogQuestion, sequence?: number): Promise<CatalogAnswer>
   figures(): CatalogFigures
 }
 
 interface DiscoveryAnswersOptions {
-  catalog: Catalog
+  catalog: MemoryCatalog
   items: Pick<
     ListingReader,
     'publishedById' | 'entriesById' | 'changesAfter' | 'publishedMerchants'
@@ -78,10 +77,10 @@ export function createDiscoveryAnswers(
 ): Pick<DiscoveryAnswers, 'answer'> {
   const { catalog, items: store } = options
   let patient = 0
-  let latest: { list: EndpointList; search: Search } | undefined
+  let latest: { list: EndpointList; search: EndpointSearch } | undefined
 
-  function searchIn(list: EndpointList): Search {
-    if (latest?.list !== list) latest = { list, search: createSearch(list) }
+  function searchIn(list: EndpointList): EndpointSearch {
+    if (latest?.list !== list) latest = { list, search: new EndpointSearch(list) }
     return latest.search
   }
 
@@ -105,7 +104,7 @@ export function createDiscoveryAnswers(
 
   const writeChanges = createChangeReader({ source: store, itemsOf })
 
-  async function list(search: Search, query: ResourcesQuery): Promise<Made> {
+  async function list(search: EndpointSearch, query: ResourcesQuery): Promise<Made> {
     const { limit, offset } = query
     const { ids, total } = search.list(query)
     const items = await itemsOf(ids)
@@ -116,7 +115,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function rank(search: Search, query: SearchQuery): Promise<Made> {
+  async function rank(search: EndpointSearch, query: SearchQuestion): Promise<Made> {
     const found = search.rank(query)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: query.limit, cursor })
@@ -127,7 +126,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function browse(search: Search, query: BrowseQuery): Promise<Made> {
+  async function browse(search: EndpointSearch, query: BrowseQuery): Promise<Made> {
     const found = find(search, query)
     const { ids, total, next } = found
     const entries = (await store.entriesById(ids)).filter(({ merchant }) => isPublished(merchant))
@@ -138,7 +137,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function merchants(search: Search, query: MerchantsQuestion): Promise<Made> {
+  async function merchants(search: EndpointSearch, query: MerchantsQuestion): Promise<Made> {
     const ids = search.merchants(query)
     const found = await store.publishedMerchants(ids)
     const facilitator = JSON.stringify(query.facilitator)
@@ -148,7 +147,7 @@ export function createDiscoveryAnswers(
     }
   }
 
-  async function make(catalogList: EndpointList, { kind, query }: Question): Promise<Made> {
+  async function make(catalogList: EndpointList, { kind, query }: CatalogQuestion): Promise<Made> {
     // A merchant that changes while its items are read comes again with its next change.
     if (kind === 'changes') return { ...(await writeChanges(catalogList, query)), isWhole: true }
     const search = searchIn(catalogList)
@@ -172,13 +171,13 @@ export function createDiscoveryAnswers(
   }
 }
 
-interface Found {
+interface FoundIds {
   ids: number[]
   total: number | null
   next: string | null
 }
 
-function find(search: Search, query: BrowseQuery): Found {
+function find(search: EndpointSearch, query: BrowseQuery): FoundIds {
   if (query.kind === 'search') {
     const { next, ...found } = search.rank(query)
     return { ...found, total: null, next: next === null ? null : formatCursor(next) }
@@ -195,6 +194,6 @@ function unappliedOf({ unappliedFilters }: Honest<object>): string {
     : `"unappliedFilters":${JSON.stringify(unappliedFilters)},`
 }
 
-type ResourcesQuery = Extract<Question, { kind: 'resources' }>['query']
-type SearchQuery = Extract<Question, { kind: 'search' }>['query']
-type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
+type ResourcesQuery = Extract<CatalogQuestion, { kind: 'resources' }>['query']
+type SearchQuestion = Extract<CatalogQuestion, { kind: 'search' }>['query']
+export type MerchantsQuestion = Extract<CatalogQuestion, { kind: 'merchants' }>['query']

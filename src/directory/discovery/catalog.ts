@@ -38,7 +38,7 @@ const RETRY_MS = 1_000
 const USAGE_MS = 1_000
 const FIGURES_AT_ONCE = 1_000
 
-export type Catalog = ReturnType<typeof createCatalog>
+export type MemoryCatalog = ReturnType<typeof createCatalog>
 
 /** Creates the catalog in memory: it is read once, and follows the changes in the store. */
 export function createCatalog({ source, onFault, onRead }: CatalogOptions) {

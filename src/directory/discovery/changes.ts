@@ -95,7 +95,7 @@ const MAX_WAITS = { inAll: 1_000, caller: 8, block: 64 }
 const LOOK_MS = 500
 
 /** A caller that waits for a change. The signal says when their connection has closed. */
-export interface Waiter {
+export interface ChangeWaiter {
   ip: string
   signal: AbortSignal
 }
@@ -134,7 +134,7 @@ export function createChangeWaits({ lastChange }: Pick<ListingReader, 'lastChang
 
   return {
     /** Resolves when there is a change after `since`, after `ms`, or when the caller is gone. Throws a 503 to a crowd. */
-    async until(since: number, ms: number, { ip, signal }: Waiter): Promise<void> {
+    async until(since: number, ms: number, { ip, signal }: ChangeWaiter): Promise<void> {
       if (isStopped || (await lastChange()) !== since) return
       const [caller, block] = [callerOf(ip), blockOf(ip)]
       refuseCrowd(caller, block)

@@ -17,16 +17,22 @@ import { type RawQuery, readQuery } from '../../http/query.js'
 import { blockOf } from '../../http/rate-limit.js'
 import type { ListingReader } from '../store/listings.js'
 import {
-  type Answer,
   type BrowseQuery,
+  type CatalogAnswer,
+  type CatalogQuestion,
   createDiscoveryAnswers,
   type DiscoveryAnswers,
   type Honest,
-  type Question,
+  type MerchantsQuestion,
 } from './answers.js'
 import { createThreadedAnswers } from './answers-thread.js'
 import { createCatalog } from './catalog.js'
-import { type ChangesPlace, type ChangesQuery, createChangeWaits, type Waiter } from './changes.js'
+import {
+  type ChangesPlace,
+  type ChangesQuery,
+  type ChangeWaiter,
+  createChangeWaits,
+} from './changes.js'
 import { type ListQuery, type RankedQuery, readCursor } from './search.js'
 import { wordsOf } from './words.js'
 
@@ -39,8 +45,6 @@ interface DiscoveryBodiesOptions {
 interface ChangesBody extends CachedBody {
   place: ChangesPlace
 }
-
-type MerchantsQuestion = Extract<Question, { kind: 'merchants' }>['query']
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
@@ -79,7 +83,7 @@ export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOpti
       return bodyOf(await read(question, ip, await lastChange()))
     },
     /** `GET /discovery/changes`: what a crawler must read again. It waits for a change as long as the query says. */
-    async changes(raw: RawQuery, from: Waiter): Promise<ChangesBody> {
+    async changes(raw: RawQuery, from: ChangeWaiter): Promise<ChangesBody> {
       const { wait, ...query } = parseChangesQuery(raw)
       if (wait > 0) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
@@ -99,7 +103,7 @@ export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOpti
   }
 }
 
-type Ask = (question: Question, ip: string, sequence?: number) => Promise<Answer>
+type Ask = (question: CatalogQuestion, ip: string, sequence?: number) => Promise<CatalogAnswer>
 
 /** Lets the blocks of addresses that ask take turns. While the catalog is read, questions only wait for that. */
 function inTurns({ answer, figures }: DiscoveryBodiesOptions['answers']): Ask {
@@ -117,14 +121,14 @@ function inTurns({ answer, figures }: DiscoveryBodiesOptions['answers']): Ask {
 /** Keeps answers for a moment, by the number of the last change: while it stays, nothing but figures can have changed. */
 function createAnswerCache(
   ask: Ask,
-): (question: Question, ip: string, sequence: number) => Promise<Answer> {
-  const kept = new LRUCache<string, Answer & { state: 'made' }>({
+): (question: CatalogQuestion, ip: string, sequence: number) => Promise<CatalogAnswer> {
+  const kept = new LRUCache<string, CatalogAnswer & { state: 'made' }>({
     maxSize: MAX_KEPT_BYTES,
     ttl: KEPT_MS,
     sizeCalculation: ({ body }) => body.bytes.length + BYTES_AN_ENTRY,
   })
   /** A question that is asked twice at the same time is answered once. */
-  const inFlight = new Map<string, Promise<Answer>>()
+  const inFlight = new Map<string, Promise<CatalogAnswer>>()
   let keptAt = -1
 
   return async (question, ip, sequence) => {
@@ -146,7 +150,7 @@ function createAnswerCache(
   }
 }
 
-function bodyOf(answer: Answer): CachedBody {
+function bodyOf(answer: CatalogAnswer): CachedBody {
   if (answer.state === 'made') return answer.body
   throw answer.state === 'loading'
     ? unavailable('The catalog is being read after a start; try again.', LOADING_RETRY_SECONDS)

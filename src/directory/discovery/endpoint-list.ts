@@ -7,7 +7,7 @@ import { NO_USAGE_RANK, type UsageRank, usageRankOf } from '../store/usage-rank.
 import { fold, foldUrl } from './words.js'
 
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
-export interface ListedMerchant {
+export interface SearchableMerchant {
   id: string
   /**
    * The folded name and description, then title and description of each endpoint, with line breaks between them: a word of
@@ -33,11 +33,11 @@ export interface ListedMerchant {
   since: number
   network: string
   /** In order of id. */
-  endpoints: ListedEndpoint[]
+  endpoints: SearchableEndpoint[]
 }
 
 /** One way to pay for an endpoint. */
-interface Quote {
+export interface PaymentOption {
   scheme: string
   network: string
   /** In lower case. */
@@ -46,13 +46,13 @@ interface Quote {
 }
 
 /** The searchable parts of an endpoint of a listed merchant. */
-export interface ListedEndpoint
+export interface SearchableEndpoint
   extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema' | 'isDelivered'> {
   /** True if a search that names no merchant and no payTo finds it: it is live, or no probe has called it yet and its merchant need not wait for one. */
   isListed: boolean
   /** True if the last probe got a 402 that matches the listing. */
   isLive: boolean
-  merchant: ListedMerchant
+  merchant: SearchableMerchant
   /** Offsets in the text of the merchant, and in the labels. */
   titleStart: number
   descriptionStart: number
@@ -64,7 +64,7 @@ export interface ListedEndpoint
   tags: readonly string[]
   /** The keys of the item's `extensions`. */
   extensions: readonly string[]
-  quotes: readonly Quote[]
+  quotes: readonly PaymentOption[]
   /** The price of its live 402, or the listed price if none is known, in atomic units of `asset`. */
   price: number
   /** In lower case. */
@@ -88,9 +88,9 @@ export interface EndpointList {
   sequence: number
   /** The version of the last figures that the list has. */
   usageVersion: number
-  readonly endpoints: readonly ListedEndpoint[]
-  merchants(): Iterable<ListedMerchant>
-  findMerchant(id: string): ListedMerchant | undefined
+  readonly endpoints: readonly SearchableEndpoint[]
+  merchants(): Iterable<SearchableMerchant>
+  findMerchant(id: string): SearchableMerchant | undefined
   /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
   append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
   /** Puts a merchant and all its endpoints in place of what the list has of it. */
@@ -101,19 +101,19 @@ export interface EndpointList {
 
 /** Creates an empty list that contains every change up to `sequence`. */
 export function createEndpointList(sequence: number): EndpointList {
-  const endpoints: ListedEndpoint[] = []
-  const merchants = new Map<string, ListedMerchant>()
+  const endpoints: SearchableEndpoint[] = []
+  const merchants = new Map<string, SearchableMerchant>()
   /** By id of the endpoint, or of the merchant. */
   const ranks = new Map<number | string, UsageRank>()
 
-  function addMerchant(merchant: Merchant): ListedMerchant {
+  function addMerchant(merchant: Merchant): SearchableMerchant {
     const listed = toListedMerchant(merchant)
     if (listed.isCounted) listed.usageRank = ranks.get(listed.id) ?? NO_USAGE_RANK
     merchants.set(listed.id, listed)
     return listed
   }
 
-  function addEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): void {
+  function addEndpoint(row: IndexedEndpoint, merchant: SearchableMerchant): void {
     const endpoint = toListedEndpoint(row, merchant)
     if (merchant.isCounted) endpoint.usageRank = ranks.get(row.id) ?? NO_USAGE_RANK
     merchant.endpoints.push(endpoint)
@@ -196,9 +196,9 @@ export function lowerBound<Member>(
   return low
 }
 
-const idOf = ({ id }: ListedEndpoint) => id
+const idOf = ({ id }: SearchableEndpoint) => id
 
-function toListedMerchant(merchant: Merchant): ListedMerchant {
+function toListedMerchant(merchant: Merchant): SearchableMerchant {
   const name = fold(merchant.name)
   const text = [name, fold(merchant.description)].join('\n')
   return {
@@ -219,7 +219,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
   }
 }
 
-function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): ListedEndpoint {
+function toListedEndpoint(row: IndexedEndpoint, merchant: SearchableMerchant): SearchableEndpoint {
   const { serviceName, extensions } = row.extras
   const tags = row.tags.map(fold)
   const service = typeof serviceName === 'string' ? [fold(serviceName)] : []
@@ -267,14 +267,17 @@ function shared(asset: string): string {
 }
 
 /** Returns the quotes of an endpoint; those of the endpoint before, when they are the same, to save memory. */
-function quotesOf({ accepts }: IndexedEndpoint, before: readonly Quote[] = []): readonly Quote[] {
+function quotesOf(
+  { accepts }: IndexedEndpoint,
+  before: readonly PaymentOption[] = [],
+): readonly PaymentOption[] {
   const quotes = accepts.flatMap(({ scheme, network, payTo, asset }) =>
     typeof scheme === 'string' && typeof network === 'string' && typeof payTo === 'string'
       ? [{ scheme, network, payTo: payTo.toLowerCase(), asset: String(asset).toLowerCase() }]
       : [],
   )
   const names = ['scheme', 'network', 'payTo', 'asset'] as const
-  const isSame = (quote: Quote, i: number) =>
+  const isSame = (quote: PaymentOption, i: number) =>
     names.every((name) => before[i]?.[name] === quote[name])
   return quotes.length === before.length && quotes.every(isSame) ? before : quotes
 }

@@ -1,6 +1,6 @@
 import type { browseQuery } from '@arcus/protocol/answers/discovery'
 import type { z } from 'zod'
-import type { ListedEndpoint } from './endpoint-list.js'
+import type { SearchableEndpoint } from './endpoint-list.js'
 import { fold } from './words.js'
 
 /** Everything that narrows a search apart from words, as the query names it. An absent member narrows nothing. */
@@ -8,7 +8,7 @@ export type EndpointFilter = Partial<
   Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor' | 'sort'>
 >
 
-export type EndpointTest = (endpoint: ListedEndpoint) => boolean
+export type EndpointTest = (endpoint: SearchableEndpoint) => boolean
 
 /** Returns whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
 function isAddressed({ merchant, payTo }: EndpointFilter): boolean {
@@ -44,11 +44,11 @@ export function testOf(filter: EndpointFilter): EndpointTest {
   return only !== undefined && tests.length === 1 ? only : (endpoint) => passes(tests, endpoint)
 }
 
-function typeOf({ method }: ListedEndpoint): string {
+function typeOf({ method }: SearchableEndpoint): string {
   return method === 'MCP' ? 'mcp' : 'http'
 }
 
-function passes(tests: readonly EndpointTest[], endpoint: ListedEndpoint): boolean {
+function passes(tests: readonly EndpointTest[], endpoint: SearchableEndpoint): boolean {
   for (const test of tests) if (!test(endpoint)) return false
   return true
 }

@@ -1,4 +1,4 @@
-import type { ListedEndpoint, ListedMerchant } from './endpoint-list.js'
+import type { SearchableEndpoint, SearchableMerchant } from './endpoint-list.js'
 import { urlPieces } from './words.js'
 
 /** The fields of an endpoint, best first. Each word of a query is found in one of them. */
@@ -7,9 +7,9 @@ export const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, n
 /** Finds a word in the endpoints of one merchant after another. */
 export interface Finder {
   /** Goes on to a merchant; returns false if none of its endpoints has the word. */
-  begin(merchant: ListedMerchant): boolean
+  begin(merchant: SearchableMerchant): boolean
   /** Returns the best tier in which an endpoint of the merchant has the word. They are asked for in order of id. */
-  tierOf(endpoint: ListedEndpoint): number
+  tierOf(endpoint: SearchableEndpoint): number
 }
 
 /** Where a word is found: anywhere, only where a word begins, or only where a word begins that it is a misspelling of. */
@@ -27,7 +27,7 @@ export function createFinder(word: string, isWide: boolean, kind: FinderKind = '
   let labelled = ''
   let tierOfMerchant: number = TIERS.nowhere
 
-  function tierOf(endpoint: ListedEndpoint): number {
+  function tierOf(endpoint: SearchableEndpoint): number {
     const at = text.from(endpoint.titleStart)
     if (at < endpoint.descriptionStart) return TIERS.title
     if (labels.from(endpoint.tagsStart) < endpoint.urlStart) return TIERS.tags
@@ -38,7 +38,7 @@ export function createFinder(word: string, isWide: boolean, kind: FinderKind = '
     return pieces.every((piece) => url.includes(piece)) ? TIERS.url : tier
   }
 
-  function tierInText({ titleStart, descriptionEnd }: ListedEndpoint): number {
+  function tierInText({ titleStart, descriptionEnd }: SearchableEndpoint): number {
     if (tierOfMerchant !== TIERS.nowhere) return tierOfMerchant
     return text.from(titleStart) < descriptionEnd ? TIERS.description : TIERS.nowhere
   }

@@ -4,11 +4,11 @@ import { isBodyMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 import type {
   CatalogEntry,
-  Endpoint,
   JsonText,
   Merchant,
   PublishedEndpoint,
   PublishedEntry,
+  StoredEndpoint,
 } from '../store/listings.js'
 import { isUnclaimed, speaksForPayTo, unclaimedName } from '../store/ownership.js'
 import { standingOf, tellLivePrice, tellPrice } from '../store/published.js'
@@ -16,7 +16,7 @@ import { standingOf, tellLivePrice, tellPrice } from '../store/published.js'
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
-  const extras: Endpoint['extras'] = JSON.parse(endpoint.extras)
+  const extras: StoredEndpoint['extras'] = JSON.parse(endpoint.extras)
   const { mimeType, serviceName, iconUrl, extensions } = extras
   return object<DiscoveryItem>({
     resource: text(endpoint.url),
@@ -176,14 +176,14 @@ function priceOf(endpoint: PublishedEndpoint) {
 /** Writes how to call the endpoint, with the values of the example. */
 function inputOf(endpoint: PublishedEndpoint): JsonText {
   const { method } = endpoint
-  const example: Endpoint['example'] = JSON.parse(endpoint.example)
+  const example: StoredEndpoint['example'] = JSON.parse(endpoint.example)
   if (method === 'MCP') return toolInputOf(endpoint, example)
   const { bodyType = 'json', body = {}, arguments: _, ...rest } = example
   const values = isBodyMethod(method) ? { bodyType, body, ...rest } : { queryParams: {}, ...rest }
   return JSON.stringify({ type: 'http', method, ...values })
 }
 
-function toolInputOf(endpoint: PublishedEndpoint, example: Endpoint['example']): JsonText {
+function toolInputOf(endpoint: PublishedEndpoint, example: StoredEndpoint['example']): JsonText {
   const { toolName, transport, description } = endpoint
   return object({
     type: '"mcp"',
@@ -210,7 +210,7 @@ function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
 
 /** Makes a schema from the example. It names the parameters, but does not show which of them are required. */
 function schemaOfExample({ method, example }: PublishedEndpoint): JsonText {
-  const parsed: Endpoint['example'] = JSON.parse(example)
+  const parsed: StoredEndpoint['example'] = JSON.parse(example)
   const values = parsed[parametersIn(method)]
   const names = isObject(values) ? Object.keys(values) : []
   return JSON.stringify({ properties: Object.fromEntries(names.map((name) => [name, {}])) })

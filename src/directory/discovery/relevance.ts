@@ -1,10 +1,10 @@
-import type { EndpointList, ListedEndpoint } from './endpoint-list.js'
+import type { EndpointList, SearchableEndpoint } from './endpoint-list.js'
 import type { EndpointTest } from './filters.js'
 import { createFinder, type Finder, TIERS } from './finders.js'
 
 /** An endpoint with some words of a sentence. */
-interface Scored {
-  endpoint: ListedEndpoint
+export interface Scored {
+  endpoint: SearchableEndpoint
   /** 0 to 1: the share of what an endpoint with every word in a short title would have. */
   relevance: number
 }
@@ -57,7 +57,7 @@ interface Word {
 /** Endpoints that have some of the words, and what each word is worth in each of them, row by row; 0 where it is not. */
 interface Scan {
   words: readonly Word[]
-  endpoints: ListedEndpoint[]
+  endpoints: SearchableEndpoint[]
   worths: Float32Array
   /** Endpoints in the catalog that say what is rare. */
   size: number
@@ -114,7 +114,7 @@ export function createRelevance(list: EndpointList) {
     const misspelt = names
       .filter((word, i) => found.words[i]?.holders === 0 && word.length >= LEAST_MISSPELT)
       .slice(0, MAX_MISSPELT)
-    const sums = new Map<ListedEndpoint, number>()
+    const sums = new Map<SearchableEndpoint, number>()
     let most = addTo(sums, found)
     if (misspelt.length > 0) most += addTo(sums, scanFor(misspelt, isMet, true))
     return relevant(sums, most)
@@ -123,7 +123,7 @@ export function createRelevance(list: EndpointList) {
 
 /** Looks through the whole catalog, because what is rare is decided there. */
 function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): Scan {
-  const endpoints: ListedEndpoint[] = []
+  const endpoints: SearchableEndpoint[] = []
   const row = new Float32Array(words.length)
   let worths = new Float32Array(words.length * FIRST_ROWS)
   const isWeighed = weighing(list)
@@ -170,7 +170,7 @@ function grown(values: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
 
 /** Adds up what each endpoint has, where rare words weigh more. Returns the most that one could have. */
 function addTo(
-  sums: Map<ListedEndpoint, number>,
+  sums: Map<SearchableEndpoint, number>,
   { words, endpoints, worths, size }: Scan,
 ): number {
   const weights = words.map(({ holders, isElsewhere }) =>
@@ -189,7 +189,7 @@ function addTo(
 }
 
 /** Leaves out what has little of the best. Strangers to the payee do not decide what the best is. */
-function relevant(sums: ReadonlyMap<ListedEndpoint, number>, most: number): Scored[] {
+function relevant(sums: ReadonlyMap<SearchableEndpoint, number>, most: number): Scored[] {
   let [best, bestOfAll] = [0, 0]
   for (const [{ merchant }, sum] of sums) {
     if (merchant.isCounted && sum > best) best = sum
@@ -204,7 +204,7 @@ function relevant(sums: ReadonlyMap<ListedEndpoint, number>, most: number): Scor
 }
 
 /** Returns the worth of a word in the field of an endpoint in which it was found. */
-function worthAt(endpoint: ListedEndpoint, tier: number): number {
+function worthAt(endpoint: SearchableEndpoint, tier: number): number {
   switch (tier) {
     case TIERS.title:
       return worthOf(fields.title, endpoint.descriptionStart - endpoint.titleStart)
@@ -225,6 +225,10 @@ function worthOf({ worth, chars }: { worth: number; chars: number }, length: num
 }
 
 /** Returns how many characters the description of an endpoint and that of its merchant have together. */
-export function proseOf({ descriptionStart, descriptionEnd, merchant }: ListedEndpoint): number {
+export function proseOf({
+  descriptionStart,
+  descriptionEnd,
+  merchant,
+}: SearchableEndpoint): number {
   return descriptionEnd - descriptionStart + merchant.aboutEnd - merchant.aboutStart
 }

@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache'
 import { byPrice, inOrderOf, type Priced, TOP_LEVEL, usageRankKeys } from '../store/usage-rank.js'
 import {
   type EndpointList,
-  type ListedEndpoint,
-  type ListedMerchant,
   lowerBound,
+  type SearchableEndpoint,
+  type SearchableMerchant,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
 import { createFinder, TIERS } from './finders.js'
@@ -68,15 +68,6 @@ interface RankedPage {
   next: RankedPlace | null
 }
 
-/** Searches a list as it is at the moment of the call. */
-export interface Search {
-  /** Returns the endpoint ids of a page, and how many all pages have together. */
-  list(query: ListQuery): { ids: number[]; total: number }
-  rank(query: RankedQuery): RankedPage
-  /** Returns the ids of the first merchants in the order of `sort`, or else of their ids. */
-  merchants(query: MerchantsQuery): string[]
-}
-
 /** Results of searches are kept up to this many bytes. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
 const BYTES_AN_ID = 8
@@ -98,53 +89,145 @@ const MOST_OF_A_SELLER = 2
 const MIXED = 200
 
 /** Endpoints that stand alike, in order of id. */
-interface Group {
+interface RankedGroup {
   group: number
   ids: number[]
 }
 
-export function createSearch(list: EndpointList): Search {
-  const kept = new LRUCache<string, Group[]>({
+/** Searches a list of endpoints as it is at the moment of the call. */
+export class EndpointSearch {
+  readonly #list: EndpointList
+  readonly #kept = new LRUCache<string, RankedGroup[]>({
     maxSize: MAX_KEPT_BYTES,
     sizeCalculation: (groups) =>
       groups.reduce((sum, { ids }) => sum + (ids.length + 1) * BYTES_AN_ID, BYTES_AN_ENTRY),
   })
-  const findRelevant = createRelevance(list)
-  const firstMerchants = new Map<Sort | undefined, string[]>()
-  let keptAt = ''
+  readonly #firstMerchants = new Map<Sort | undefined, string[]>()
+  readonly #findRelevant: ReturnType<typeof createRelevance>
+  /** The state of the list in which the results were found. */
+  #keptAt = ''
 
-  function forgetChanged(): void {
-    const at = `${list.sequence} ${list.usageVersion}`
-    if (keptAt === at) return
-    keptAt = at
-    kept.clear()
-    firstMerchants.clear()
+  constructor(list: EndpointList) {
+    this.#list = list
+    this.#findRelevant = createRelevance(list)
+  }
+
+  /** Returns the endpoint ids of a page, and how many all pages have together. */
+  list({ filter, q, isWide = false, sort, offset, limit }: ListQuery): {
+    ids: number[]
+    total: number
+  } {
+    const words = wordsOf(q)
+    const [found] = this.#keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
+      const options = { filter, isMet: testOf(filter), isWide }
+      if (sort === undefined) return [{ group: 0, ids: this.#byAge(words, options) }]
+      return [{ group: 0, ids: this.#inOrderOf(sort, words, options) }]
+    })
+    const ids = found?.ids ?? []
+    return { ids: ids.slice(offset, offset + limit), total: ids.length }
+  }
+
+  /** Returns a page of the endpoints that have words of the query, best first. */
+  rank({ filter, query, limit, after }: RankedQuery): RankedPage {
+    const sellerOf = (id: number) => this.#sellerOf(id)
+    const whole = this.#strict(filter, query)
+    // Where these fill the first pages alone, the others are looked for when somebody has read so far.
+    const proven = whole.filter(({ group }) => group < PROVEN_GROUPS)
+    const isMany = proven.reduce((sum, { ids }) => sum + ids.length, 0) >= MIXED
+    const page = isMany ? pageOf(mixed(proven, sellerOf), limit, after) : undefined
+    if (page?.next != null) return { ...page, isLoose: false }
+    const all = [...whole, ...this.#loose(filter, query)].sort((a, b) => a.group - b.group)
+    const found = pageOf(mixed(all, sellerOf), limit, after)
+    const known = new Set(whole.flatMap(({ ids }) => ids))
+    return { ...found, isLoose: found.ids.some((id) => !known.has(id)) }
+  }
+
+  /** Returns the ids of the first merchants in the order of `sort`, or else of their ids. */
+  merchants({ sort, limit }: MerchantsQuery): string[] {
+    this.#forgetChanged()
+    const known =
+      this.#firstMerchants.get(sort) ?? merchantsIn(this.#list, sort).slice(0, MAX_FIRST)
+    this.#firstMerchants.set(sort, known)
+    return known.slice(0, limit)
   }
 
   /** Returns the groups in order, from the searches since the last change or from a scan. */
-  function keep(key: string, scan: () => Group[]): Group[] {
-    forgetChanged()
-    const known = kept.get(key)
+  #keep(key: string, scan: () => RankedGroup[]): RankedGroup[] {
+    this.#forgetChanged()
+    const known = this.#kept.get(key)
     if (known !== undefined) return known
     const found = scan()
-    kept.set(key, found)
+    this.#kept.set(key, found)
     return found
   }
 
-  function merchantsOf({ merchant }: EndpointFilter): Iterable<ListedMerchant> {
-    if (merchant === undefined) return list.merchants()
-    const named = list.findMerchant(merchant)
-    return named === undefined ? [] : [named]
+  #forgetChanged(): void {
+    const at = `${this.#list.sequence} ${this.#list.usageVersion}`
+    if (this.#keptAt === at) return
+    this.#keptAt = at
+    this.#kept.clear()
+    this.#firstMerchants.clear()
+  }
+
+  /** Returns matches in the order of creation, listings of strangers to the payee last. */
+  #byAge(words: readonly string[], options: MatchOptions): number[] {
+    const [ids, last]: [number[], number[]] = [[], []]
+    this.#eachMatch(words, options, ({ id, merchant }) =>
+      (merchant.isCounted ? ids : last).push(id),
+    )
+    return inOrder(ids).concat(inOrder(last))
+  }
+
+  /** Returns matches in an order, listings of strangers to the payee last. */
+  #inOrderOf(sort: Sort, words: readonly string[], options: MatchOptions): number[] {
+    const [found, last]: [SearchableEndpoint[], SearchableEndpoint[]] = [[], []]
+    this.#eachMatch(words, options, (endpoint) =>
+      (endpoint.merchant.isCounted ? found : last).push(endpoint),
+    )
+    return sortedIds(found, sort).concat(sortedIds(last, sort))
+  }
+
+  /** Returns the endpoints that have every word in a title, a name, a URL or a text of ordinary length. */
+  #strict(filter: EndpointFilter, query: string): RankedGroup[] {
+    const words = wantedWords(query)
+    return this.#keep(JSON.stringify(['strict', filter, words]), () => {
+      const groups = new Map<number, number[]>()
+      const options = { filter, isMet: testOf(filter), isWide: true }
+      this.#eachMatch(words, options, (endpoint, tier) => {
+        if (tier === TIERS.description && proseOf(endpoint) > MAX_PROSE) return
+        put(groups, groupOf(endpoint, tier), endpoint.id)
+      })
+      return sorted(groups)
+    })
+  }
+
+  /** Returns the other endpoints that have some words of a sentence: those with the rarest ones in the shortest texts first. */
+  #loose(filter: EndpointFilter, query: string): RankedGroup[] {
+    const words = contentWords(query)
+    return this.#keep(JSON.stringify(['loose', filter, words, wantedWords(query)]), () => {
+      const groups = new Map<number, number[]>()
+      const isMet = testOf(filter)
+      const named = filter.merchant
+      const isWanted: EndpointTest = (endpoint) =>
+        (named === undefined || endpoint.merchant.id === named) && isMet(endpoint)
+      const known = new Set(this.#strict(filter, query).flatMap(({ ids }) => ids))
+      for (const { endpoint, relevance } of this.#findRelevant(words, isWanted)) {
+        if (known.has(endpoint.id)) continue
+        const step = 1 + Math.round((1 - relevance) * STEPS)
+        put(groups, step * GROUPS + groupOf(endpoint, TIERS.title), endpoint.id)
+      }
+      return sorted(groups)
+    })
   }
 
   /** Visits the endpoints that have every word, merchant by merchant. */
-  function eachMatch(
+  #eachMatch(
     words: readonly string[],
-    { filter, isMet, isWide }: { filter: EndpointFilter; isMet: EndpointTest; isWide: boolean },
-    visit: (endpoint: ListedEndpoint, tier: number) => void,
+    { filter, isMet, isWide }: MatchOptions,
+    visit: (endpoint: SearchableEndpoint, tier: number) => void,
   ): void {
     const finders = words.map((word) => createFinder(word, isWide))
-    for (const merchant of merchantsOf(filter)) {
+    for (const merchant of this.#merchantsOf(filter)) {
       if (!finders.every(({ begin }) => begin(merchant))) continue
       for (const endpoint of merchant.endpoints) {
         let tier: number = TIERS.title
@@ -157,90 +240,28 @@ export function createSearch(list: EndpointList): Search {
     }
   }
 
-  /** Returns the endpoints that have every word in a title, a name, a URL or a text of ordinary length. */
-  function strict(filter: EndpointFilter, query: string): Group[] {
-    const words = wantedWords(query)
-    return keep(JSON.stringify(['strict', filter, words]), () => {
-      const groups = new Map<number, number[]>()
-      const options = { filter, isMet: testOf(filter), isWide: true }
-      eachMatch(words, options, (endpoint, tier) => {
-        if (tier === TIERS.description && proseOf(endpoint) > MAX_PROSE) return
-        put(groups, groupOf(endpoint, tier), endpoint.id)
-      })
-      return sorted(groups)
-    })
+  #merchantsOf({ merchant }: EndpointFilter): Iterable<SearchableMerchant> {
+    if (merchant === undefined) return this.#list.merchants()
+    const named = this.#list.findMerchant(merchant)
+    return named === undefined ? [] : [named]
   }
 
-  /** Returns the other endpoints that have some words of a sentence: those with the rarest ones in the shortest texts first. */
-  function loose(filter: EndpointFilter, query: string): Group[] {
-    const words = contentWords(query)
-    return keep(JSON.stringify(['loose', filter, words, wantedWords(query)]), () => {
-      const groups = new Map<number, number[]>()
-      const isMet = testOf(filter)
-      const named = filter.merchant
-      const isWanted: EndpointTest = (endpoint) =>
-        (named === undefined || endpoint.merchant.id === named) && isMet(endpoint)
-      const known = new Set(strict(filter, query).flatMap(({ ids }) => ids))
-      for (const { endpoint, relevance } of findRelevant(words, isWanted)) {
-        if (known.has(endpoint.id)) continue
-        const step = 1 + Math.round((1 - relevance) * STEPS)
-        put(groups, step * GROUPS + groupOf(endpoint, TIERS.title), endpoint.id)
-      }
-      return sorted(groups)
-    })
+  #sellerOf(id: number): string {
+    const { endpoints } = this.#list
+    return endpoints[lowerBound(endpoints, id, (it) => it.id)]?.merchant.seller ?? ''
   }
+}
 
-  function sellerOf(id: number): string {
-    return list.endpoints[lowerBound(list.endpoints, id, (it) => it.id)]?.merchant.seller ?? ''
-  }
-
-  function rank({ filter, query, limit, after }: RankedQuery): RankedPage {
-    const whole = strict(filter, query)
-    // Where these fill the first pages alone, the others are looked for when somebody has read so far.
-    const proven = whole.filter(({ group }) => group < PROVEN_GROUPS)
-    const isMany = proven.reduce((sum, { ids }) => sum + ids.length, 0) >= MIXED
-    const page = isMany ? pageOf(mixed(proven, sellerOf), limit, after) : undefined
-    if (page?.next != null) return { ...page, isLoose: false }
-    const all = [...whole, ...loose(filter, query)].sort((a, b) => a.group - b.group)
-    const found = pageOf(mixed(all, sellerOf), limit, after)
-    const known = new Set(whole.flatMap(({ ids }) => ids))
-    return { ...found, isLoose: found.ids.some((id) => !known.has(id)) }
-  }
-
-  return {
-    list({ filter, q, isWide = false, sort, offset, limit }) {
-      const words = wordsOf(q)
-      const [found] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
-        const options = { filter, isMet: testOf(filter), isWide }
-        if (sort === undefined) {
-          const [ids, last]: [number[], number[]] = [[], []]
-          eachMatch(words, options, ({ id, merchant }) =>
-            (merchant.isCounted ? ids : last).push(id),
-          )
-          return [{ group: 0, ids: inOrder(ids).concat(inOrder(last)) }]
-        }
-        const [found, last]: [ListedEndpoint[], ListedEndpoint[]] = [[], []]
-        eachMatch(words, options, (endpoint) =>
-          (endpoint.merchant.isCounted ? found : last).push(endpoint),
-        )
-        return [{ group: 0, ids: sortedIds(found, sort).concat(sortedIds(last, sort)) }]
-      })
-      const ids = found?.ids ?? []
-      return { ids: ids.slice(offset, offset + limit), total: ids.length }
-    },
-    rank,
-    merchants({ sort, limit }) {
-      forgetChanged()
-      const known = firstMerchants.get(sort) ?? merchantsIn(list, sort).slice(0, MAX_FIRST)
-      firstMerchants.set(sort, known)
-      return known.slice(0, limit)
-    },
-  }
+/** Which endpoints match, apart from their words, and whether the words may stand in tags and URLs. */
+interface MatchOptions {
+  filter: EndpointFilter
+  isMet: EndpointTest
+  isWide: boolean
 }
 
 /** Returns the place of an endpoint among those that have the same words. */
 function groupOf(
-  { isLive, isDelivered, usageRank, merchant }: ListedEndpoint,
+  { isLive, isDelivered, usageRank, merchant }: SearchableEndpoint,
   tier: number,
 ): number {
   const level = (tier * 2 + (isLive ? 0 : 1)) * LEVELS + TOP_LEVEL - usageRank.level
@@ -254,7 +275,7 @@ function put(groups: Map<number, number[]>, group: number, id: number): void {
   else known.push(id)
 }
 
-function sorted(groups: ReadonlyMap<number, number[]>): Group[] {
+function sorted(groups: ReadonlyMap<number, number[]>): RankedGroup[] {
   return [...groups]
     .map(([group, ids]) => ({ group, ids: inOrder(ids) }))
     .sort((a, b) => a.group - b.group)
@@ -281,10 +302,10 @@ function merchantsIn(list: EndpointList, sort: Sort | undefined): string[] {
   })
 }
 
-type WeighedMerchant = ListedMerchant & Priced
+type WeighedMerchant = SearchableMerchant & Priced
 
 /** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
-function sortedIds(endpoints: ListedEndpoint[], sort: Sort): number[] {
+function sortedIds(endpoints: SearchableEndpoint[], sort: Sort): number[] {
   const byAge = endpoints.sort((a, b) => a.id - b.id)
   const inOrder =
     sort === 'price'
@@ -303,14 +324,14 @@ function inOrder(ids: number[]): number[] {
 interface Mixed {
   first: RankedPlace[]
   end: RankedPlace | undefined
-  groups: readonly Group[]
+  groups: readonly RankedGroup[]
 }
 
 /**
  * Mixes the sellers of the first places: of each window, no seller has more than two while others have some. A place that is
  * one too many waits for the next window, so that all places stay and each is there once.
  */
-function mixed(groups: readonly Group[], sellerOf: (id: number) => string): Mixed {
+function mixed(groups: readonly RankedGroup[], sellerOf: (id: number) => string): Mixed {
   const byRank = placesFrom(groups, undefined, MIXED)
   let waiting = byRank.map((place) => ({ place, seller: sellerOf(place.endpointId) }))
   const first: RankedPlace[] = []
@@ -373,14 +394,14 @@ function isBehind(place: RankedPlace, after: RankedPlace): boolean {
 
 /** Returns so many places by rank, after one of them or from the first on. */
 function placesFrom(
-  groups: readonly Group[],
+  groups: readonly RankedGroup[],
   after: RankedPlace | undefined,
   limit: number,
 ): RankedPlace[] {
   const places: RankedPlace[] = []
   const start = after === undefined ? 0 : lowerBound(groups, after.group, ({ group }) => group)
   for (let i = start; i < groups.length && places.length < limit; i++) {
-    const { group, ids } = groups[i] as Group
+    const { group, ids } = groups[i] as RankedGroup
     const from = group === after?.group ? lowerBound(ids, after.endpointId + 1, (id) => id) : 0
     for (const endpointId of ids.slice(from, from + limit - places.length)) {
       places.push({ group, endpointId })

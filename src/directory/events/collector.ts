@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type CheckReason, checkReasons } from '@arcus/protocol/answers/paid-checks'
 import type { PaidResource } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
-import { createPolling } from '../../async/polling.js'
+import type { MayGoOn } from '../../async/background.js'
+import { DAY_MS } from '../../async/time.js'
 import { type Attributor, canonicalResource, readResource } from '../activity/attribution.js'
 import type { SharedPorts } from '../ports.js'
 import type { EventStore, NewEvent, QueuedNews } from '../store/events.js'
@@ -17,22 +19,18 @@ export interface JournalPayment extends PaidResource {
   nonce: string
 }
 
-interface EventCollectorOptions
-  extends Pick<SharedPorts, 'network' | 'isKeeper' | 'checksum' | 'isDiskLow' | 'lookMs' | 'now'> {
+interface EventCollectorOptions extends Pick<SharedPorts, 'network' | 'checksum' | 'now'> {
   store: EventStore
   attributor: Attributor
   listings: Pick<ListingReader, 'findMerchant'>
   readPayment: (job: NonNullable<QueuedNews['job']>) => JournalPayment
-  log: { warn(details: object, message: string): void }
 }
 
-const TICK_MS = 1_000
 /** News of one commit, few enough for a turn of the loop. */
 const SLICE = 100
-const SWEEP_MS = 60_000
 const SWEEP_ROWS = 200
 /** Events are kept for so long, and so many of a merchant. */
-const KEPT_MS = 30 * 86_400_000
+const KEPT_MS = 30 * DAY_MS
 const KEPT_ROWS = 10_000
 /** A feed is cut again after so many events. */
 const TRIM_EVERY = 500
@@ -46,7 +44,6 @@ export function createEventCollector(options: EventCollectorOptions) {
   const { store, attributor, network, now } = options
   /** Events of each merchant since its feed was cut. */
   const counts = new Map<string, number>()
-  let sweepAt = 0
 
   async function toEvent(news: QueuedNews): Promise<NewEvent | undefined> {
     return news.facts === null ? paymentEvent(news) : endpointEvent(news, news.facts)
@@ -96,9 +93,9 @@ export function createEventCollector(options: EventCollectorOptions) {
     return { merchantId, type: news.type, key, at: news.at, data: JSON.stringify(data) }
   }
 
-  async function collect(signal: AbortSignal): Promise<void> {
-    for (let isMore = true; isMore && !signal.aborted; ) {
-      const news = options.isDiskLow() ? [] : await store.queued(SLICE)
+  async function collect(mayGoOn: MayGoOn): Promise<void> {
+    for (let isMore = true; isMore && mayGoOn(); ) {
+      const news = await store.queued(SLICE)
       isMore = news.length === SLICE
       if (news.length === 0) continue
       await attributor.refresh()
@@ -112,7 +109,7 @@ export function createEventCollector(options: EventCollectorOptions) {
         news.map(({ sequence }) => sequence),
       )
       await trim(events)
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
   }
 
@@ -125,22 +122,12 @@ export function createEventCollector(options: EventCollectorOptions) {
     }
   }
 
-  async function sweep(signal: AbortSignal): Promise<void> {
-    if (now() < sweepAt) return
-    sweepAt = now() + SWEEP_MS
-    while (!signal.aborted && (await store.forget(now() - KEPT_MS, SWEEP_ROWS)) > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  }
-
-  return createPolling({
-    everyMs: options.lookMs ?? TICK_MS,
-    async poll(signal) {
-      if (!options.isKeeper()) return
-      await collect(signal)
-      await sweep(signal)
+  return {
+    /** Moves all news that wait into the feeds. */
+    collect,
+    /** Deletes events that are too old, in small commits, so that nothing waits for it. */
+    async forgetOld(mayGoOn: MayGoOn): Promise<void> {
+      while (mayGoOn() && (await store.forget(now() - KEPT_MS, SWEEP_ROWS)) > 0) await nextTurn()
     },
-    onError: (err) =>
-      options.log.warn({ err }, 'events could not be added to the feeds; trying again'),
-  })
+  }
 }

@@ -7,11 +7,11 @@ import type { SharedPorts } from '../ports.js'
 import { createGuardedFetch, type GuardedFetch } from '../probe/guarded-fetch.js'
 import type { TargetRules } from '../probe/target-rules.js'
 import type { Sessions } from '../session/sign-in.js'
-import type { SettledPayment } from '../store/events.js'
+import type { DecidedPayment } from '../store/events.js'
 import type { DirectoryStores } from '../store/stores.js'
 import { createEventCollector, type JournalPayment } from './collector.js'
 import { createHookSecrets } from './event-messages.js'
-import { createHookSender } from './hook-sender.js'
+import { HookSender } from './hook-sender.js'
 import { eventRoutes, hookRoutes } from './routes.js'
 
 export interface EventsWorld extends SharedPorts {
@@ -23,7 +23,7 @@ export interface EventsWorld extends SharedPorts {
   operatorWebhook: { url: string; secret: Buffer } | undefined
   stores: Pick<DirectoryStores, 'listings' | 'events' | 'hooks'>
   /** Reads a payment from the facilitator's table of payments. */
-  readPayment(payment: SettledPayment): JournalPayment
+  readPayment(payment: DecidedPayment): JournalPayment
   sessions: Sessions
   check: WriteCheck
   quota: WriteQuota
@@ -49,7 +49,7 @@ export function createEvents(world: EventsWorld) {
   // The operator may name a receiver in this service's private network.
   const anywhere = { allowPrivateHosts: true, ownOrigins: [] }
   const fetch = createGuardedFetch({ ...anywhere, baseUrl, signal: stopping.signal })
-  const sender = createHookSender({
+  const sender = new HookSender({
     ...world,
     hooks,
     events,
@@ -61,14 +61,19 @@ export function createEvents(world: EventsWorld) {
   return {
     async routes(app: FastifyInstance): Promise<void> {
       await app.register(eventRoutes, { store: events, listings, sessions })
-      await app.register(hookRoutes, { ...world, hooks, listings, secrets, test: sender.test })
+      await app.register(hookRoutes, {
+        ...world,
+        hooks,
+        listings,
+        secrets,
+        test: (hook) => sender.test(hook),
+      })
     },
-    start(): void {
-      collector.start()
-      sender.start()
-    },
+    collector,
+    sender,
+    /** Ends the deliveries under way. */
     async stop(): Promise<void> {
-      const stopped = Promise.all([collector.stop(), sender.stop()])
+      const stopped = sender.stop()
       stopping.abort()
       await stopped
     },

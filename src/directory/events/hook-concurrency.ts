@@ -12,8 +12,8 @@ const limits = {
   failing: { all: 4, ofOwner: 1, ofHost: 1 },
   unconfirmed: { all: 4, ofOwner: 1, ofHost: 1 },
 } as const
-export type Group = keyof typeof limits
-const groups = Object.keys(limits) as Group[]
+export type HookGroup = keyof typeof limits
+const groups = Object.keys(limits) as HookGroup[]
 /** Bounds the hooks that are known to be slow, and with those that just became so all calls at once. */
 const MAX_KNOWN_SLOW = 1_000
 const MAX_UNDER_WAY = 64
@@ -27,7 +27,7 @@ const CHALLENGE_GAP_MS = 1_000
 const MAX_PACED = 10_000
 
 const byGroup = <Value>(make: () => Value) =>
-  Object.fromEntries(groups.map((group) => [group, make()])) as Record<Group, Value>
+  Object.fromEntries(groups.map((group) => [group, make()])) as Record<HookGroup, Value>
 
 /**
  * Creates the places of deliveries. Within a group the owners take turns: an owner of many hooks, or of many names for one
@@ -35,7 +35,7 @@ const byGroup = <Value>(make: () => Value) =>
  * each must have answered a challenge under a certificate of its own. The clock is that of this process.
  */
 export function createHookPlaces() {
-  const underWay = new Map<string, { hook: Hook; group: Group; work: Promise<void> }>()
+  const underWay = new Map<string, { hook: Hook; group: HookGroup; work: Promise<void> }>()
   const slow = new LRUCache<string, true>({ max: MAX_KNOWN_SLOW })
   /** The owners that had a turn in this round. */
   const served = byGroup(() => new Set<string>())
@@ -44,7 +44,7 @@ export function createHookPlaces() {
   const resting = { owner: new Map<string, number>(), host: new Map<string, number>() }
 
   /** Returns those of which so many hooks are under way. */
-  function full(member: 'owner' | 'host', most: number, group?: Group): string[] {
+  function full(member: 'owner' | 'host', most: number, group?: HookGroup): string[] {
     const counts = new Map<string, number>()
     for (const { hook, group: own } of underWay.values()) {
       if (group !== undefined && own !== group) continue
@@ -62,7 +62,7 @@ export function createHookPlaces() {
   return {
     groups,
     /** Returns which hook may be next in a group; `undefined` while there is no place. */
-    filterFor(group: Group) {
+    filterFor(group: HookGroup) {
       const { all, ofOwner, ofHost } = limits[group]
       const taken = [...underWay.values()].filter((it) => it.group === group).length
       if (taken >= all || underWay.size >= MAX_UNDER_WAY) return undefined
@@ -81,12 +81,12 @@ export function createHookPlaces() {
       return { part: 'sound' as const, among, except, owners, hosts }
     },
     /** Begins another round of a group, in which each owner may have a turn again; `false` if none had one. */
-    endRound(group: Group): boolean {
+    endRound(group: HookGroup): boolean {
       const hadTurns = served[group].size > 0
       served[group].clear()
       return hadTurns
     },
-    enter(hook: Hook, group: Group, work: Promise<void>): void {
+    enter(hook: Hook, group: HookGroup, work: Promise<void>): void {
       if (served[group].size >= MAX_ROUND) served[group].clear()
       served[group].add(hook.owner)
       underWay.set(hook.id, { hook, group, work })

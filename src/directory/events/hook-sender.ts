@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createPolling } from '../../async/polling.js'
 import { singleFlight } from '../../async/single-flight.js'
+import { toSeconds } from '../../async/time.js'
 import type { SharedPorts } from '../ports.js'
 import {
   type GuardedAnswer,
@@ -11,9 +11,9 @@ import {
 import type { EventStore } from '../store/events.js'
 import { type Hook, type HookCall, type HookStore, OPERATOR_HOOK } from '../store/hooks.js'
 import { type HookSecrets, signMessage, toEventJson } from './event-messages.js'
-import { createHookPlaces, type Group } from './hook-concurrency.js'
+import { createHookPlaces, type HookGroup } from './hook-concurrency.js'
 
-interface HookSenderOptions extends Pick<SharedPorts, 'isShared' | 'now' | 'lookMs'> {
+interface HookSenderOptions extends Pick<SharedPorts, 'isShared' | 'now'> {
   hooks: HookStore
   events: Pick<EventStore, 'list'>
   secrets: HookSecrets
@@ -27,7 +27,6 @@ interface HookSenderOptions extends Pick<SharedPorts, 'isShared' | 'now' | 'look
   log: { warn(details: object, message: string): void }
 }
 
-const TICK_MS = 1_000
 /** A delivery that lasts longer moves its hook to the slow ones, where the next turn of the hook begins. */
 const SLOW_MS = 1_000
 /** A hook gives its place up after so long. A call ends within 10 s, so the lease outlives the last delivery. */
@@ -51,65 +50,133 @@ const GONE = 410
  * Delivers the feeds to webhooks, each in order: an event is repeated until the receiver takes it, and only then the next
  * one comes. A receiver gets nothing but challenges until it has answered one.
  */
-export function createHookSender(options: HookSenderOptions) {
-  const { hooks, events, worker, now, log } = options
-  const places = createHookPlaces()
+export class HookSender {
+  readonly #options: HookSenderOptions
+  readonly #places = createHookPlaces()
   /** Whether a place became free since the last look began. */
-  let isStale = false
-  let isPrepared = false
-  let isStopped = false
+  #isStale = false
+  #isPrepared = false
+  #isStopped = false
+  readonly #lookOnce = singleFlight(() => this.#look())
 
-  async function prepare(): Promise<void> {
+  constructor(options: HookSenderOptions) {
+    this.#options = options
+  }
+
+  /** Begins the deliveries that are due. A look that is under way already serves this call too. */
+  look(): Promise<void> {
+    return this.#lookOnce()
+  }
+
+  /** Begins nothing more; resolves when the deliveries under way have ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#lookOnce.underWay()?.catch(() => undefined)
+    await this.#places.untilEmpty()
+  }
+
+  /**
+   * Sends an event of the type `test` to a receiver that answered its challenge, and resolves with the call. It is in no
+   * feed: nothing waits for it, and it is sent once.
+   */
+  async test(hook: Hook): Promise<HookCall> {
+    const { merchantId, cursor } = hook
+    const id = `test_${randomBytes(18).toString('base64url')}`
+    const timestamp = new Date(this.#options.now()).toISOString()
+    const message = { id, cursor, type: 'test' as const, timestamp, data: { merchantId } }
+    const outcome = await this.#deliver(hook, message)
+    const call = { ...this.#toCall(hook, message, outcome), attempt: 1 }
+    await this.#options.hooks.tested(hook, call)
+    return call
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#isPrepared) await this.#prepare()
+    do {
+      this.#isStale = false
+      for (const group of this.#places.groups) await this.#fill(group)
+    } while (this.#isStale && !this.#isStopped)
+  }
+
+  async #prepare(): Promise<void> {
+    const { hooks, operator, isShared, now } = this.#options
     // The leases of a process that was killed would only hold its successor up.
-    if (!options.isShared) await hooks.freeAll()
-    await hooks.setOperator(options.operator?.url, now())
-    isPrepared = true
+    if (!isShared) await hooks.freeAll()
+    await hooks.setOperator(operator?.url, now())
+    this.#isPrepared = true
   }
 
-  /** Sends a signed message and resolves with the answer; `undefined` without a secret. */
-  async function send(hook: Hook, message: { id: string }, limits: Partial<GuardedRequest> = {}) {
-    const isOperator = hook.id === OPERATOR_HOOK
-    const secret = isOperator ? options.operator?.secret : options.secrets.of(hook)
-    if (secret === undefined) return undefined
-    const body = JSON.stringify(message)
-    const seconds = Math.floor(now() / 1_000)
-    const signed = signMessage(secret, { id: message.id, seconds, text: body })
-    const headers = { ...signed, 'user-agent': options.userAgent }
-    const { fetch } = (isOperator && options.operator) || options
-    return fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers, ...limits })
-  }
-
-  /** Sends a message in the turn of its owner and its host, and resolves with how the receiver took it. */
-  async function deliver(hook: Hook, message: { id: string }): Promise<Outcome> {
-    await places.untilTurn(hook)
-    const answer = await send(hook, message)
-    if (answer === undefined) return unsignable
-    const status = headOf(answer)?.status ?? null
-    if (status !== null && status >= 200 && status < 300) return { status, error: null }
-    const error = 'message' in answer ? answer.message : `The receiver answered ${status}.`
-    return { status, error }
-  }
-
-  /** Makes a delivery, and keeps whether it was slow. */
-  async function deliverTimed(hook: Hook, message: { id: string }): Promise<Outcome> {
-    const timer = setTimeout(() => places.markSlow(hook), SLOW_MS)
-    places.markQuick(hook)
-    try {
-      return await deliver(hook, message)
-    } finally {
-      clearTimeout(timer)
+  /** Begins work for hooks of a group until it has no place left, or no hook. */
+  async #fill(group: HookGroup): Promise<void> {
+    while (!this.#isStopped) {
+      const hook = await this.#takeNext(group)
+      if (hook === undefined) return
+      this.#begin(hook, group)
     }
   }
 
-  const toCall = (
-    { failures }: Hook,
-    { id: event, type }: { id: string; type: HookCall['type'] },
-    { status, error }: Outcome,
-  ): HookCall => ({ at: now(), event, type, status, error, attempt: failures + 1 })
+  /** Takes the hook that is next in a group; `undefined` if there is no place or no hook. */
+  async #takeNext(group: HookGroup): Promise<Hook | undefined> {
+    const { hooks, worker, now } = this.#options
+    let hook = await this.#findNext(group)
+    // Each owner has had a turn: another round begins.
+    if (hook === undefined && this.#places.endRound(group)) hook = await this.#findNext(group)
+    return hook && hooks.take(hook.id, worker, now(), now() + LEASE_MS)
+  }
 
-  async function challenge(hook: Hook): Promise<void> {
-    const message = createChallenge(now())
-    const answer = await send(hook, message, {
+  async #findNext(group: HookGroup) {
+    const filter = this.#places.filterFor(group)
+    return filter && this.#options.hooks.nextDue({ now: this.#options.now(), ...filter })
+  }
+
+  #begin(hook: Hook, group: HookGroup): void {
+    const work = this.#workFor(hook)
+      .catch((err) =>
+        this.#options.log.warn({ err, hook: hook.id }, 'a webhook could not be served'),
+      )
+      .finally(() => {
+        this.#places.leave(hook)
+        this.#lookAgain()
+      })
+    this.#places.enter(hook, group, work)
+  }
+
+  /** Looks at once, because a place became free. */
+  #lookAgain(): void {
+    this.#isStale = true
+    if (this.#isStopped || this.#lookOnce.underWay() !== undefined) return
+    this.#lookOnce().catch((err) =>
+      this.#options.log.warn({ err }, 'webhooks could not be read; trying again'),
+    )
+  }
+
+  async #workFor(hook: Hook): Promise<void> {
+    if (hook.confirmedAt === null) return this.#challenge(hook)
+    const { hooks, events, worker, now } = this.#options
+    const endsAt = now() + TURN_MS
+    const { id, merchantId, types } = hook
+    for (let since = hook.cursor; ; ) {
+      const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
+      for (const event of waiting) {
+        if (this.#isStopped || now() >= endsAt) return this.#giveUp(hook)
+        const notice = toEventJson(event)
+        const outcome = await this.#deliverTimed(hook, notice)
+        // A call that our own end cut short says nothing about the receiver.
+        if (outcome.error !== null && this.#isStopped) return this.#giveUp(hook)
+        const call = this.#toCall(hook, { id: notice.id, type: event.type }, outcome)
+        if (outcome.error !== null) return this.#keepFailure(hook, call, outcome.error)
+        // The owner may have changed or removed the hook meanwhile.
+        if (!(await hooks.delivered(id, worker, event.id, call))) return
+        Object.assign(hook, { failures: 0, failingSince: null })
+        since = event.id
+      }
+      if (waiting.length < EVENTS_AT_ONCE) return this.#giveUp(hook)
+    }
+  }
+
+  async #challenge(hook: Hook): Promise<void> {
+    const message = createChallenge(this.#options.now())
+    const answer = await this.#send(hook, message, {
       bodyBytes: CHALLENGE_ANSWER_BYTES,
       times: { totalMs: CHALLENGE_MS },
     })
@@ -121,14 +188,58 @@ export function createHookSender(options: HookSenderOptions) {
             error: whyNotAnswered(message, answer) ?? null,
           }
     // A call that our own end cut short says nothing about the receiver.
-    if (isStopped && outcome.error !== null) return hooks.giveUp(hook, worker, now())
-    const call = toCall(hook, message, outcome)
-    if (outcome.error !== null) return keepFailure(hook, call, outcome.error)
-    await hooks.confirm(hook, worker, call)
-    await hooks.giveUp(hook, worker, now())
+    if (this.#isStopped && outcome.error !== null) return this.#giveUp(hook)
+    const call = this.#toCall(hook, message, outcome)
+    if (outcome.error !== null) return this.#keepFailure(hook, call, outcome.error)
+    await this.#options.hooks.confirm(hook, this.#options.worker, call)
+    await this.#giveUp(hook)
   }
 
-  async function keepFailure(hook: Hook, call: HookCall, error: string): Promise<void> {
+  /** Makes a delivery, and keeps whether it was slow. */
+  async #deliverTimed(hook: Hook, message: { id: string }): Promise<CallOutcome> {
+    const timer = setTimeout(() => this.#places.markSlow(hook), SLOW_MS)
+    this.#places.markQuick(hook)
+    try {
+      return await this.#deliver(hook, message)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Sends a message in the turn of its owner and its host, and resolves with how the receiver took it. */
+  async #deliver(hook: Hook, message: { id: string }): Promise<CallOutcome> {
+    await this.#places.untilTurn(hook)
+    const answer = await this.#send(hook, message)
+    if (answer === undefined) return unsignable
+    const status = headOf(answer)?.status ?? null
+    if (status !== null && status >= 200 && status < 300) return { status, error: null }
+    const error = 'message' in answer ? answer.message : `The receiver answered ${status}.`
+    return { status, error }
+  }
+
+  /** Sends a signed message and resolves with the answer; `undefined` without a secret. */
+  async #send(hook: Hook, message: { id: string }, limits: Partial<GuardedRequest> = {}) {
+    const { operator, secrets, userAgent, now } = this.#options
+    const isOperator = hook.id === OPERATOR_HOOK
+    const secret = isOperator ? operator?.secret : secrets.of(hook)
+    if (secret === undefined) return undefined
+    const body = JSON.stringify(message)
+    const signed = signMessage(secret, { id: message.id, seconds: toSeconds(now()), text: body })
+    const headers = { ...signed, 'user-agent': userAgent }
+    const { fetch } = (isOperator && operator) || this.#options
+    return fetch({ url: hook.url, method: 'POST', body, accept: '*/*', headers, ...limits })
+  }
+
+  #toCall(
+    { failures }: Hook,
+    { id: event, type }: { id: string; type: HookCall['type'] },
+    { status, error }: CallOutcome,
+  ): HookCall {
+    return { at: this.#options.now(), event, type, status, error, attempt: failures + 1 }
+  }
+
+  async #keepFailure(hook: Hook, call: HookCall, error: string): Promise<void> {
+    const { hooks, worker, now } = this.#options
     // Trying again is of no use where the receiver is gone or the secret is lost.
     const isFinal = call.status === GONE || error === unsignable.error
     const isConfirmed = hook.confirmedAt !== null
@@ -142,101 +253,15 @@ export function createHookSender(options: HookSenderOptions) {
     await hooks.failed(hook.id, worker, { error, nextAt: ends, call })
   }
 
-  async function workFor(hook: Hook): Promise<void> {
-    if (hook.confirmedAt === null) return challenge(hook)
-    const endsAt = now() + TURN_MS
-    const { id, merchantId, types } = hook
-    for (let since = hook.cursor; ; ) {
-      const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
-      for (const event of waiting) {
-        if (isStopped || now() >= endsAt) return hooks.giveUp(hook, worker, now())
-        const notice = toEventJson(event)
-        const outcome = await deliverTimed(hook, notice)
-        // A call that our own end cut short says nothing about the receiver.
-        if (outcome.error !== null && isStopped) return hooks.giveUp(hook, worker, now())
-        const call = toCall(hook, { id: notice.id, type: event.type }, outcome)
-        if (outcome.error !== null) return keepFailure(hook, call, outcome.error)
-        // The owner may have changed or removed the hook meanwhile.
-        if (!(await hooks.delivered(id, worker, event.id, call))) return
-        Object.assign(hook, { failures: 0, failingSince: null })
-        since = event.id
-      }
-      if (waiting.length < EVENTS_AT_ONCE) return hooks.giveUp(hook, worker, now())
-    }
-  }
-
-  function start(hook: Hook, group: Group): void {
-    const work = workFor(hook)
-      .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be served'))
-      .finally(() => {
-        places.leave(hook)
-        lookAgain()
-      })
-    places.enter(hook, group, work)
-  }
-
-  /** Takes the hook that is next in a group; `undefined` if there is no place or no hook. */
-  async function takeNext(group: Group): Promise<Hook | undefined> {
-    const find = async () => {
-      const filter = places.filterFor(group)
-      return filter && hooks.nextDue({ now: now(), ...filter })
-    }
-    let hook = await find()
-    // Each owner has had a turn: another round begins.
-    if (hook === undefined && places.endRound(group)) hook = await find()
-    return hook && hooks.take(hook.id, worker, now(), now() + LEASE_MS)
-  }
-
-  async function look(): Promise<void> {
-    if (!isPrepared) await prepare()
-    do {
-      isStale = false
-      for (const group of places.groups) {
-        while (!isStopped) {
-          const hook = await takeNext(group)
-          if (hook === undefined) break
-          start(hook, group)
-        }
-      }
-    } while (isStale && !isStopped)
-  }
-
-  const lookOnce = singleFlight(look)
-
-  const onError = (err: unknown) => log.warn({ err }, 'webhooks could not be read; trying again')
-
-  function lookAgain(): void {
-    isStale = true
-    if (!isStopped && lookOnce.underWay() === undefined) lookOnce().catch(onError)
-  }
-
-  const polling = createPolling({ everyMs: options.lookMs ?? TICK_MS, poll: lookOnce, onError })
-
-  return {
-    /**
-     * Sends an event of the type `test` to a receiver that answered its challenge, and resolves with the call. It is in no
-     * feed: nothing waits for it, and it is sent once.
-     */
-    async test(hook: Hook): Promise<HookCall> {
-      const { merchantId, cursor } = hook
-      const id = `test_${randomBytes(18).toString('base64url')}`
-      const timestamp = new Date(now()).toISOString()
-      const message = { id, cursor, type: 'test' as const, timestamp, data: { merchantId } }
-      const call = { ...toCall(hook, message, await deliver(hook, message)), attempt: 1 }
-      await hooks.tested(hook, call)
-      return call
-    },
-    start: polling.start,
-    async stop(): Promise<void> {
-      isStopped = true
-      await polling.stop()
-      await lookOnce.underWay()?.catch(() => undefined)
-      await places.untilEmpty()
-    },
+  /** Gives the lease of a hook back, so that others may take its next turn. */
+  #giveUp(hook: Hook): Promise<void> {
+    const { hooks, worker, now } = this.#options
+    return hooks.giveUp(hook, worker, now())
   }
 }
 
-interface Outcome {
+/** How the receiver of a call took it. */
+interface CallOutcome {
   /** HTTP status; `null` without an answer. */
   status: number | null
   /** One sentence for the owner; `null` if the receiver took the message. */

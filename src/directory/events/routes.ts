@@ -31,13 +31,14 @@ import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import {
   listingFault,
   missingFault,
+  type OfMerchant,
   parseBody,
   presentInPublic,
   refusals,
   unknownMerchant,
   WriteFault,
 } from '../refusals.js'
-import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
+import { type OwnerCheckOptions, requireOwner } from '../session/session-routes.js'
 import type { EventStore } from '../store/events.js'
 import type { Hook, HookCall, HookResult, HookStore, HookWrite } from '../store/hooks.js'
 import type { Merchant } from '../store/listings.js'
@@ -63,7 +64,7 @@ export async function eventRoutes(
   app: FastifyInstance,
   options: EventRoutesOptions,
 ): Promise<void> {
-  app.get<WithId>(
+  app.get<OfMerchant>(
     '/api/merchants/:id/events',
     describedAs(eventsOperation),
     async (request, reply): Promise<EventsAnswer> => {
@@ -156,12 +157,12 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     reply.header('cache-control', 'no-store')
   })
 
-  app.get<WithId>(path, describedAs(listOperation), async (request) => {
+  app.get<OfMerchant>(path, describedAs(listOperation), async (request) => {
     const merchant = await requireOwner(request, options)
     return { hooks: (await hooks.ofMerchant(merchant.id)).map(toView) }
   })
 
-  app.put<WithId>(path, { bodyLimit, ...describedAs(setOperation) }, async (request) => {
+  app.put<OfMerchant>(path, { bodyLimit, ...describedAs(setOperation) }, async (request) => {
     const merchantId = request.params.id
     const actions = { standing: 'hook.set' } as const
     const checked = await check(request.body, { merchantId, actions, schema: hookBody })
@@ -186,7 +187,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     return { id, secret: secret === undefined ? null : writeSecret(secret) }
   })
 
-  app.delete<WithId>(path, { bodyLimit, ...describedAs(removeOperation) }, async (request) => {
+  app.delete<OfMerchant>(path, { bodyLimit, ...describedAs(removeOperation) }, async (request) => {
     const merchantId = request.params.id
     const actions = { standing: 'hook.delete' } as const
     const checked = await check(request.body, { merchantId, actions, schema: hookRemoval })
@@ -195,7 +196,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     return checked.body
   })
 
-  app.post<WithId>(
+  app.post<OfMerchant>(
     `${path}/check`,
     { bodyLimit, ...describedAs(targetOperation) },
     async (request) => {
@@ -205,7 +206,7 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     },
   )
 
-  app.post<WithId>(
+  app.post<OfMerchant>(
     `${path}/test`,
     { bodyLimit, ...describedAs(testOperation) },
     async (request) => {

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Endpoint, Merchant } from '../store/listings.js'
+import type { Merchant, StoredEndpoint } from '../store/listings.js'
 import { costOf, paramNames, publicWarnings } from '../store/published.js'
 
 interface LlmsTextOptions {
@@ -14,7 +14,7 @@ interface LlmsTextOptions {
  */
 export function writeLlmsText(
   merchant: Merchant,
-  endpoints: readonly Endpoint[],
+  endpoints: readonly StoredEndpoint[],
   { facilitator, checksum }: LlmsTextOptions,
 ): string {
   const self = `${facilitator}/api/merchants/${encodeURIComponent(merchant.id)}`
@@ -40,14 +40,14 @@ export function writeLlmsText(
 /** Names the tokens of the prices: `EURC (0x…)`. */
 function tokensOf(
   merchant: Merchant,
-  endpoints: readonly Endpoint[],
+  endpoints: readonly StoredEndpoint[],
   checksum: LlmsTextOptions['checksum'],
 ): string {
   const tokens = endpoints.map(({ asset, symbol }) => `${plain(symbol)} (${checksum(asset)})`)
   return [...new Set(tokens)].join(' and ') || checksum(merchant.asset)
 }
 
-function describe(endpoint: Endpoint, merchant: Merchant): string {
+function describe(endpoint: StoredEndpoint, merchant: Merchant): string {
   const { url, method, toolName, title, description, status } = endpoint
   const names = paramNames(endpoint)
   const facts = [

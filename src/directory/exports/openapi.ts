@@ -6,7 +6,7 @@ import { isObject } from '@arcus/protocol/x402/json'
 import { dataKeywords, schemaKeywords, schemasByName } from '@arcus/protocol/x402/json-schema'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { Address } from 'viem'
-import type { Endpoint, Merchant } from '../store/listings.js'
+import type { Merchant, StoredEndpoint } from '../store/listings.js'
 import {
   livePriceOf,
   propertiesOf,
@@ -15,7 +15,7 @@ import {
   standingOf,
 } from '../store/published.js'
 
-interface OpenApiOptions {
+interface MerchantDocumentOptions {
   facilitator: string
   checksum: (address: Address) => Address
 }
@@ -26,8 +26,8 @@ interface OpenApiOptions {
  */
 export async function writeOpenApi(
   merchant: Merchant,
-  endpoints: readonly Endpoint[],
-  options: OpenApiOptions,
+  endpoints: readonly StoredEndpoint[],
+  options: MerchantDocumentOptions,
 ): Promise<string[]> {
   // A tool of an MCP server is no operation of HTTP.
   const described = endpoints.filter(
@@ -71,7 +71,7 @@ export async function writeOpenApi(
 function headOf(
   merchant: Merchant,
   server: string | undefined,
-  { facilitator, checksum }: OpenApiOptions,
+  { facilitator, checksum }: MerchantDocumentOptions,
 ) {
   const warnings = publicWarnings(merchant).map(({ message }) => `Warning: ${message}`)
   const description = [...warnings, merchant.description].filter((it) => it !== '').join('\n\n')
@@ -127,7 +127,7 @@ const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9*][a-z0-9.+-]*$/
 
 /** Describes an endpoint as an Operation of OpenAPI 3.1. `base` is the place of its input schema. */
 function toOperation(
-  endpoint: Endpoint,
+  endpoint: StoredEndpoint,
   merchant: Merchant,
   operationId: string,
   base: string,
@@ -152,7 +152,7 @@ function toOperation(
  * Returns whether the document needs the input schema as a whole: for a body it does; the parameters of a query stand alone
  * unless they refer to one another.
  */
-function needsComponent({ method, inputSchema }: Endpoint): boolean {
+function needsComponent({ method, inputSchema }: StoredEndpoint): boolean {
   if (inputSchema === null) return false
   return (
     isBodyMethod(method) ||
@@ -161,7 +161,7 @@ function needsComponent({ method, inputSchema }: Endpoint): boolean {
 }
 
 /** Returns the parameters of the query, each with its part of the schema, which next to a body is unknown, and the example. */
-function queryParameters(endpoint: Endpoint, base: string) {
+function queryParameters(endpoint: StoredEndpoint, base: string) {
   const { method, example, url } = endpoint
   const inputSchema = isBodyMethod(method) ? null : endpoint.inputSchema
   const values = example.queryParams ?? {}
@@ -186,7 +186,7 @@ function queryParameters(endpoint: Endpoint, base: string) {
 }
 
 /** Returns the query of the URL itself as parameters with one value, because a path of OpenAPI has no query. */
-function fixedParameters({ url }: Endpoint) {
+function fixedParameters({ url }: StoredEndpoint) {
   const query = parseUrl(url)?.searchParams ?? new URLSearchParams()
   return [...new Set(query.keys())].map((name) => {
     const values = query.getAll(name)
@@ -196,7 +196,7 @@ function fixedParameters({ url }: Endpoint) {
   })
 }
 
-function requestBody({ inputSchema, example }: Endpoint, base: string) {
+function requestBody({ inputSchema, example }: StoredEndpoint, base: string) {
   const { body, bodyType = 'json' } = example
   const schema = inputSchema === null ? typeOf(body) : { $ref: base }
   return {
@@ -210,7 +210,7 @@ function requestBody({ inputSchema, example }: Endpoint, base: string) {
   }
 }
 
-function success({ output, extras }: Endpoint) {
+function success({ output, extras }: StoredEndpoint) {
   const type = output?.type ?? ''
   const said = typeof extras.mimeType === 'string' ? extras.mimeType : type
   const contentType = MEDIA_TYPE.test(said) ? said : contentTypes[type]
@@ -228,7 +228,7 @@ function success({ output, extras }: Endpoint) {
 }
 
 /** Returns the price, live before listed, in the form that other directories read, and the quoted requirements. */
-function paymentInfo(endpoint: Endpoint, merchant: Merchant) {
+function paymentInfo(endpoint: StoredEndpoint, merchant: Merchant) {
   const { pricing, price, symbol, accepts } = endpoint
   const amount = formatAtomic(livePriceOf(endpoint, merchant) ?? price)
   const currency = moneyOf(symbol)
@@ -292,7 +292,7 @@ export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown 
 const MAX_NAME_CHARS = 64
 
 /** Names the endpoints, in their order, by title or else by path. The names are unique. */
-export function nameOperations(endpoints: readonly Endpoint[]): string[] {
+export function nameOperations(endpoints: readonly StoredEndpoint[]): string[] {
   const taken = new Set<string>()
   const counts = new Map<string, number>()
   return endpoints.map((endpoint) => {

@@ -14,7 +14,7 @@ import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
 import type { KeptAnswers } from '../listings/kept-answers.js'
 import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from '../refusals.js'
-import type { Endpoint, ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader, Merchant, StoredEndpoint } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
 
@@ -32,11 +32,13 @@ interface PagesOptions {
   kept: KeptAnswers
   readTotals: PublicTotalsReader
   answerPage: AnswerPage
+  /** The paths of the pages of the console that everybody may see. */
+  publicPages: readonly string[]
   /** `DIRECTORY_URL`. */
   directoryUrl: string
 }
 
-type OfMerchant = { Params: { merchant: string } }
+type OfMerchantPage = { Params: { merchant: string } }
 
 const badgeOperation: Operation = {
   ...aboutMerchant,
@@ -48,7 +50,7 @@ const badgeOperation: Operation = {
 
 /** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */
 export async function pageRoutes(app: FastifyInstance, options: PagesOptions): Promise<void> {
-  const { store, kept, readTotals, answerPage } = options
+  const { store, kept, readTotals, answerPage, publicPages } = options
   const origin = new URL(options.directoryUrl).origin
 
   /** Heads of merchants, each as it was after a change of the catalog. */
@@ -67,7 +69,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     return head
   }
 
-  app.get<OfMerchant>(
+  app.get<OfMerchantPage>(
     '/merchants/:merchant',
     { config: { isPage: true } },
     async (request, reply) => {
@@ -90,13 +92,15 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
 
   app.get('/sitemap.xml', { compress: false }, async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
-    const total = fixedPages.length + (await store.publishedCount())
+    const total = publicPages.length + (await store.publishedCount())
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       throw httpFault('not_found', `The sitemap has ${pages} pages.`)
     }
     const parts = () =>
-      page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, store, page)
+      page === undefined && pages > 1
+        ? sitemapIndex(origin, pages)
+        : sitemap(origin, publicPages, store, page)
     return kept.send(request, reply, {
       key: `sitemap ${page}`,
       version: String(await store.lastChange()),
@@ -106,7 +110,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
     })
   })
 
-  app.get<OfMerchant>(
+  app.get<OfMerchantPage>(
     '/badge/:merchant.svg',
     { compress: false, ...describedAs(badgeOperation) },
     async (request, reply) => {
@@ -136,7 +140,11 @@ const MAX_OFFERS = 100
 const MAX_NAME_CHARS = 60
 const MAX_DESCRIPTION_CHARS = 200
 
-function toHead(merchant: Merchant, endpoints: readonly Endpoint[], origin: string): PageHead {
+function toHead(
+  merchant: Merchant,
+  endpoints: readonly StoredEndpoint[],
+  origin: string,
+): PageHead {
   const marks = shortWarnings(merchant)
   const named = cleanText(merchant.name, MAX_NAME_CHARS)
   const name = marks.length === 0 ? named : `${named} (${marks.join(', ')})`
@@ -183,22 +191,20 @@ async function* sitemapIndex(origin: string, pages: number): AsyncGenerator<stri
   yield '</sitemapindex>\n'
 }
 
-/** The pages of the console that everybody may see and that never change their address. */
-export const fixedPages = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
-
 /** Merchants of one read. */
 const IDS_AT_ONCE = 1_000
 
-/** Writes the fixed pages and then the merchants of one page, some at a time. */
+/** Writes the pages of the console and then the merchants of one page, some at a time. */
 async function* sitemap(
   origin: string,
+  publicPages: readonly string[],
   { publishedIds }: Pick<ListingReader, 'publishedIds'>,
   page = 1,
 ): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
   if (page === 1)
-    yield fixedPages.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
-  const end = page * SITEMAP_URLS - fixedPages.length
+    yield publicPages.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
+  const end = page * SITEMAP_URLS - publicPages.length
   for (let at = Math.max(0, end - SITEMAP_URLS); at < end; at += IDS_AT_ONCE) {
     const ids = await publishedIds(at, Math.min(IDS_AT_ONCE, end - at))
     yield ids
@@ -219,7 +225,7 @@ function countCalls(paid: number): string[] {
 }
 
 /** Says what the last paid checks found; nothing where none was made. */
-function countDelivered(endpoints: readonly Pick<Endpoint, 'delivery'>[]): string[] {
+function countDelivered(endpoints: readonly Pick<StoredEndpoint, 'delivery'>[]): string[] {
   const checks = endpoints.flatMap(({ delivery }) => delivery?.last ?? [])
   const delivered = checks.filter((last) => last.delivered).length
   if (checks.length === 0) return []

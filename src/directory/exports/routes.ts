@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { KeptAnswers } from '../listings/kept-answers.js'
-import { aboutMerchant, presentInPublic } from '../refusals.js'
+import { aboutMerchant, type OfMerchant, presentInPublic } from '../refusals.js'
 import type { ListingReader } from '../store/listings.js'
 import { shownEndpoints } from '../store/published.js'
 import { writeLlmsText } from './llms-text.js'
@@ -29,8 +29,6 @@ interface ExportRoutesOptions {
   facilitator: string
   checksum: (address: Address) => Address
 }
-
-type OfMerchant = { Params: { id: string } }
 
 /** Serves a merchant as an OpenAPI document and as an `llms.txt`. */
 export async function exportRoutes(

@@ -3,7 +3,7 @@ import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { type Address, getAddress } from 'viem'
 import type { Agent } from '../../chain/identity-registry.js'
 import type { GuardedFetch } from '../probe/guarded-fetch.js'
-import type { Endpoint, Identity, Merchant } from '../store/listings.js'
+import type { Identity, Merchant, StoredEndpoint } from '../store/listings.js'
 import {
   type AgentName,
   fetchRegistrationFile,
@@ -14,7 +14,7 @@ import {
 import type { IdentityRegistry } from './registry.js'
 
 /** The result of a check, before it is dated. */
-interface Finding {
+interface IdentityFinding {
   passed: boolean
   /** One sentence. */
   detail: string
@@ -24,7 +24,7 @@ interface Finding {
 export const MAX_HOSTS = 10
 
 /** Checks that the wallet of the listing owns the agent, or may act for it. */
-export function checkControl(agent: Agent | undefined, owner: Address | null): Finding {
+export function checkControl(agent: Agent | undefined, owner: Address | null): IdentityFinding {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   if (owner === null) return failed('Nobody owns the listing yet.')
   const who = getAddress(owner)
@@ -37,8 +37,8 @@ export function checkControl(agent: Agent | undefined, owner: Address | null): F
 export function checkPay(
   agent: Agent | undefined,
   merchant: Pick<Merchant, 'payTo' | 'network'>,
-  endpoints: readonly Pick<Endpoint, 'url' | 'accepts'>[],
-): Finding {
+  endpoints: readonly Pick<StoredEndpoint, 'url' | 'accepts'>[],
+): IdentityFinding {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   const { wallet } = agent
   if (isSameAddress(wallet, zeroAddress)) return failed('The agent has no wallet set.')
@@ -61,7 +61,7 @@ export async function checkFile(
   agent: Agent | undefined,
   name: AgentName,
   fetch: GuardedFetch,
-): Promise<Finding & { host?: string }> {
+): Promise<IdentityFinding & { host?: string }> {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   const file = await readRegistrationFile(agent.uri, fetch)
   const finding = checkNames(file, name, "The agent's registration file")
@@ -71,12 +71,12 @@ export async function checkFile(
 
 /** Checks that every host of the listing names the agent in its well-known file; `fileHost` has done so already. */
 export async function checkDomain(
-  endpoints: readonly Pick<Endpoint, 'url'>[],
+  endpoints: readonly Pick<StoredEndpoint, 'url'>[],
   fileHost: string | undefined,
   name: AgentName,
   fetch: GuardedFetch,
   allowHttp = false,
-): Promise<Finding> {
+): Promise<IdentityFinding> {
   const origins = [...new Set(endpoints.flatMap(({ url }) => originOf(url, allowHttp)))]
   if (origins.length === 0) return failed('The listing has no endpoint.')
   if (origins.length > MAX_HOSTS) {
@@ -99,7 +99,7 @@ export async function checkDomain(
   )
 }
 
-function checkNames(read: ReadFile, name: AgentName, what: string): Finding {
+function checkNames(read: ReadFile, name: AgentName, what: string): IdentityFinding {
   if (!read.ok) return failed(`${what} could not be read: ${read.reason}.`)
   return namesAgent(read.file, name)
     ? passed(`${what} names ${name.registry} and ${name.agentId}.`)
@@ -123,11 +123,11 @@ function hostOf(url: string): string {
   return parseUrl(url)?.host ?? 'an endpoint'
 }
 
-function passed(detail: string): Finding {
+function passed(detail: string): IdentityFinding {
   return { passed: true, detail }
 }
 
-function failed(detail: string): Finding {
+function failed(detail: string): IdentityFinding {
   return { passed: false, detail }
 }
 
@@ -146,12 +146,12 @@ interface ReadIdentityOptions {
  */
 export type ReadIdentity = (
   merchant: Merchant & { agentId: string },
-  endpoints: readonly Endpoint[],
+  endpoints: readonly StoredEndpoint[],
 ) => Promise<Identity | null>
 
 export function createIdentityReader(options: ReadIdentityOptions): ReadIdentity {
   const { registry, fetch, now, allowHttp = false } = options
-  const dated = ({ passed, detail }: Finding) => ({
+  const dated = ({ passed, detail }: IdentityFinding) => ({
     passed,
     detail,
     checkedAt: Math.floor(now() / 1000),

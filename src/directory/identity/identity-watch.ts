@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { createPolling } from '../../async/polling.js'
+import { DAY_MS, toSeconds } from '../../async/time.js'
 import type { AgentChanges } from '../../chain/identity-registry.js'
 import type { ListingStore, Merchant } from '../store/listings.js'
 import type { ReadIdentity } from './identity-checks.js'
@@ -28,73 +28,44 @@ interface IdentityWatchOptions {
     info(details: object, message: string): void
     warn(details: object, message: string): void
   }
-  /** For tests. */
-  tickMs?: number
 }
-
-export type IdentityWatch = ReturnType<typeof createIdentityWatch>
 
 /**
  * Keeps the checks of all linked agents current: after a write, when an event of the registry names the agent, and daily.
  * Lost control shows as a failed, dated check. A chain that cannot be read changes nothing.
  */
-export function createIdentityWatch(options: IdentityWatchOptions) {
-  const { store, registry, readIdentity, now, log } = options
-  const schedule = createSchedule()
-  const running = new Map<string, Promise<void>>()
-  const waiting = new Map<string, Promise<void>>()
-  let isStopped = false
-  let isServed: boolean | undefined
-  let refreshedAt = Number.NEGATIVE_INFINITY
-  let waitMs = TICK_MS
-  const polling = createPolling({
-    poll: tick,
-    everyMs: () => options.tickMs ?? waitMs,
-    onError: (err) => log.warn({ err }, 'due agents could not be checked'),
-  })
+export class IdentityWatch {
+  readonly #options: IdentityWatchOptions
+  readonly #plans = createCheckPlans()
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #waiting = new Map<string, Promise<void>>()
+  #isStopped = false
+  /** Whether the registry is on the chain; `undefined` before the first successful read. */
+  #isServed: boolean | undefined
+  #refreshedAt = Number.NEGATIVE_INFINITY
+  #pauseMs = TICK_MS
 
-  /** Checks once; `false` when the merchant changed meanwhile. */
-  async function tryCheck(merchant: Merchant): Promise<boolean> {
-    const { id, agentId } = merchant
-    const seconds = () => Math.floor(now() / 1000)
-    if (agentId === null) {
-      schedule.remove(id)
-      if (merchant.identity !== null) await store.saveIdentity(id, null, seconds())
-      return true
-    }
-    const endpoints = await store.endpointsOf(id)
-    const identity = await readIdentity({ ...merchant, agentId }, endpoints)
-    if (isStopped) return true
-    if (!isSameListing(merchant, await store.findMerchant(id))) return false
-    if (identity !== null || merchant.identity !== null) {
-      await store.saveIdentity(id, identity, seconds())
-    }
-    logControl(merchant, identity?.checks.control.passed === true)
-    schedule.putNextDay(merchant, now())
-    // A write may have committed together with ours, before it.
-    return isSameListing(merchant, await store.findMerchant(id))
+  constructor(options: IdentityWatchOptions) {
+    this.#options = options
   }
 
-  function logControl({ id, agentId, identity }: Merchant, isControlled: boolean): void {
-    const wasControlled = identity?.checks.control.passed === true
-    if (isControlled === wasControlled) return
-    log.info({ merchant: id, agentId }, isControlled ? 'agent confirmed' : 'agent dropped')
+  /** Returns how long to pause before the next look, in milliseconds: longer while the chain does not answer. */
+  pauseMs(): number {
+    return this.#pauseMs
   }
 
-  async function check(merchantId: string): Promise<void> {
+  /** Reads the events of the registry and runs the checks that are due. Rejects only if the store fails. */
+  async look(): Promise<void> {
+    const { registry, now, log } = this.#options
+    this.#pauseMs = TICK_MS
     try {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS && !isStopped; attempt++) {
-        const merchant = await store.findMerchant(merchantId)
-        if (merchant === undefined || merchant.deletedAt !== null) {
-          schedule.remove(merchantId)
-          return
-        }
-        schedule.put(merchant, now() + RETRY_MS)
-        if (await tryCheck(merchant)) return
-      }
+      await this.#refresh()
+      if (this.#isServed === true) this.#plans.hasten(await registry.readChanges(), now())
     } catch (err) {
-      if (!isStopped) log.warn({ err, merchant: merchantId }, 'agent could not be checked')
+      this.#pauseMs = SILENT_TICK_MS
+      if (!this.#isStopped) log.warn({ err }, 'identity registry could not be read')
     }
+    if (this.#isServed !== undefined) await this.#checkDue()
   }
 
   /**
@@ -102,68 +73,94 @@ export function createIdentityWatch(options: IdentityWatchOptions) {
    * not keep the check of the old one. Never rejects; does nothing where no agent is linked. One check of a merchant runs
    * at a time, and a call during a check gets one more after it.
    */
-  function checkNow(merchantId: string): Promise<void> {
-    const next = waiting.get(merchantId)
+  checkNow(merchantId: string): Promise<void> {
+    const next = this.#waiting.get(merchantId)
     if (next !== undefined) return next
-    const run = (running.get(merchantId) ?? Promise.resolve()).then(async () => {
-      waiting.delete(merchantId)
-      running.set(merchantId, run)
-      await check(merchantId)
-      if (running.get(merchantId) === run) running.delete(merchantId)
+    const run = (this.#running.get(merchantId) ?? Promise.resolve()).then(async () => {
+      this.#waiting.delete(merchantId)
+      this.#running.set(merchantId, run)
+      await this.#check(merchantId)
+      if (this.#running.get(merchantId) === run) this.#running.delete(merchantId)
     })
-    waiting.set(merchantId, run)
+    this.#waiting.set(merchantId, run)
     return run
   }
 
-  async function refresh(): Promise<void> {
-    if (now() - refreshedAt < REFRESH_MS) return
-    const found = await registry.refresh()
-    for (const merchant of await store.merchantsWithAgent()) {
-      schedule.add(merchant, registry.address, now())
-    }
-    if (isServed !== found.isServed) {
-      log.info({ registry: registry.address, ...found }, 'identity registry read')
-      if (isServed !== undefined) schedule.hastenAll(now())
-    }
-    isServed = found.isServed
-    refreshedAt = now()
+  /** Ends the work: results of running checks are no longer kept. */
+  stop(): void {
+    this.#isStopped = true
   }
 
-  async function checkDue(): Promise<void> {
-    const due = schedule.due(now(), MAX_CHECKS_A_TICK)
+  /** Reads the registry itself and the list of merchants, once an hour. */
+  async #refresh(): Promise<void> {
+    const { store, registry, now, log } = this.#options
+    if (now() - this.#refreshedAt < REFRESH_MS) return
+    const found = await registry.refresh()
+    for (const merchant of await store.merchantsWithAgent()) {
+      this.#plans.add(merchant, registry.address, now())
+    }
+    if (this.#isServed !== found.isServed) {
+      log.info({ registry: registry.address, ...found }, 'identity registry read')
+      if (this.#isServed !== undefined) this.#plans.hastenAll(now())
+    }
+    this.#isServed = found.isServed
+    this.#refreshedAt = now()
+  }
+
+  async #checkDue(): Promise<void> {
+    const due = this.#plans.due(this.#options.now(), MAX_CHECKS_A_TICK)
     const work = async () => {
-      for (let id = due.shift(); id !== undefined && !isStopped; id = due.shift()) {
-        await checkNow(id)
+      for (let id = due.shift(); id !== undefined && !this.#isStopped; id = due.shift()) {
+        await this.checkNow(id)
       }
     }
     await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, work))
   }
 
-  async function tick(): Promise<void> {
-    waitMs = TICK_MS
+  async #check(merchantId: string): Promise<void> {
+    const { store, now, log } = this.#options
     try {
-      await refresh()
-      if (isServed === true) schedule.hasten(await registry.readChanges(), now())
+      for (let attempt = 0; attempt < MAX_ATTEMPTS && !this.#isStopped; attempt++) {
+        const merchant = await store.findMerchant(merchantId)
+        if (merchant === undefined || merchant.deletedAt !== null) {
+          this.#plans.remove(merchantId)
+          return
+        }
+        this.#plans.put(merchant, now() + RETRY_MS)
+        if (await this.#tryCheck(merchant)) return
+      }
     } catch (err) {
-      waitMs = SILENT_TICK_MS
-      if (!isStopped) log.warn({ err }, 'identity registry could not be read')
+      if (!this.#isStopped) log.warn({ err, merchant: merchantId }, 'agent could not be checked')
     }
-    // Before the first successful read it is unknown whether there is a registry.
-    if (isServed !== undefined) await checkDue()
   }
 
-  return {
-    checkNow,
-    /** Reads the registry and begins to watch. Never rejects: it tries again until the chain answers. */
-    async start(): Promise<void> {
-      await refresh().catch((err) => log.warn({ err }, 'identity registry could not be read'))
-      polling.start()
-    },
-    /** Stops. Results of running checks are no longer kept. */
-    stop(): void {
-      isStopped = true
-      void polling.stop()
-    },
+  /** Checks once; `false` when the merchant changed meanwhile. */
+  async #tryCheck(merchant: Merchant): Promise<boolean> {
+    const { store, readIdentity, now } = this.#options
+    const { id, agentId } = merchant
+    if (agentId === null) {
+      this.#plans.remove(id)
+      if (merchant.identity !== null) await store.saveIdentity(id, null, toSeconds(now()))
+      return true
+    }
+    const endpoints = await store.endpointsOf(id)
+    const identity = await readIdentity({ ...merchant, agentId }, endpoints)
+    if (this.#isStopped) return true
+    if (!isSameListing(merchant, await store.findMerchant(id))) return false
+    if (identity !== null || merchant.identity !== null) {
+      await store.saveIdentity(id, identity, toSeconds(now()))
+    }
+    this.#logControl(merchant, identity?.checks.control.passed === true)
+    this.#plans.putNextDay(merchant, now())
+    // A write may have committed together with ours, before it.
+    return isSameListing(merchant, await store.findMerchant(id))
+  }
+
+  #logControl({ id, agentId, identity }: Merchant, isControlled: boolean): void {
+    const wasControlled = identity?.checks.control.passed === true
+    if (isControlled === wasControlled) return
+    const change = isControlled ? 'agent confirmed' : 'agent dropped'
+    this.#options.log.info({ merchant: id, agentId }, change)
   }
 }
 
@@ -177,24 +174,23 @@ function isSameListing(one: Merchant, other: Merchant | undefined): boolean {
   )
 }
 
-const DAY_MS = 86_400_000
 /** Rechecks are at most a day apart and spread over the last part of it. */
 const JITTER_MS = 4 * 3_600_000
 /** The first read of events reaches back this far, with a margin. Older checks are due at the start. */
 const COVERED_BY_EVENTS_MS = 5 * 3_600_000
 
-type Plan = { agentId: string | null; owner: string; dueAt: number }
+type CheckPlan = { agentId: string | null; owner: string; dueAt: number }
 
 /** Creates the times of the next checks, in Unix milliseconds. */
-function createSchedule() {
-  const plans = new Map<string, Plan>()
+function createCheckPlans() {
+  const plans = new Map<string, CheckPlan>()
 
   const put = ({ id, agentId, owner }: Merchant, dueAt: number) => {
     plans.set(id, { agentId, owner: (owner ?? '').toLowerCase(), dueAt })
   }
   const nextDay = (from: number) => from + DAY_MS - Math.floor(Math.random() * JITTER_MS)
 
-  const hastenThose = (now: number, isMeant: (plan: Plan) => boolean) => {
+  const hastenThose = (now: number, isMeant: (plan: CheckPlan) => boolean) => {
     for (const plan of plans.values()) if (isMeant(plan)) plan.dueAt = Math.min(plan.dueAt, now)
   }
 

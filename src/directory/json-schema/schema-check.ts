@@ -2,15 +2,15 @@ import { isObject } from '@arcus/protocol/x402/json'
 import { compilePattern } from './schema-pattern.js'
 import {
   CHARS_AT_ONCE,
-  type Check,
   makeRule,
-  type Place,
-  type Problem,
   pointerTo,
   type Rule,
+  type SchemaCheck,
+  type SchemaProblem,
   type Seen,
+  type ValuePlace,
 } from './schema-rules.js'
-import { readSchema, type Schema, SchemaFault } from './schema-shape.js'
+import { type CheckedSchema, readSchema, SchemaFault } from './schema-shape.js'
 
 /** `schema` when the schema cannot be used, `value` when the value does not satisfy it, `work` when the check was given up. */
 export type SchemaVerdict =
@@ -56,14 +56,14 @@ export function checkSchema(
 }
 
 /** Creates the check of one schema. Throws a `SchemaFault` if it cannot be used. */
-function createCheck(root: Record<string, unknown>, spend: Check['spend']): Check {
+function createCheck(root: Record<string, unknown>, spend: SchemaCheck['spend']): SchemaCheck {
   const { patterns, targets, hasUnevaluated } = readSchema(root, (keywords) =>
     spend(PER_SCHEMA + keywords),
   )
   const compiled = new Map(
     [...patterns].map((pattern) => [pattern, compilePattern(pattern, spend)]),
   )
-  const rules = new Map<Schema, readonly Rule[]>()
+  const rules = new Map<CheckedSchema, readonly Rule[]>()
   const nothingSeen = (): Seen => (hasUnevaluated ? new Set() : undefined)
   let level = 0
 
@@ -78,7 +78,12 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     return made
   }
 
-  function applyRules(schema: Schema, value: unknown, at: Place, seen: Seen): Problem | undefined {
+  function applyRules(
+    schema: CheckedSchema,
+    value: unknown,
+    at: ValuePlace,
+    seen: Seen,
+  ): SchemaProblem | undefined {
     if (schema === true) return undefined
     if (schema === false) return { at, message: 'must not be there' }
     if (++level > MAX_LEVELS) {
@@ -86,7 +91,7 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     }
     const all = rulesOf(schema)
     spend(PER_SCHEMA + all.length)
-    let problem: Problem | undefined
+    let problem: SchemaProblem | undefined
     for (let index = 0; index < all.length && problem === undefined; index++) {
       problem = all[index]?.(value, at, seen)
     }
@@ -115,7 +120,7 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
     return read
   }
 
-  const check: Check = {
+  const check: SchemaCheck = {
     spend,
     namesOf,
     apply: (schema, value, at) => applyRules(schema, value, at, nothingSeen()),
@@ -128,7 +133,7 @@ function createCheck(root: Record<string, unknown>, spend: Check['spend']): Chec
       }
       return problem
     },
-    target: (reference) => targets.get(reference) as Schema,
+    target: (reference) => targets.get(reference) as CheckedSchema,
     isMatch: (pattern, text) => compiled.get(pattern)?.(text) === true,
     keyOf,
   }

@@ -1,28 +1,33 @@
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
-import type { Schema } from './schema-shape.js'
+import type { CheckedSchema } from './schema-shape.js'
 
 /** The place of a value: the member or element, and the value that has it; `undefined` for the whole. */
-export type Place = { above: Place; name: string | number } | undefined
+export type ValuePlace = { above: ValuePlace; name: string | number } | undefined
 
-export interface Problem {
-  at: Place
+export interface SchemaProblem {
+  at: ValuePlace
   message: string
 }
 
 /** Members and elements of one value that a keyword has looked at; `undefined` when no `unevaluated…` asks for them. */
 export type Seen = Set<string | number> | undefined
 
-export type Rule = (value: unknown, at: Place, seen: Seen) => Problem | undefined
+export type Rule = (value: unknown, at: ValuePlace, seen: Seen) => SchemaProblem | undefined
 
 /** What rules need of the check that they are part of. */
-export interface Check {
+export interface SchemaCheck {
   /** Counts work; throws a `SchemaFault` when it is too much. */
   spend(units: number): void
   /** Applies a schema to a value that no other schema has looked at. */
-  apply(schema: Schema, value: unknown, at: Place): Problem | undefined
+  apply(schema: CheckedSchema, value: unknown, at: ValuePlace): SchemaProblem | undefined
   /** Applies a further schema to the same value. What it looked at counts if it accepts the value. */
-  applyToo(schema: Schema, value: unknown, at: Place, seen: Seen): Problem | undefined
-  target(reference: string): Schema
+  applyToo(
+    schema: CheckedSchema,
+    value: unknown,
+    at: ValuePlace,
+    seen: Seen,
+  ): SchemaProblem | undefined
+  target(reference: string): CheckedSchema
   isMatch(pattern: string, text: string): boolean
   /** Returns a text that is the same for equal values only. */
   keyOf(value: unknown): string
@@ -30,16 +35,20 @@ export interface Check {
   namesOf(value: object): readonly string[]
 }
 
-type MakeRule = (keyword: string, schema: Record<string, unknown>, check: Check) => Rule | undefined
+type MakeRule = (
+  keyword: string,
+  schema: Record<string, unknown>,
+  check: SchemaCheck,
+) => Rule | undefined
 
 /** A stranger's name may be long, and a rule may complain about it many times. */
 const MAX_QUOTED_CHARS = 200
 const quoted = (name: string) => JSON.stringify(name.slice(0, MAX_QUOTED_CHARS))
 
-const below = (above: Place, name: string | number): Place => ({ above, name })
+const below = (above: ValuePlace, name: string | number): ValuePlace => ({ above, name })
 
 /** Returns the JSON pointer to a place; empty for the whole. */
-export function pointerTo(place: Place): string {
+export function pointerTo(place: ValuePlace): string {
   if (place === undefined) return ''
   const step = String(place.name).replaceAll('~', '~0').replaceAll('/', '~1')
   return `${pointerTo(place.above)}/${step}`
@@ -104,7 +113,7 @@ const makeValueRule: MakeRule = (keyword, schema, { keyOf }) => {
 /** Characters, elements or members of a value, counted by one of the six keywords; `undefined` for values of other types. */
 const counted: Record<
   string,
-  { of: string; count: (value: unknown, check: Check) => number | undefined }
+  { of: string; count: (value: unknown, check: SchemaCheck) => number | undefined }
 > = {
   Length: {
     of: 'characters',
@@ -146,8 +155,8 @@ export const CHARS_AT_ONCE = 8
 
 const makeLogicRule: MakeRule = (keyword, schema, { applyToo, target }) => {
   const argument = schema[keyword]
-  const one = argument as Schema
-  const several = argument as readonly Schema[]
+  const one = argument as CheckedSchema
+  const several = argument as readonly CheckedSchema[]
   switch (keyword) {
     case '$ref':
     case '$dynamicRef':
@@ -156,7 +165,7 @@ const makeLogicRule: MakeRule = (keyword, schema, { applyToo, target }) => {
       return (value, at, seen) => firstProblem(several, (it) => applyToo(it, value, at, seen))
     case 'anyOf':
       return (value, at, seen) => {
-        const accepts = (it: Schema) => applyToo(it, value, at, seen) === undefined
+        const accepts = (it: CheckedSchema) => applyToo(it, value, at, seen) === undefined
         // Each one that accepts it may look at further members.
         const isAccepted =
           seen === undefined ? several.some(accepts) : several.filter(accepts)[0] !== undefined
@@ -175,7 +184,7 @@ const makeLogicRule: MakeRule = (keyword, schema, { applyToo, target }) => {
     case 'if':
       return (value, at, seen) => {
         const next = applyToo(one, value, at, seen) === undefined ? schema.then : schema.else
-        return next === undefined ? undefined : applyToo(next as Schema, value, at, seen)
+        return next === undefined ? undefined : applyToo(next as CheckedSchema, value, at, seen)
       }
     default:
       return undefined
@@ -185,8 +194,8 @@ const makeLogicRule: MakeRule = (keyword, schema, { applyToo, target }) => {
 /** Returns the first problem that is found, so that nothing further is checked. */
 function firstProblem<Item>(
   items: Iterable<Item>,
-  find: (item: Item) => Problem | undefined,
-): Problem | undefined {
+  find: (item: Item) => SchemaProblem | undefined,
+): SchemaProblem | undefined {
   for (const item of items) {
     const problem = find(item)
     if (problem !== undefined) return problem
@@ -197,7 +206,10 @@ function firstProblem<Item>(
 const makeListRule: MakeRule = (keyword, schema, check) => {
   const argument = schema[keyword]
   /** Applies schemas to the elements from an index on. */
-  const eachFrom = (first: number, schemaAt: (index: number) => Schema | undefined): Rule => {
+  const eachFrom = (
+    first: number,
+    schemaAt: (index: number) => CheckedSchema | undefined,
+  ): Rule => {
     return (value, at, seen) => {
       if (!Array.isArray(value)) return undefined
       for (let index = first; index < value.length; index++) {
@@ -212,10 +224,10 @@ const makeListRule: MakeRule = (keyword, schema, check) => {
   }
   switch (keyword) {
     case 'prefixItems':
-      return eachFrom(0, (index) => (argument as Schema[])[index])
+      return eachFrom(0, (index) => (argument as CheckedSchema[])[index])
     case 'items': {
-      const { prefixItems = [] } = schema as { prefixItems?: Schema[] }
-      return eachFrom(prefixItems.length, () => argument as Schema)
+      const { prefixItems = [] } = schema as { prefixItems?: CheckedSchema[] }
+      return eachFrom(prefixItems.length, () => argument as CheckedSchema)
     }
     case 'contains':
       return makeContainsRule(schema, check)
@@ -230,13 +242,13 @@ const makeListRule: MakeRule = (keyword, schema, check) => {
   }
 }
 
-function makeContainsRule(schema: Record<string, unknown>, { apply }: Check): Rule {
+function makeContainsRule(schema: Record<string, unknown>, { apply }: SchemaCheck): Rule {
   const {
     contains,
     minContains = 1,
     maxContains = Number.POSITIVE_INFINITY,
   } = schema as {
-    contains: Schema
+    contains: CheckedSchema
     minContains?: number
     maxContains?: number
   }
@@ -255,14 +267,14 @@ function makeContainsRule(schema: Record<string, unknown>, { apply }: Check): Ru
 
 const makeObjectRule: MakeRule = (keyword, schema, check) => {
   const argument = schema[keyword]
-  const one = argument as Schema
-  const byName = argument as Record<string, Schema>
+  const one = argument as CheckedSchema
+  const byName = argument as Record<string, CheckedSchema>
   const ofObject = (
-    find: (value: Record<string, unknown>, at: Place, seen: Seen) => Problem | undefined,
+    find: (value: Record<string, unknown>, at: ValuePlace, seen: Seen) => SchemaProblem | undefined,
   ): Rule => {
     return (value, at, seen) => (isObject(value) ? find(value, at, seen) : undefined)
   }
-  const lacks = (names: readonly string[], value: Record<string, unknown>, at: Place) => {
+  const lacks = (names: readonly string[], value: Record<string, unknown>, at: ValuePlace) => {
     check.spend(names.length)
     const name = names.find((name) => !Object.hasOwn(value, name))
     return name === undefined ? undefined : { at, message: `must have the member ${quoted(name)}` }
@@ -305,19 +317,21 @@ const makeObjectRule: MakeRule = (keyword, schema, check) => {
 }
 
 /** Makes the rule of one of the three keywords that give members their schemas. */
-function makeMembersRule(keyword: string, schema: Record<string, unknown>, check: Check) {
+function makeMembersRule(keyword: string, schema: Record<string, unknown>, check: SchemaCheck) {
   const named = isObject(schema.properties) ? schema.properties : {}
   const patterns = Object.keys(memberOf(schema, 'patternProperties') ?? {})
   const isOther = (name: string) =>
     !Object.hasOwn(named, name) && !patterns.some((pattern) => check.isMatch(pattern, name))
-  const schemasFor = (name: string): Schema[] => {
-    if (keyword === 'properties') return Object.hasOwn(named, name) ? [named[name] as Schema] : []
-    if (keyword === 'additionalProperties') return isOther(name) ? [schema[keyword] as Schema] : []
-    const ofPatterns = schema[keyword] as Record<string, Schema>
+  const schemasFor = (name: string): CheckedSchema[] => {
+    if (keyword === 'properties')
+      return Object.hasOwn(named, name) ? [named[name] as CheckedSchema] : []
+    if (keyword === 'additionalProperties')
+      return isOther(name) ? [schema[keyword] as CheckedSchema] : []
+    const ofPatterns = schema[keyword] as Record<string, CheckedSchema>
     const matching = patterns.filter((pattern) => check.isMatch(pattern, name))
-    return matching.map((pattern) => ofPatterns[pattern] as Schema)
+    return matching.map((pattern) => ofPatterns[pattern] as CheckedSchema)
   }
-  return (value: Record<string, unknown>, at: Place, seen: Seen) =>
+  return (value: Record<string, unknown>, at: ValuePlace, seen: Seen) =>
     firstProblem(check.namesOf(value), (name) => {
       check.spend(1)
       return firstProblem(schemasFor(name), (schema) => {
@@ -339,7 +353,7 @@ const makeUnevaluatedRule: MakeRule = (keyword, schema, { spend, apply, namesOf 
       const key = isOfItems ? Number(name) : name
       if (seen?.has(key)) return undefined
       seen?.add(key)
-      return apply(schema[keyword] as Schema, object[name], below(at, name))
+      return apply(schema[keyword] as CheckedSchema, object[name], below(at, name))
     })
   }
 }

@@ -2,7 +2,7 @@ import { isObject } from '@arcus/protocol/x402/json'
 import { schemasByName } from '@arcus/protocol/x402/json-schema'
 
 /** A schema, or a part of one: `true` accepts everything and `false` nothing. */
-export type Schema = boolean | Record<string, unknown>
+export type CheckedSchema = boolean | Record<string, unknown>
 
 /** Ends a check: the schema cannot be used, or its check takes too much work. */
 export class SchemaFault extends Error {
@@ -15,7 +15,8 @@ export class SchemaFault extends Error {
   }
 }
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'boolean' || isObject(value)
+const isSchema = (value: unknown): value is CheckedSchema =>
+  typeof value === 'boolean' || isObject(value)
 
 const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) &&
@@ -36,7 +37,7 @@ interface Shape {
   rule: string
   fits(value: unknown): boolean
   /** Returns the schemas in a value that fits. */
-  schemas?(value: unknown): Schema[]
+  schemas?(value: unknown): CheckedSchema[]
 }
 
 /** The keywords of JSON Schema 2020-12; all others have no meaning. */
@@ -46,19 +47,19 @@ const shapes: readonly Shape[] = [
       'not if then else items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties contentSchema',
     rule: 'must be a schema',
     fits: isSchema,
-    schemas: (value) => [value as Schema],
+    schemas: (value) => [value as CheckedSchema],
   },
   {
     keywords: 'allOf anyOf oneOf prefixItems',
     rule: 'must be a list of schemas, with one at least',
     fits: (value) => Array.isArray(value) && value.length > 0 && value.every(isSchema),
-    schemas: (value) => value as Schema[],
+    schemas: (value) => value as CheckedSchema[],
   },
   {
     keywords: [...schemasByName].join(' '),
     rule: 'must be an object of schemas',
     fits: (value) => isObject(value) && Object.values(value).every(isSchema),
-    schemas: (value) => Object.values(value as Record<string, Schema>),
+    schemas: (value) => Object.values(value as Record<string, CheckedSchema>),
   },
   {
     keywords:
@@ -111,7 +112,7 @@ interface SchemaParts {
   /** Texts of `pattern` and names in `patternProperties`. */
   patterns: ReadonlySet<string>
   /** The schemas that `$ref` and `$dynamicRef` lead to. There is one document, so both find the same. */
-  targets: ReadonlyMap<string, Schema>
+  targets: ReadonlyMap<string, CheckedSchema>
   /** Whether a keyword asks what the others have looked at. */
   hasUnevaluated: boolean
 }
@@ -120,15 +121,19 @@ interface SchemaParts {
  * Reads every schema within a schema, without recursion. Throws a `SchemaFault` if one is malformed or a reference
  * leads nowhere. `spend` is called with the keywords of each.
  */
-export function readSchema(root: Schema, spend: (keywords: number) => void): SchemaParts {
+export function readSchema(root: CheckedSchema, spend: (keywords: number) => void): SchemaParts {
   const patterns = new Set<string>()
-  const anchors = new Map<string, Schema>()
+  const anchors = new Map<string, CheckedSchema>()
   const references = new Set<string>()
-  const targets = new Map<string, Schema>()
-  const read = new Set<Schema>()
+  const targets = new Map<string, CheckedSchema>()
+  const read = new Set<CheckedSchema>()
   let hasUnevaluated = false
 
-  function readKeyword(keyword: string, value: unknown, schema: Schema): readonly Schema[] {
+  function readKeyword(
+    keyword: string,
+    value: unknown,
+    schema: CheckedSchema,
+  ): readonly CheckedSchema[] {
     const shape = shapeOf.get(keyword)
     if (shape === undefined) return []
     if (!shape.fits(value)) throw new SchemaFault('schema', `${keyword} ${shape.rule}`)
@@ -141,7 +146,7 @@ export function readSchema(root: Schema, spend: (keywords: number) => void): Sch
     return shape.schemas?.(value) ?? []
   }
 
-  function readAll(first: Schema): void {
+  function readAll(first: CheckedSchema): void {
     const open = [first]
     for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
       if (typeof schema === 'boolean' || read.has(schema)) continue
@@ -166,7 +171,7 @@ export function readSchema(root: Schema, spend: (keywords: number) => void): Sch
 }
 
 /** Follows the JSON pointer in a reference such as `#/$defs/a`; `undefined` when it leads nowhere. */
-function follow(root: Schema, reference: string): unknown {
+function follow(root: CheckedSchema, reference: string): unknown {
   const [first, ...steps] = decoded(reference.slice(1)).split('/')
   if (first !== '' || !reference.startsWith('#')) return undefined
   let value: unknown = root

@@ -91,7 +91,7 @@ interface MerchantListOptions {
   now: () => number
 }
 
-type Role = OwnedMerchant['role']
+type ListingRole = OwnedMerchant['role']
 
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
@@ -113,13 +113,14 @@ export async function merchantListRoutes(
   const write = () => writeList(store, facilitator)
   const readList = createListReader(readTag, write)
 
-  async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
+  async function rolesOf(address: Address): Promise<[ListingRole, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
       store.merchantsOwnedBy(address, MAX_OWNED),
       store.merchantsOfferedTo(address, Math.floor(now() / 1000)),
       store.merchantsPaidTo(address),
     ])
-    const as = (role: Role) => (merchant: Merchant) => [role, merchant] as [Role, Merchant]
+    const as = (role: ListingRole) => (merchant: Merchant) =>
+      [role, merchant] as [ListingRole, Merchant]
     // The service's own entries cannot be claimed.
     const unclaimed = paid.filter(
       ({ id, owner }) => owner === null && merchantIdKind(id) !== 'reserved',
@@ -127,7 +128,7 @@ export async function merchantListRoutes(
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 
-  async function toAnswer(role: Role, merchant: Merchant): Promise<OwnedMerchant> {
+  async function toAnswer(role: ListingRole, merchant: Merchant): Promise<OwnedMerchant> {
     const { id, name, revision, payTo, hiddenReason, offer, updatedAt } = merchant
     return {
       id,

@@ -6,12 +6,12 @@ import type {
 import { defined } from '@arcus/protocol/x402/json'
 import { type Address, getAddress } from 'viem'
 import { WriteFault } from '../refusals.js'
-import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader, Merchant, StoredEndpoint, WrittenEndpoint } from '../store/listings.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, tellLivePrice, tellPrice } from '../store/published.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
-type ListingWarning = MerchantView['warnings'][number]
+type ViewWarning = MerchantView['warnings'][number]
 
 export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 
@@ -77,7 +77,7 @@ export function openOffer(
 }
 
 /** Finds what readers should know and the owner should look after, the name first. */
-function findWarnings(merchant: Merchant, endpoints: readonly Endpoint[]): ListingWarning[] {
+function findWarnings(merchant: Merchant, endpoints: readonly StoredEndpoint[]): ViewWarning[] {
   return [...publicWarnings(merchant), ...endpoints.flatMap(warningsOf)]
 }
 
@@ -94,7 +94,7 @@ function toListed({
   inputSchema,
   output,
   ...priced
-}: ListedEndpoint): Omit<MerchantEndpoint, 'state'> {
+}: WrittenEndpoint): Omit<MerchantEndpoint, 'state'> {
   const { price, asset, currency } = tellPrice(priced)
   return {
     url,
@@ -113,7 +113,7 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint, merchant: Merchant, usage = 'null'): EndpointState {
+function toState(endpoint: StoredEndpoint, merchant: Merchant, usage = 'null'): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const { symbol, priceUsd } = tellPrice(endpoint)
@@ -136,7 +136,7 @@ function toState(endpoint: Endpoint, merchant: Merchant, usage = 'null'): Endpoi
   }
 }
 
-function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[] {
+function warningsOf({ status, probe }: StoredEndpoint, index: number): ViewWarning[] {
   const path = `endpoints[${index}]`
   if (probe === null) return []
   const { message } = probe

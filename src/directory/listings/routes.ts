@@ -8,6 +8,7 @@ import { describedAs, type Example, type Operation } from '../../http/operation.
 import { readQuery } from '../../http/query.js'
 import {
   missingFault,
+  type OfMerchant,
   present,
   refusals,
   unknownMerchant,
@@ -138,7 +139,6 @@ interface WriteRoutesOptions {
   signingTerms: () => Record<string, unknown>
 }
 
-type OfMerchant = { Params: { id: string } }
 type WithQuery = { Querystring: Record<string, unknown> }
 
 const { maxBytes } = listingLimits.request

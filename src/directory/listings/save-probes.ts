@@ -3,13 +3,11 @@ import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { createTokenBuckets } from '../../async/limits.js'
 import { blockOf } from '../../http/rate-limit.js'
-import { freshHealth, nextHealth, type Probe, type ProbeResult } from '../probe/probe.js'
+import { freshHealth, nextHealth } from '../probe/health.js'
+import type { Probe, ProbeResult } from '../probe/probe.js'
 import { hostKey } from '../probe/target-rules.js'
 import { WriteFault } from '../refusals.js'
-import type { Endpoint, EndpointHealth, ListedEndpoint } from '../store/listings.js'
-
-/** An endpoint as it is saved, with what its probe found. */
-export type SavedEndpoint = ListedEndpoint & EndpointHealth
+import type { EndpointDraft, StoredEndpoint, WrittenEndpoint } from '../store/listings.js'
 
 interface SaveProbesOptions {
   probe: Probe
@@ -46,10 +44,10 @@ export function createSaveProbes(options: SaveProbesOptions) {
   const hosts = createTokenBuckets({ ...PER_HOST, now })
 
   return async (
-    endpoints: readonly ListedEndpoint[],
+    endpoints: readonly WrittenEndpoint[],
     payTo: ProbeTarget,
-    known: readonly Endpoint[],
-  ): Promise<SavedEndpoint[]> => {
+    known: readonly StoredEndpoint[],
+  ): Promise<EndpointDraft[]> => {
     const startedAt = now()
     const results: ProbeResult[] = []
     const refused: Refused[] = []
@@ -58,7 +56,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
     async function probeNext(): Promise<void> {
       while (next < endpoints.length && refused.length < MAX_REFUSED) {
         const index = next++
-        const endpoint = endpoints[index] as ListedEndpoint
+        const endpoint = endpoints[index] as WrittenEndpoint
         const isLate = now() - startedAt > WINDOW_MS
         const mayCall = !isLate && hosts.take(hostKey(endpoint.url)) === 0
         const result = mayCall ? await probe(endpoint, payTo) : notChecked(isLate, now())
@@ -74,10 +72,10 @@ export function createSaveProbes(options: SaveProbesOptions) {
     })
 
     function toSaved(
-      endpoint: ListedEndpoint,
+      endpoint: WrittenEndpoint,
       result: ProbeResult,
-      before?: Endpoint,
-    ): SavedEndpoint {
+      before?: StoredEndpoint,
+    ): EndpointDraft {
       const { network, tokens } = options
       const asset = findToken(tokens, endpoint.asset) as Stablecoin
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
@@ -104,7 +102,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
 function quotedFor(
   payTo: ProbeTarget,
   { network, asset }: { network: string; asset: Stablecoin },
-  before: Endpoint | undefined,
+  before: StoredEndpoint | undefined,
 ) {
   const isPaid = before?.accepts
     .filter((it) => it.network === network)
@@ -136,11 +134,11 @@ function notChecked(isLate: boolean, nowMs: number): ProbeResult {
   return { record, accepts: [], isDefinite: false, extras: {} }
 }
 
-function refusal(endpoints: readonly ListedEndpoint[], refused: Refused[]): WriteFault {
+function refusal(endpoints: readonly WrittenEndpoint[], refused: Refused[]): WriteFault {
   const details = refused
     .sort((a, b) => a.index - b.index)
     .map(({ index, result }) => {
-      const { url, method } = endpoints[index] as ListedEndpoint
+      const { url, method } = endpoints[index] as WrittenEndpoint
       const { verdict, message, seen } = result.record
       return { path: `endpoints[${index}]`, method, url, reason: verdict, message, seen }
     })

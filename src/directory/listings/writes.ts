@@ -15,14 +15,15 @@ import type { z } from 'zod'
 import { checkSchema, type SchemaVerdict } from '../json-schema/schema-check.js'
 import { listingFault, missingFault, WriteFault } from '../refusals.js'
 import type {
-  Endpoint,
-  ListedEndpoint,
+  EndpointDraft,
   ListingChange,
   ListingStore,
   Merchant,
+  StoredEndpoint,
+  WrittenEndpoint,
 } from '../store/listings.js'
 import { findReserved } from '../store/name-rules.js'
-import type { SaveAllowances, SavedEndpoint } from './save-probes.js'
+import type { SaveAllowances } from './save-probes.js'
 import {
   type CheckedWrite,
   offerFault,
@@ -41,10 +42,10 @@ interface WritesOptions {
   check: WriteCheck
   /** Probes the endpoints of a save; `known` are those listed before. */
   probe: (
-    endpoints: readonly ListedEndpoint[],
+    endpoints: readonly WrittenEndpoint[],
     payTo: Address,
-    known: readonly Endpoint[],
-  ) => Promise<SavedEndpoint[]>
+    known: readonly StoredEndpoint[],
+  ) => Promise<EndpointDraft[]>
   allowances: SaveAllowances
   quota: WriteQuota
   /** CAIP-2. */
@@ -124,7 +125,7 @@ export function createWrites(options: WritesOptions) {
       const { endpoints: written, ...described } = checked.body
       checkName(described, checked.merchant)
       const endpoints = inTokens(written, tokens)
-      const [{ asset }] = endpoints as [ListedEndpoint]
+      const [{ asset }] = endpoints as [WrittenEndpoint]
       const known = checked.merchant === undefined ? [] : await listings.endpointsOf(merchantId)
       const isOwned = checked.merchant?.owner != null
       // Whatever a save costs is taken before it is spent, also for one that is refused.
@@ -185,7 +186,7 @@ function checkName({ name, payTo }: Pick<Merchant, 'name' | 'payTo'>, before?: M
 function inTokens(
   endpoints: ListingBody['endpoints'],
   tokens: readonly Stablecoin[],
-): ListedEndpoint[] {
+): WrittenEndpoint[] {
   return endpoints.map(({ currency, ...endpoint }, index) => {
     const found = tokenOfPrice({ asset: endpoint.asset, currency }, tokens)
     if ('problem' in found) {
@@ -214,7 +215,7 @@ function createTurns(): () => Promise<void> {
 }
 
 /** The part of an endpoint that says how it is called. */
-type Called = Pick<ListedEndpoint, 'method' | 'inputSchema' | 'example'>
+type Called = Pick<WrittenEndpoint, 'method' | 'inputSchema' | 'example'>
 
 /**
  * Checks that each input schema can be used and that the example satisfies it, each after `takeTurn`. `accepted` are

@@ -7,13 +7,13 @@ import { isNetwork, type Network } from '@arcus/protocol/x402/networks'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { httpFault } from '../../http/errors.js'
 import { parameterFault } from '../../http/query.js'
-import type { CatalogEntry, Endpoint, ListingReader } from '../store/listings.js'
+import type { CatalogEntry, ListingReader, StoredEndpoint } from '../store/listings.js'
 
-type JsonObject = Record<string, unknown>
-type Query = Readonly<Record<string, string>>
+type ToolObject = Record<string, unknown>
+type ToolQuery = Readonly<Record<string, string>>
 
 /** A live 402, compared with the listing. */
-interface LiveTerms {
+interface ComparedTerms {
   /** `live` when it is as listed, else the fault. */
   state: string
   message: string
@@ -25,25 +25,25 @@ interface ToolSources {
   /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON to a caller; throws for wrong parameters. */
   answers: Record<
     'resources' | 'search',
-    (query: Query, ip: string) => Promise<{ bytes: Uint8Array }>
+    (query: ToolQuery, ip: string) => Promise<{ bytes: Uint8Array }>
   >
   listings: Pick<ListingReader, 'findAtUrl'>
   toItem(entry: CatalogEntry): object
   /** Calls a listed endpoint without payment; throws a 429 when `caller` or the host must wait. */
-  liveTerms(caller: string, entry: CatalogEntry, example?: CallExample): Promise<LiveTerms>
+  liveTerms(caller: string, entry: CatalogEntry, example?: CallExample): Promise<ComparedTerms>
 }
 
 /** The thing that is asked about. Without method and name of a tool it is everything at the URL. */
-interface Wanted {
+interface WantedEndpoint {
   url: string
   method?: CallMethod | undefined
   toolName?: string | undefined
 }
 
-interface TermsRequest extends Wanted {
-  queryParams?: JsonObject | undefined
+interface TermsRequest extends WantedEndpoint {
+  queryParams?: ToolObject | undefined
   body?: unknown
-  arguments?: JsonObject | undefined
+  arguments?: ToolObject | undefined
 }
 
 export type CatalogTools = ReturnType<typeof createCatalogTools>
@@ -53,7 +53,7 @@ export function createCatalogTools(sources: ToolSources) {
   const { answers, listings, toItem, liveTerms } = sources
 
   /** Finds the listed endpoints of a URL, also without its query, which the caller may have added. */
-  async function find({ url, method, toolName }: Wanted): Promise<CatalogEntry[]> {
+  async function find({ url, method, toolName }: WantedEndpoint): Promise<CatalogEntry[]> {
     const spellings = [...new Set([url, url.replace(/[?#].*$/s, '')])]
     for (const spelling of spellings) {
       const found = await listings.findAtUrl({ url: spelling, method, toolName }, MAX_FOUND)
@@ -66,24 +66,24 @@ export function createCatalogTools(sources: ToolSources) {
   }
 
   return {
-    async search(query: Query, ip: string): Promise<JsonObject> {
+    async search(query: ToolQuery, ip: string): Promise<ToolObject> {
       const { resources, pagination } = parseBody(await answers.search(query, ip))
       return {
         resources: resources.map(summarize),
         nextCursor: pagination.cursor,
       }
     },
-    async list(query: Query, ip: string): Promise<JsonObject> {
+    async list(query: ToolQuery, ip: string): Promise<ToolObject> {
       const { items, pagination } = parseBody(await answers.resources(query, ip))
       return { resources: items.map(summarize), pagination }
     },
-    async describe(wanted: Wanted): Promise<JsonObject> {
+    async describe(wanted: WantedEndpoint): Promise<ToolObject> {
       const entries = await find(wanted)
       return {
         resources: entries.map((entry) => ({ ...toItem(entry), health: healthOf(entry) })),
       }
     },
-    async terms(caller: string, request: TermsRequest): Promise<JsonObject> {
+    async terms(caller: string, request: TermsRequest): Promise<ToolObject> {
       const entries = await find({ ...request, method: request.method ?? methodOf(request) })
       const [entry] = entries as [CatalogEntry]
       const { endpoint, merchant } = entry
@@ -116,7 +116,7 @@ export function createCatalogTools(sources: ToolSources) {
 /** Warnings about a live 402 that differs from the listing. */
 const unlisted = ['price_drift', 'foreign_pay_to']
 
-function healthOf({ endpoint: { status, probe } }: CatalogEntry): JsonObject {
+function healthOf({ endpoint: { status, probe } }: CatalogEntry): ToolObject {
   return { status, message: probe?.message ?? null, checkedAt: probe?.checkedAt ?? null }
 }
 
@@ -134,7 +134,7 @@ function parseBody({ bytes }: { bytes: Uint8Array }) {
 
 /** Returns the example of the listing with the given values in it; `undefined` when none are given. */
 function exampleOf(
-  { method, example }: Endpoint,
+  { method, example }: StoredEndpoint,
   { queryParams, body, arguments: args }: TermsRequest,
 ): CallExample | undefined {
   const main = parametersIn(method)

@@ -12,7 +12,7 @@ import {
   missingEndpoint,
   type OfEndpoint,
 } from '../probe/endpoint-history.js'
-import { refusals, WriteFault, writeCodes } from '../refusals.js'
+import { type OfMerchant, refusals, WriteFault, writeCodes } from '../refusals.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import type { CheckStore } from '../store/paid-checks.js'
 import { toView } from './verdicts.js'
@@ -49,8 +49,6 @@ interface CheckRoutesOptions {
   now: () => number
 }
 
-type WithId = { Params: { id: string } }
-
 /** Serves the paid checks of an endpoint, and takes the wishes of owners for one. */
 export async function checkRoutes(
   app: FastifyInstance,
@@ -71,7 +69,7 @@ export async function checkRoutes(
     },
   )
 
-  app.post<WithId>(
+  app.post<OfMerchant>(
     '/api/merchants/:id/check-request',
     { bodyLimit: SMALL_WRITE_BYTES, ...describedAs(requestOperation) },
     async ({ params, body: request, ip }, reply) => {

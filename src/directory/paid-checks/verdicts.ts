@@ -4,7 +4,7 @@ import type { CheckStatement } from '@arcus/protocol/x402/check-statement'
 import { isDeeperThan, MAX_JSON_DEPTH } from '@arcus/protocol/x402/json'
 import { type Address, getAddress, zeroHash } from 'viem'
 import { checkSchema } from '../json-schema/schema-check.js'
-import type { Endpoint } from '../store/listings.js'
+import type { StoredEndpoint } from '../store/listings.js'
 import { type CheckOutcome, type PaidCheck, verdictOf } from '../store/paid-checks.js'
 import { outputSchemaOf } from '../store/sql/listing-rows.js'
 
@@ -14,6 +14,9 @@ const MAX_BYTES = 1_048_576
 /** Larger answers, and those that nest deeper than any body, are not compared: that would hold up everybody. */
 const MAX_COMPARED_BYTES = 131_072
 
+/** The facts of an answer of which nothing was read. */
+export const unread = { ms: null, bytes: null, sha256: null } as const
+
 /** The verdict about an answer, and what was read of it. */
 type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
 
@@ -21,7 +24,7 @@ type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
  * Judges the answer to a payment by what the endpoint says of itself. The body is read here and kept nowhere. Rejects if
  * the connection ends, or the signal of the request does.
  */
-export async function judge(response: Response, { extras }: Endpoint): Promise<Judgement> {
+export async function judge(response: Response, { extras }: StoredEndpoint): Promise<Judgement> {
   const reason = faultOfHead(response, extras.mimeType)
   if (reason !== undefined) {
     await response.body?.cancel()

@@ -1,8 +1,9 @@
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import { type HealthAnswer, healthQuery, type PricesAnswer } from '@arcus/protocol/answers/history'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
-import { currencyOf } from '@arcus/protocol/x402/currencies'
+import { currencyOf, signOfCurrency } from '@arcus/protocol/x402/currencies'
 import type { FastifyInstance } from 'fastify'
+import { DAY_SECONDS } from '../../async/time.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
@@ -23,7 +24,6 @@ interface HistoryRoutesOptions {
 }
 
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 
 export const aboutEndpoint: Pick<Operation, 'tag' | 'codes' | 'examples'> = {
   tag: 'Directory',
@@ -170,12 +170,10 @@ function sentenceOf(before: NotedPrice, { source, at, amount, symbol }: NotedPri
   return `${verb} from ${from} to ${moneyText({ amount, symbol })} on ${day.format(at * 1000)}, ${where}.`
 }
 
-const signs: Readonly<Record<string, string>> = { USD: '$', EUR: '€' }
-
 /** Writes an amount with two decimals at least: `$0.01`, `€9.00`. */
 function moneyText({ amount, symbol }: Pick<NotedPrice, 'amount' | 'symbol'>): string {
   const [whole, fraction = ''] = formatAtomic(BigInt(amount)).split('.')
   const decimal = `${whole}.${fraction.padEnd(2, '0')}`
-  const sign = signs[currencyOf(symbol) ?? '']
+  const sign = signOfCurrency(currencyOf(symbol))
   return sign === undefined ? `${decimal} ${symbol}` : `${sign}${decimal}`
 }

@@ -6,7 +6,7 @@ import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { present, readBody, refusals, unknownMerchant } from '../refusals.js'
-import type { Endpoint, EndpointHealth, ListingReader } from '../store/listings.js'
+import type { EndpointHealth, ListingReader, StoredEndpoint } from '../store/listings.js'
 import type { CallBudget } from './call-limits.js'
 import { missingEndpoint } from './endpoint-history.js'
 import type { ProbeSchedule } from './probe-schedule.js'
@@ -46,7 +46,7 @@ export async function probeRoutes(
       const { id } = request.params
       present(await store.findMerchant(id))
       const wanted = pick(await store.endpointsOf(id), endpointId)
-      const answers: ProbedEndpoint[] = []
+      const answers: ProbeAnswer['endpoints'][number][] = []
       for (const endpoint of wanted) {
         const probe = () => schedule.probeNow(id, endpoint.id)
         const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), probe)
@@ -65,21 +65,19 @@ export async function probeRoutes(
   )
 }
 
-type ProbedEndpoint = ProbeAnswer['endpoints'][number]
-
 function toAnswer(
-  { id, url, method, toolName }: Endpoint,
+  { id, url, method, toolName }: StoredEndpoint,
   health: EndpointHealth,
   state: string,
-): ProbedEndpoint {
+): ProbeAnswer['endpoints'][number] {
   const { status, probe, failures, nextProbeAt } = health
   const tool = defined({ toolName })
   return { id, url, method, ...tool, state, status, probe, failures, nextProbeAt }
 }
 
-function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[] {
+function pick(endpoints: StoredEndpoint[], endpointId: number | undefined): StoredEndpoint[] {
   if (endpointId === undefined) {
-    const checkedAt = ({ probe }: Endpoint) => probe?.checkedAt ?? 0
+    const checkedAt = ({ probe }: StoredEndpoint) => probe?.checkedAt ?? 0
     return endpoints.toSorted((a, b) => checkedAt(a) - checkedAt(b)).slice(0, MAX_AT_ONCE)
   }
   const endpoint = endpoints.find(({ id }) => id === endpointId)

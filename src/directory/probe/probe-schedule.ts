@@ -1,17 +1,17 @@
-import { createPolling } from '../../async/polling.js'
+import { toSeconds } from '../../async/time.js'
 import type {
   CatalogEntry,
   DescribedEndpoint,
-  Endpoint,
   EndpointHealth,
   ListingStore,
+  StoredEndpoint,
 } from '../store/listings.js'
 import type { HostPace } from './call-limits.js'
+import { asOneFailure } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 import { hostKey } from './target-rules.js'
 
-/** Intervals of starting waiting probes, and of reading due ones from the store. */
-const TICK_MS = 1_000
+/** Interval of reading due endpoints from the store while few are due. */
 const IDLE_REFILL_MS = 15_000
 /** Rows read from the store at once. */
 const BATCH = 64
@@ -19,8 +19,6 @@ const BATCH = 64
 const CONCURRENCY = 4
 /** Early probes that may wait for their hosts; further ones come at their time. */
 const MAX_EARLY = 100
-/** A second failure sooner than this, found on request, counts as the same failure. */
-const SAME_FAILURE_SECONDS = 240
 
 export interface ProbeScheduleOptions {
   store: Pick<ListingStore, 'dueEndpoints' | 'entriesById' | 'saveProbe'>
@@ -48,140 +46,153 @@ type ProbeNowResult =
   | { state: 'busy' | 'changed' | 'missing' }
 
 /** `due` at its time, `early` before it, `request` for a caller who waits for the result. */
-type Cause = 'due' | 'early' | 'request'
+type ProbeCause = 'due' | 'early' | 'request'
 
-export type ProbeSchedule = ReturnType<typeof createProbeSchedule>
-
-/** Probes every endpoint again and again, at the times the store says, and keeps the results. */
-export function createProbeSchedule(options: ProbeScheduleOptions) {
-  const { store, probe, effectOf, pace, now, log } = options
-  const spread = createHostSpread()
-  const seconds = () => Math.floor(now() / 1000)
+/**
+ * Probes every endpoint again and again, at the times the store says, and keeps the results. `nextHealth` says after how many
+ * failures an endpoint is `failing`, and when it is probed again.
+ */
+export class ProbeSchedule {
+  readonly #options: ProbeScheduleOptions
+  readonly #spread = createHostSpread()
   /** Entries to probe before their time. */
-  let early: CatalogEntry[] = []
+  #early: CatalogEntry[] = []
   /** Due entries, most overdue first. */
-  let queue: CatalogEntry[] = []
+  #queue: CatalogEntry[] = []
   /** By id of the endpoint. */
-  const underWay = new Map<number, Promise<unknown>>()
-  let isStopped = false
-  let refillAt = 0
-  const polling = createPolling({
-    poll: look,
-    everyMs: TICK_MS,
-    onError: (err) => log.warn({ err }, 'due endpoints could not be read'),
-  })
+  readonly #underWay = new Map<number, Promise<unknown>>()
+  #isStopped = false
+  #refillAt = 0
 
-  async function find(id: number): Promise<CatalogEntry | undefined> {
-    return isStopped ? undefined : (await store.entriesById([id]))[0]
+  constructor(options: ProbeScheduleOptions) {
+    this.#options = options
   }
 
-  async function probeOne(id: number, cause: Cause): Promise<ProbeNowResult> {
-    const before = await find(id)
+  /** Reads what is due, unless enough is under way, and starts the probes that may start. Call it every second. */
+  async look(): Promise<void> {
+    try {
+      // With a free probe, every queued entry waits for its host: read which others are due.
+      const isFree = this.#underWay.size < CONCURRENCY
+      if (isFree && this.#options.now() >= this.#refillAt) await this.#refill()
+    } finally {
+      this.#startWaiting()
+    }
+  }
+
+  /** Starts and keeps nothing more; resolves when the running probes have ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await Promise.allSettled(this.#underWay.values())
+  }
+
+  /** Counts the waiting and the running probes. */
+  figures(): { queued: number; underWay: number } {
+    return { queued: this.#queue.length, underWay: this.#underWay.size }
+  }
+
+  /** Probes one endpoint now, for its owner. */
+  async probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult> {
+    const { store, pace } = this.#options
+    const [entry] = await store.entriesById([endpointId])
+    if (entry?.merchant.id !== merchantId) return { state: 'missing' }
+    if (!(await pace.enterSoon(entry.endpoint.url))) return { state: 'busy' }
+    return this.#run(entry.endpoint, 'request')
+  }
+
+  /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
+  probeSoon(endpointId: number): void {
+    this.#addEarly(endpointId).catch((err) =>
+      this.#options.log.warn({ err }, 'an endpoint could not be read'),
+    )
+  }
+
+  async #addEarly(endpointId: number): Promise<void> {
+    const entry = await this.#find(endpointId)
+    const isKnown = this.#early.some(({ endpoint }) => endpoint.id === endpointId)
+    if (entry === undefined || isKnown || this.#early.length >= MAX_EARLY) return
+    this.#early.push(entry)
+    this.#startWaiting()
+  }
+
+  async #refill(): Promise<void> {
+    const { store, isKeeper, now } = this.#options
+    const due = isKeeper() ? await store.dueEndpoints(this.#seconds(), BATCH) : []
+    this.#refillAt = now() + (due.length < BATCH ? IDLE_REFILL_MS : 0)
+    const waiting = due.filter(({ endpoint }) => !this.#underWay.has(endpoint.id))
+    const { ready, later } = this.#spread(waiting, this.#seconds())
+    for (const { endpoint, at } of later) {
+      if (this.#isStopped) return
+      await store.saveProbe(endpoint.id, { ...endpoint, nextProbeAt: at }, this.#seconds())
+    }
+    this.#queue = ready
+  }
+
+  #startWaiting(): void {
+    if (this.#isStopped) return
+    this.#early = this.#startFrom(this.#early, 'early')
+    this.#queue = this.#startFrom(this.#queue, 'due')
+  }
+
+  /** Starts the probes that may start, and returns the entries that must wait. */
+  #startFrom(entries: readonly CatalogEntry[], cause: ProbeCause): CatalogEntry[] {
+    const { pace } = this.#options
+    const waiting: CatalogEntry[] = []
+    for (const entry of entries) {
+      const { id, url } = entry.endpoint
+      if (this.#underWay.has(id)) continue
+      if (this.#underWay.size >= CONCURRENCY || !pace.enter(url)) waiting.push(entry)
+      else this.#runAlone(entry.endpoint, cause)
+    }
+    return waiting
+  }
+
+  /** Runs a probe without a caller. If the store fails, the endpoint stays due. */
+  #runAlone(endpoint: StoredEndpoint, cause: ProbeCause): void {
+    this.#run(endpoint, cause).catch((err) =>
+      this.#options.log.warn({ err }, 'the result of a probe could not be kept'),
+    )
+  }
+
+  /** Runs a probe that has the turn of its host. */
+  #run({ id, url }: StoredEndpoint, cause: ProbeCause): Promise<ProbeNowResult> {
+    const work = this.#probeOne(id, cause).finally(() => {
+      this.#options.pace.leave(url)
+      this.#underWay.delete(id)
+      this.#startWaiting()
+    })
+    this.#underWay.set(id, work)
+    return work
+  }
+
+  async #probeOne(id: number, cause: ProbeCause): Promise<ProbeNowResult> {
+    const { store, probe, effectOf, log } = this.#options
+    const before = await this.#find(id)
     if (before === undefined) return { state: 'missing' }
     // A due entry may have been saved or probed on request while it waited.
-    if (cause === 'due' && !isDue(before.endpoint, seconds())) return { state: 'changed' }
+    if (cause === 'due' && !isDue(before.endpoint, this.#seconds())) return { state: 'changed' }
     const result = await probe(before.endpoint, before.merchant.payTo)
-    const effect = await effectOf(before, result, seconds())
-    const after = await find(id)
+    const effect = await effectOf(before, result, this.#seconds())
+    const after = await this.#find(id)
     if (after === undefined) return { state: 'missing' }
     // Saved during the probe: that save probed the endpoint as it is now.
     if (isOther(after, before)) return { state: 'changed' }
     const health = effect.after(after.endpoint)
     const kept = cause === 'request' ? asOneFailure(after.endpoint, health) : health
-    await store.saveProbe(id, kept, seconds(), effect.described)
+    await store.saveProbe(id, kept, this.#seconds(), effect.described)
     log.debug({ endpointId: id, verdict: result.record.verdict }, 'endpoint probed')
     return { state: 'probed', health: kept }
   }
 
-  /** Runs a probe that has the turn of its host. */
-  function run({ id, url }: Endpoint, cause: Cause): Promise<ProbeNowResult> {
-    const work = probeOne(id, cause).finally(() => {
-      pace.leave(url)
-      underWay.delete(id)
-      if (!isStopped) pump()
-    })
-    underWay.set(id, work)
-    return work
+  async #find(id: number): Promise<CatalogEntry | undefined> {
+    return this.#isStopped ? undefined : (await this.#options.store.entriesById([id]))[0]
   }
 
-  /** Runs a probe without a caller. If the store fails, the endpoint stays due. */
-  function runAlone(endpoint: Endpoint, cause: Cause): void {
-    run(endpoint, cause).catch((err) =>
-      log.warn({ err }, 'the result of a probe could not be kept'),
-    )
-  }
-
-  /** Starts the probes that may start, and returns the entries that must wait. */
-  function startFrom(entries: readonly CatalogEntry[], cause: Cause): CatalogEntry[] {
-    const waiting: CatalogEntry[] = []
-    for (const entry of entries) {
-      const { id, url } = entry.endpoint
-      if (underWay.has(id)) continue
-      if (underWay.size >= CONCURRENCY || !pace.enter(url)) waiting.push(entry)
-      else runAlone(entry.endpoint, cause)
-    }
-    return waiting
-  }
-
-  function pump(): void {
-    early = startFrom(early, 'early')
-    queue = startFrom(queue, 'due')
-  }
-
-  async function addEarly(endpointId: number): Promise<void> {
-    const entry = await find(endpointId)
-    const isKnown = early.some(({ endpoint }) => endpoint.id === endpointId)
-    if (entry === undefined || isKnown || early.length >= MAX_EARLY) return
-    early.push(entry)
-    pump()
-  }
-
-  async function refill(): Promise<void> {
-    const due = options.isKeeper() ? await store.dueEndpoints(seconds(), BATCH) : []
-    refillAt = now() + (due.length < BATCH ? IDLE_REFILL_MS : 0)
-    const waiting = due.filter(({ endpoint }) => !underWay.has(endpoint.id))
-    const { ready, later } = spread(waiting, seconds())
-    for (const { endpoint, at } of later) {
-      if (isStopped) return
-      await store.saveProbe(endpoint.id, { ...endpoint, nextProbeAt: at }, seconds())
-    }
-    queue = ready
-  }
-
-  async function look(): Promise<void> {
-    try {
-      // With a free probe, every queued entry waits for its host: read which others are due.
-      if (underWay.size < CONCURRENCY && now() >= refillAt) await refill()
-    } finally {
-      if (!isStopped) pump()
-    }
-  }
-
-  return {
-    start: polling.start,
-    /** Starts and keeps nothing more; resolves when the running probes have ended. */
-    async stop(): Promise<void> {
-      isStopped = true
-      await polling.stop()
-      await Promise.allSettled(underWay.values())
-    },
-    /** Counts the waiting and the running probes. */
-    figures: () => ({ queued: queue.length, underWay: underWay.size }),
-    /** Probes one endpoint now, for its owner. */
-    async probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult> {
-      const [entry] = await store.entriesById([endpointId])
-      if (entry?.merchant.id !== merchantId) return { state: 'missing' }
-      if (!(await pace.enterSoon(entry.endpoint.url))) return { state: 'busy' }
-      return run(entry.endpoint, 'request')
-    },
-    /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
-    probeSoon(endpointId: number): void {
-      addEarly(endpointId).catch((err) => log.warn({ err }, 'an endpoint could not be read'))
-    },
+  #seconds(): number {
+    return toSeconds(this.#options.now())
   }
 }
 
-function isDue({ nextProbeAt }: Endpoint, nowSeconds: number): boolean {
+function isDue({ nextProbeAt }: StoredEndpoint, nowSeconds: number): boolean {
   return nextProbeAt !== null && nextProbeAt <= nowSeconds
 }
 
@@ -193,14 +204,6 @@ function isOther(current: CatalogEntry, probed: CatalogEntry): boolean {
     current.endpoint.price !== probed.endpoint.price ||
     JSON.stringify(current.endpoint.example) !== JSON.stringify(probed.endpoint.example)
   )
-}
-
-/** Merges failures close together: three requests in a minute must not make an endpoint `failing`. */
-function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth {
-  const { failures, status, nextProbeAt, probe } = previous
-  if (next.failures === 0 || failures === 0 || probe === null || next.probe === null) return next
-  if (next.probe.checkedAt - probe.checkedAt >= SAME_FAILURE_SECONDS) return next
-  return { ...next, failures, status, nextProbeAt }
 }
 
 /** Due endpoints of one host that may wait in memory; each takes a second or two. */
@@ -229,7 +232,7 @@ function createHostSpread() {
     }
     const counts = new Map<string, number>()
     const ready: CatalogEntry[] = []
-    const later: { endpoint: Endpoint; at: number }[] = []
+    const later: { endpoint: StoredEndpoint; at: number }[] = []
     for (const entry of due) {
       const host = hostKey(entry.endpoint.url)
       const count = (counts.get(host) ?? 0) + 1

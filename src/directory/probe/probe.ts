@@ -6,15 +6,9 @@ import {
   toHttpCall,
   uncalledMethods,
 } from '@arcus/protocol/x402/calls'
-import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import { defined } from '@arcus/protocol/x402/json'
-import { type Address, getAddress } from 'viem'
-import type {
-  CatalogEntry,
-  EndpointHealth,
-  ListedEndpoint,
-  QuotedRequirement,
-} from '../store/listings.js'
+import type { Address } from 'viem'
+import type { CatalogEntry, QuotedRequirement, WrittenEndpoint } from '../store/listings.js'
 import type { CallBudget, HostPace } from './call-limits.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 import type { QuotedPayment, QuotedTerms } from './payment-required.js'
@@ -22,7 +16,7 @@ import { hostKey } from './target-rules.js'
 import { checkTool, type ListedTool } from './tool-call.js'
 import { checkAnswer, type Expected, isDefinite, type Verdict, verdict } from './verdict.js'
 
-export type ProbedEndpoint = ProbedCall & Pick<ListedEndpoint, 'price' | 'asset' | 'inputSchema'>
+export type ProbedEndpoint = ProbedCall & Pick<WrittenEndpoint, 'price' | 'asset' | 'inputSchema'>
 
 export interface ProbeResult {
   record: ProbeRecord
@@ -108,7 +102,7 @@ export function createLiveTerms({ fetch, budget, pace, ...market }: LiveTermsOpt
   return (
     caller: string,
     { endpoint, merchant }: CatalogEntry,
-    example: ListedEndpoint['example'] = endpoint.example,
+    example: WrittenEndpoint['example'] = endpoint.example,
   ): Promise<Verdict> => {
     const { url } = endpoint
     const expected = expectedOf(endpoint, merchant.payTo, market)
@@ -120,7 +114,7 @@ export function createLiveTerms({ fetch, budget, pace, ...market }: LiveTermsOpt
 
 /** An endpoint that is called or, if its method may change something, is not. */
 export type ProbedCall = Pick<
-  ListedEndpoint,
+  WrittenEndpoint,
   'url' | 'method' | 'toolName' | 'transport' | 'example'
 >
 
@@ -169,74 +163,4 @@ function toProbeRequest({ url, method, example }: ProbedCall): GuardedRequest {
 /** Returns the method of a call of Arcus; others than these three are never called. */
 export function sentMethod(method: CallMethod): GuardedRequest['method'] {
   return method === 'HEAD' ? 'HEAD' : isBodyMethod(method) ? 'POST' : 'GET'
-}
-
-/** Time between two probes of a healthy endpoint. */
-const HEALTHY_SECONDS = 6 * 3_600
-/** Time until the probe after a first failure; each further failure doubles it. */
-const FIRST_RETRY_SECONDS = 5 * 60
-const LAST_RETRY_SECONDS = 24 * 3_600
-/** Failures in a row that make an endpoint `failing`. */
-const FAILURES_TO_FAILING = 3
-/** Each wait is made longer or shorter by up to this share, which spreads the probes. */
-const JITTER = 0.2
-
-interface ListedTerms {
-  network: string
-  asset: Pick<Stablecoin, 'address' | 'name' | 'version'>
-  payTo: Address
-  price: bigint
-}
-
-/** Returns the health of an endpoint before its first probe: it shows the terms of the listing. */
-export function freshHealth({ network, asset, payTo, price }: ListedTerms): EndpointHealth {
-  const { address, name, version } = asset
-  const listed = {
-    scheme: 'exact',
-    network,
-    amount: price.toString(),
-    asset: getAddress(address),
-    payTo: getAddress(payTo),
-    maxTimeoutSeconds: 300,
-    extra: { name, version },
-  }
-  const unseen = { extras: {}, status: 'unverified', probe: null, failures: 0 } as const
-  return { accepts: [listed], ...unseen, nextProbeAt: null }
-}
-
-/**
- * Returns the health after a probe. A failure keeps the terms of the last live answer. What is never called stays unverified. `nowSeconds` is Unix time, `random`
- * gives 0 to 1.
- */
-export function nextHealth(
-  previous: EndpointHealth,
-  { record, accepts, extras }: Pick<ProbeResult, 'record' | 'accepts' | 'extras'>,
-  nowSeconds: number,
-  random: () => number,
-): EndpointHealth {
-  const after = (seconds: number) => nowSeconds + jittered(seconds, random)
-  if (record.verdict === 'live') {
-    const nextProbeAt = after(HEALTHY_SECONDS)
-    return { accepts, extras, status: 'live', probe: record, failures: 0, nextProbeAt }
-  }
-  if (record.verdict === 'not_called') {
-    return { ...previous, status: 'unverified', probe: record, failures: 0, nextProbeAt: null }
-  }
-  const failures = previous.failures + 1
-  return {
-    accepts: previous.accepts,
-    extras: previous.extras,
-    status: failures >= FAILURES_TO_FAILING ? 'failing' : previous.status,
-    probe: record,
-    failures,
-    nextProbeAt: Math.min(after(retrySeconds(failures)), nowSeconds + LAST_RETRY_SECONDS),
-  }
-}
-
-function retrySeconds(failures: number): number {
-  return Math.min(FIRST_RETRY_SECONDS * 2 ** Math.min(failures - 1, 20), LAST_RETRY_SECONDS)
-}
-
-function jittered(seconds: number, random: () => number): number {
-  return Math.round(seconds * (1 - JITTER + 2 * JITTER * random()))
 }

@@ -88,7 +88,7 @@ function isOwn(url: URL, { ownOrigins, allowPrivateHosts }: TargetRules): boolea
   })
 }
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /** IPv4 that is no host of the public internet: RFC 6890 and its registry, with 6to4 relays and multicast. */
 const closedIpv4 = ranges([
@@ -139,11 +139,11 @@ export function normalAddress(text: string): string {
   return isIP(text) === 0 ? text : ipaddr.parse(text).toNormalizedString()
 }
 
-function ranges(texts: string[]): Range[] {
+function ranges(texts: string[]): AddressRange[] {
   return texts.map((text) => ipaddr.parseCIDR(text))
 }
 
-function isIn(list: Range[], text: string): boolean {
+function isIn(list: AddressRange[], text: string): boolean {
   const address = ipaddr.parse(text)
   return list.some((range) => address.kind() === range[0].kind() && address.match(range))
 }

@@ -80,18 +80,18 @@ export async function checkTool(
 export function listTools(
   fetch: GuardedFetch,
   url: string,
-): Promise<Outcome<readonly ListedTool[]>> {
+): Promise<ToolOutcome<readonly ListedTool[]>> {
   return converse(fetch, url, readTools)
 }
 
-type Outcome<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
+type ToolOutcome<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
 
 /** Talks with an MCP server through the guard. Never rejects for anything that the server does. */
 async function converse<Value>(
   fetch: GuardedFetch,
   url: string,
   talk: (session: McpConversation) => Promise<Value>,
-): Promise<Outcome<Value>> {
+): Promise<ToolOutcome<Value>> {
   try {
     const session = await openConversation(throughGuard(fetch, url), 'arcus-probe')
     return { ok: true, value: await talk(session) }

@@ -8,7 +8,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { aboutMerchant, readBody, unknownMerchant } from '../refusals.js'
-import type { ListedEndpoint, ListingReader } from '../store/listings.js'
+import type { ListingReader, WrittenEndpoint } from '../store/listings.js'
 import type { CallBudget, CallBudgetOptions } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
@@ -98,7 +98,7 @@ export async function tryRoutes(
 
 async function callListed(
   fetch: GuardedFetch,
-  endpoint: ListedEndpoint,
+  endpoint: WrittenEndpoint,
   input: TryInput,
   payment: string | undefined,
 ): Promise<TryAnswer> {
@@ -135,7 +135,7 @@ function unanswered(answer: Exclude<GuardedAnswer, { kind: 'answer' }>): TryAnsw
 
 /** Returns the headers that may be sent: those that the listing names, with names that are open. */
 function openHeadersOf(
-  { example }: Pick<ListedEndpoint, 'example'>,
+  { example }: Pick<WrittenEndpoint, 'example'>,
   given: Record<string, string>,
 ): Record<string, string> {
   const named = new Set(Object.keys(example.headers ?? {}).map((name) => name.toLowerCase()))

@@ -240,7 +240,7 @@ const asItShould = {
   tool: 'The tool asked for payment as it should.',
 }
 
-interface Asked {
+interface AskedTerms {
   /** The requirement of a buyer who means to pay the listed price. */
   chosen: QuotedTerms
   dearest: bigint
@@ -252,7 +252,7 @@ interface Asked {
 
 function toLive(
   quoted: QuotedPayment,
-  { chosen, dearest }: Pick<Asked, 'chosen' | 'dearest'>,
+  { chosen, dearest }: Pick<AskedTerms, 'chosen' | 'dearest'>,
   expected: Expected,
   base: Verdict['seen'],
 ): Verdict {
@@ -283,7 +283,7 @@ function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolea
 /** Returns the oddities of a live endpoint, each with a sentence for its owner. */
 function findOddities(
   quoted: QuotedPayment,
-  { chosen: { scheme, network, amount, asset, payTo, extra }, dearest, foreign, rails }: Asked,
+  { chosen: { scheme, network, amount, asset, payTo, extra }, dearest, foreign, rails }: AskedTerms,
   { price, tokens, hasSchema }: Expected,
 ): { warning: VerdictWarning; sentence: string }[] {
   const token = findToken(tokens, asset) as Stablecoin

@@ -3,12 +3,12 @@ import type { BazaarResource, BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { createHourlyCounts } from '../../async/limits.js'
-import type { Endpoint, ListingStore } from '../store/listings.js'
+import type { ListingStore, StoredEndpoint } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
-import { findPlace, healthOfSeen, isStale, type Place } from './entry-place.js'
+import { type EntryPlace, findPlace, healthOfSeen, isStale } from './entry-place.js'
 import type { InfoCheck } from './info-check.js'
-import { agrees, type Offer, type RefusedOffer } from './offer.js'
+import { agrees, type OfferedResource, type RefusedOffer } from './offer.js'
 
 export interface AutoCatalogOptions {
   store: Pick<
@@ -56,11 +56,13 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   })
   const refusals = createRefusals(now)
   const nowSeconds = () => Math.floor(now() / 1000)
-  const placeOf = ({ resource: { url, method, toolName }, terms: { network, payTo } }: Offer) =>
-    findPlace(store, { url, method, toolName, network, payTo })
+  const placeOf = ({
+    resource: { url, method, toolName },
+    terms: { network, payTo },
+  }: OfferedResource) => findPlace(store, { url, method, toolName, network, payTo })
 
   function keepRejected(
-    { key, fingerprint, settlementId, terms, resource: { url } }: Offer,
+    { key, fingerprint, settlementId, terms, resource: { url } }: OfferedResource,
     status: Extract<BazaarStatus, { status: 'rejected' }>,
   ): void {
     recent.set(key, { fingerprint, status }, { ttl: REJECTED_MS })
@@ -77,7 +79,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Adds the entry of a resource, unless it has one or may have none. */
-  async function addEntry(offer: Offer): Promise<BazaarStatus> {
+  async function addEntry(offer: OfferedResource): Promise<BazaarStatus> {
     const { resource, terms, uncalled } = offer
     const place = await placeOf(offer)
     const standing = statusAt(offer, place)
@@ -105,7 +107,10 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Returns the status of a resource whose place is taken; `undefined` when it needs an entry. */
-  function statusAt({ terms, resource }: Offer, place: Place): BazaarStatus | undefined {
+  function statusAt(
+    { terms, resource }: OfferedResource,
+    place: EntryPlace,
+  ): BazaarStatus | undefined {
     if (place.state === 'free') return undefined
     if (place.state === 'taken') {
       if (place.rival !== undefined) probeAgain(place.rival)
@@ -134,7 +139,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Probes an endpoint again after a payment on other terms or to somebody else: it may have changed. */
-  function probeAgain(endpoint: Endpoint): void {
+  function probeAgain(endpoint: StoredEndpoint): void {
     if (isStale(endpoint, nowSeconds())) options.probeSoon(endpoint.id)
   }
 
@@ -143,7 +148,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
      * Takes in the resource that a settled payment describes, and resolves with what became of it. Taking one in again
      * changes nothing. Rejects if the store cannot be read or written.
      */
-    async take(offer: Offer): Promise<BazaarStatus> {
+    async take(offer: OfferedResource): Promise<BazaarStatus> {
       const { key, fingerprint } = offer
       const known = recent.get(key)
       if (known?.fingerprint === fingerprint) return known.status

@@ -4,10 +4,10 @@ import type { BazaarResource } from '@arcus/protocol/x402/bazaar'
 import { defined, isObject, memberOf } from '@arcus/protocol/x402/json'
 import { cleanJson, exampleIn, inputSchemaIn } from '../probe/payment-required.js'
 import type { ListedTool } from '../probe/tool-call.js'
-import type { DescribedEndpoint, ListedEndpoint } from '../store/listings.js'
+import type { DescribedEndpoint, WrittenEndpoint } from '../store/listings.js'
 
 /** A price of a payment or a 402, with its token in lower case. */
-type AskedPrice = Pick<ListedEndpoint, 'asset' | 'symbol'> & { amount: bigint }
+type AskedPrice = Pick<WrittenEndpoint, 'asset' | 'symbol'> & { amount: bigint }
 
 const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
 
@@ -47,7 +47,7 @@ export function describeEndpoint(
 function readEndpoint(
   claims: EndpointClaims & Pick<BazaarResource, 'info' | 'schema'>,
   { amount, asset, symbol }: AskedPrice,
-): { ok: true; endpoint: ListedEndpoint } | { ok: false; rejectedReason: string } {
+): { ok: true; endpoint: WrittenEndpoint } | { ok: false; rejectedReason: string } {
   const { url, method, toolName, tags = [], info, tool } = claims
   const own = tool?.description ?? memberOf(info.input, 'description')
   // A server has one description for all its tools.

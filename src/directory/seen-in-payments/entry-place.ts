@@ -1,13 +1,13 @@
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address } from 'viem'
 import type {
-  Endpoint,
   EndpointHealth,
   ListingReader,
   QuotedRequirement,
+  StoredEndpoint,
 } from '../store/listings.js'
 import { speaksForPayTo, unclaimedId } from '../store/ownership.js'
-import type { Offer } from './offer.js'
+import type { OfferedResource } from './offer.js'
 
 /** Unconfirmed entries cost nothing to make, so each address and each URL gets a few. */
 export const unclaimedLimits = {
@@ -21,19 +21,19 @@ export const unclaimedLimits = {
 }
 
 /** The place in the catalog for a paid resource. */
-export type Place =
+export type EntryPlace =
   /** Nothing stands there; `evicted` gives way. */
   | { state: 'free'; evicted: number | undefined }
   /** The entry of this very URL, method or tool, and payTo. */
-  | { state: 'found'; endpoint: Endpoint }
+  | { state: 'found'; endpoint: StoredEndpoint }
   /** An owner lists it, paid at the same address. */
-  | { state: 'listed'; endpoint: Endpoint }
+  | { state: 'listed'; endpoint: StoredEndpoint }
   /** `rival` is the entry that stands against it. */
-  | { state: 'taken'; rejectedReason: string; rival: Endpoint | undefined }
+  | { state: 'taken'; rejectedReason: string; rival: StoredEndpoint | undefined }
 
 type Reader = Pick<ListingReader, 'findByUrl' | 'merchantsPaidTo' | 'endpointsOf' | 'findMerchant'>
 
-interface Wanted extends CallTarget {
+interface WantedPlace extends CallTarget {
   network: string
   /** Lower case. */
   payTo: Address
@@ -42,8 +42,8 @@ interface Wanted extends CallTarget {
 /** Finds the place of a resource from a payment among the entries that stand already. */
 export async function findPlace(
   store: Reader,
-  { network, payTo, ...target }: Wanted,
-): Promise<Place> {
+  { network, payTo, ...target }: WantedPlace,
+): Promise<EntryPlace> {
   const id = unclaimedId(payTo)
   const paid = await store.merchantsPaidTo(payTo)
   if (paid.some((merchant) => merchant.hiddenReason !== null && speaksForPayTo(merchant))) {
@@ -82,20 +82,23 @@ export async function findPlace(
 }
 
 /** Returns whether an entry is live or waits for its first probe. */
-function isPromising({ status, probe }: Endpoint): boolean {
+function isPromising({ status, probe }: StoredEndpoint): boolean {
   return status === 'live' || probe === null
 }
 
-function oldestFailed(endpoints: readonly Endpoint[]): Endpoint | undefined {
+function oldestFailed(endpoints: readonly StoredEndpoint[]): StoredEndpoint | undefined {
   const failed = endpoints.filter((endpoint) => !isPromising(endpoint))
   return failed.sort((a, b) => a.createdAt - b.createdAt || a.id - b.id)[0]
 }
 
-function count(endpoints: readonly Endpoint[], is: (endpoint: Endpoint) => boolean): number {
+function count(
+  endpoints: readonly StoredEndpoint[],
+  is: (endpoint: StoredEndpoint) => boolean,
+): number {
   return endpoints.filter(is).length
 }
 
-function taken(reason: string, rival?: Endpoint): Place {
+function taken(reason: string, rival?: StoredEndpoint): EntryPlace {
   return { state: 'taken', rejectedReason: `${reason}.`, rival }
 }
 
@@ -108,7 +111,7 @@ const FRESH_PROBE_SECONDS = 600
  */
 export function healthOfSeen(
   accepts: QuotedRequirement[],
-  uncalled: Offer['uncalled'],
+  uncalled: OfferedResource['uncalled'],
   nowSeconds: number,
 ): Omit<EndpointHealth, 'extras'> {
   const waiting = { accepts, status: 'unverified', probe: null, failures: 0 } as const
@@ -118,6 +121,6 @@ export function healthOfSeen(
 }
 
 /** Returns whether the last probe is so old that a payment may cause another. */
-export function isStale({ probe }: Pick<Endpoint, 'probe'>, nowSeconds: number): boolean {
+export function isStale({ probe }: Pick<StoredEndpoint, 'probe'>, nowSeconds: number): boolean {
   return probe === null || nowSeconds - probe.checkedAt >= FRESH_PROBE_SECONDS
 }

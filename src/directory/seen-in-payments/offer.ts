@@ -12,7 +12,7 @@ import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import type { QuotedRequirement } from '../store/listings.js'
 import type { EndpointClaims } from './draft.js'
 
-export interface SettledPayment {
+export interface OfferingPayment {
   network: string
   /** Lower case. */
   asset: Address
@@ -26,14 +26,14 @@ export interface SettledPayment {
 }
 
 /** A resource that may get an entry, with the terms on which it was paid. */
-export interface Offer {
+export interface OfferedResource {
   /** The key of its entry. */
   key: string
   /** The hash of all its content. */
   fingerprint: string
   /** Without its description where that repeats what the buyer wrote into the paid URL. */
   resource: EndpointClaims
-  terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
+  terms: Pick<OfferingPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
     symbol: string
     requirement: QuotedRequirement
   }
@@ -62,9 +62,9 @@ export interface OfferRules {
 
 /** Reads the offer of a payment to the catalog, with the checks that need no I/O; `undefined` when there is none. */
 export function readOffer(
-  settled: SettledPayment,
+  settled: OfferingPayment,
   rules: OfferRules,
-): { ok: true; offer: Offer } | { ok: false; rejectedReason: string } | undefined {
+): { ok: true; offer: OfferedResource } | { ok: false; rejectedReason: string } | undefined {
   const parsed = parseBazaar(settled.payload)
   if (parsed === undefined || !parsed.ok) return parsed
   const { resource } = parsed
@@ -131,12 +131,12 @@ function bareOf({ url, method, toolName, transport, routeTemplate, dropped }: Ba
   return { url, method, ...defined({ toolName, transport, routeTemplate, dropped }) }
 }
 
-function uncalledBy(message: string | undefined): Offer['uncalled'] {
+function uncalledBy(message: string | undefined): OfferedResource['uncalled'] {
   return message === undefined ? undefined : { verdict: 'not_called', message }
 }
 
 /** Returns the requirement as discovery shows it, if payload and requirements agree with the settled payment. */
-function readAgreedTerms(settled: SettledPayment): QuotedTerms | undefined {
+function readAgreedTerms(settled: OfferingPayment): QuotedTerms | undefined {
   const requirement = readQuotedTerms(settled.requirements)
   const accepted = readQuotedTerms(memberOf(settled.payload, 'accepted'))
   if (requirement === undefined || accepted === undefined) return undefined

@@ -8,7 +8,7 @@ import { httpFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { present, WriteFault } from '../refusals.js'
+import { type OfMerchant, present, WriteFault } from '../refusals.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
 import type { Origin, Session } from '../store/sessions.js'
 import { type createSignIn, SESSION_SECONDS, type Sessions } from './sign-in.js'
@@ -183,8 +183,6 @@ function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
 }
 
-export type WithId = { Params: { id: string } }
-
 export interface OwnerCheckOptions {
   listings: Pick<ListingReader, 'findMerchant'>
   sessions: Sessions
@@ -196,7 +194,7 @@ export interface OwnerCheckOptions {
  * everybody who lists it.
  */
 export async function requireOwner(
-  request: FastifyRequest<WithId>,
+  request: FastifyRequest<OfMerchant>,
   { listings, sessions }: OwnerCheckOptions,
 ): Promise<Merchant> {
   const session = await requireSession(request, sessions)

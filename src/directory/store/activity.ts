@@ -157,7 +157,7 @@ export function latencyStep(ms: number): number {
 }
 
 /** A payment that settled, as everybody may see it. */
-export type SettledPayment = Pick<
+export type PublicSettlement = Pick<
   Activity,
   'id' | 'at' | 'network' | 'payer' | 'payTo' | 'nonce' | 'asset' | 'amount'
 > & { transaction: Hex }
@@ -174,14 +174,14 @@ export function createSettlementReader(sql: SqlReader) {
     async settledAfter(
       row: number,
       limit: number,
-    ): Promise<{ last: number; settled: SettledPayment[] }> {
+    ): Promise<{ last: number; settled: PublicSettlement[] }> {
       const end = await sql.get<{ last: number | null }>(
         `SELECT max(id) AS last FROM (SELECT id FROM activity WHERE id > $1 ORDER BY id LIMIT $2) AS page`,
         [row, limit],
       )
       const last = end?.last ?? null
       if (last === null) return { last: row, settled: [] }
-      const rows = await sql.all<Omit<SettledPayment, 'amount'> & { amount: string }>(
+      const rows = await sql.all<Omit<PublicSettlement, 'amount'> & { amount: string }>(
         `SELECT id, at, network, payer, pay_to AS "payTo", nonce, asset, amount, "transaction" FROM activity
          WHERE id > $1 AND id <= $2 AND state = 'settled' AND is_self = 0 AND "transaction" IS NOT NULL
          ORDER BY id`,

@@ -38,11 +38,11 @@ export interface QueuedNews {
   facts: string | null
   at: number
   /** The payment as it is by now; `null` for an endpoint. */
-  job: SettledPayment | null
+  job: DecidedPayment | null
 }
 
 /** What the facilitator's table of payments says of one that is decided. */
-export interface SettledPayment {
+export interface DecidedPayment {
   id: string
   kind: string
   network: string

@@ -6,7 +6,7 @@ import { EVENTS_LOCK, type EventType } from './events.js'
 export const OPERATOR_HOOK = 'operator'
 
 /** The part of a webhook that its owner writes. */
-interface HookSettings {
+export interface WrittenHook {
   id: string
   /** Empty for the operator. */
   merchantId: string
@@ -33,7 +33,7 @@ export interface HookCall {
 const MAX_CALLS = 20
 const MAX_ERROR_CHARS = 200
 
-export interface Hook extends HookSettings {
+export interface Hook extends WrittenHook {
   /** Of the merchant, lower-case; empty for the operator. */
   owner: string
   /** Of the URL, with its port unless that is the usual one. */
@@ -78,7 +78,7 @@ export type HookResult =
   /** The owner had events sent again a short time ago. */
   | { state: 'tooSoon'; waitMs: number }
 
-type NewHook = HookSettings & Pick<Hook, 'seed' | 'keyId'>
+type NewHook = WrittenHook & Pick<Hook, 'seed' | 'keyId'>
 
 interface HookBounds {
   since: number | null
@@ -128,12 +128,20 @@ const NONCE_KEPT_SECONDS = 60
 const REPLAY_GAP_MS = 10 * 60_000
 
 /**
- * Deliveries of a process: those of a hook are made by one worker at a time. Changes of hooks take the lock of events, so
- * that none becomes readable between the look at the feed and the change.
+ * Changes of hooks take the lock of events, so that none becomes readable between the look at the feed and the change.
  */
+function locked<Result>(sql: Sql, begin: () => Steps<Result>): Promise<Result> {
+  return sql.transaction(begin, { lock: EVENTS_LOCK })
+}
+
+/** The webhooks as owners and the operator set them, and the deliveries that a process makes for them. */
 export function createHookStore(sql: Sql) {
-  const locked = <Result>(begin: () => Steps<Result>) =>
-    sql.transaction(begin, { lock: EVENTS_LOCK })
+  return { ...createHookSettings(sql), ...createHookWork(sql) }
+}
+
+export type HookStore = ReturnType<typeof createHookStore>
+
+function createHookSettings(sql: Sql) {
   return {
     async ofMerchant(merchantId: string): Promise<Hook[]> {
       const text = `SELECT ${columns} FROM hooks WHERE merchant_id = $1 ORDER BY created_at, id`
@@ -144,11 +152,11 @@ export function createHookStore(sql: Sql) {
      * the event after which it goes on instead. One that is new, parked, or gets another URL is not confirmed.
      */
     set: (write: HookWrite, hook: NewHook, bounds: HookBounds) =>
-      locked(() =>
+      locked(sql, () =>
         accept(write, { ...sql, now: bounds.now }, () => set(write.owner, hook, bounds)),
       ),
     remove: (write: HookWrite, id: string, now: number) =>
-      locked(() =>
+      locked(sql, () =>
         accept(write, { ...sql, now }, function* () {
           const text = 'DELETE FROM hooks WHERE id = $1 AND merchant_id = $2'
           const count = yield* run(text, [id, write.merchantId])
@@ -169,6 +177,12 @@ export function createHookStore(sql: Sql) {
         [OPERATOR_HOOK, url, now],
       )
     },
+  }
+}
+
+/** The work of deliveries: those of a hook are made by one worker at a time. */
+function createHookWork(sql: Sql) {
+  return {
     /** Returns the hook that has been due for longest and that nobody works for. */
     async nextDue(filter: DueFilter): Promise<Hook | undefined> {
       const { now, part, among, except = [], owners = [], hosts = [] } = filter
@@ -250,7 +264,7 @@ export function createHookStore(sql: Sql) {
       ),
     /** Gives the hook up. It is due again at once, unless the feed has nothing for it. */
     async giveUp({ id, merchantId, types }: Hook, worker: string, now: number): Promise<void> {
-      await locked(function* () {
+      await locked(sql, function* () {
         const text = `SELECT 1 FROM events e JOIN hooks h ON h.id = $1
           WHERE e.merchant_id = $2 AND e.id > h.cursor AND ${sql.among('e.type', 3)} LIMIT 1`
         const isMore = (yield* get(text, [id, merchantId, types])) !== undefined
@@ -269,8 +283,6 @@ export function createHookStore(sql: Sql) {
     },
   }
 }
-
-export type HookStore = ReturnType<typeof createHookStore>
 
 /** Makes a change and adds its call to those that the hook remembers; `false` if nothing was changed. */
 function* remember(

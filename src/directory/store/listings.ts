@@ -12,7 +12,7 @@ export type EndpointStatus = 'live' | 'unverified' | 'failing'
 export type QuotedRequirement = Readonly<Record<string, unknown>>
 
 /** The part of an endpoint that its owner writes. */
-export interface ListedEndpoint {
+export interface WrittenEndpoint {
   url: string
   method: CallMethod
   /** Only with `MCP`: the endpoint is one tool of the MCP server at the URL. */
@@ -48,7 +48,7 @@ export interface EndpointHealth {
   nextProbeAt: number | null
 }
 
-export interface Endpoint extends ListedEndpoint, EndpointHealth {
+export interface StoredEndpoint extends WrittenEndpoint, EndpointHealth {
   id: number
   merchantId: string
   isHosted: boolean
@@ -119,7 +119,7 @@ export type ListingChange =
   | {
       kind: 'save'
       merchant: Pick<Merchant, 'name' | 'description' | 'network' | 'asset' | 'payTo'>
-      endpoints: (DescribedEndpoint & EndpointHealth)[]
+      endpoints: EndpointDraft[]
     }
   | { kind: 'delete' }
   | { kind: 'offer'; to: Address; until: number }
@@ -157,29 +157,42 @@ interface CatalogChange {
 }
 
 /** An endpoint as its owner, its own 402 or a payment describes it. */
-export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
+export type DescribedEndpoint = WrittenEndpoint & Pick<EndpointHealth, 'extras'>
+
+/** An endpoint that is about to be stored; `isHosted` for one of the operator's own. */
+export type EndpointDraft = WrittenEndpoint & EndpointHealth & { isHosted?: boolean }
 
 /** JSON as it is stored. */
 export type JsonText = string
 
 /** An endpoint with the merchant it belongs to. */
 export interface CatalogEntry {
-  endpoint: Endpoint
+  endpoint: StoredEndpoint
   merchant: Merchant
   /** Its `Usage`; `null` where nobody paid yet. */
   usage: JsonText | null
 }
 
-/** The members that every short form of an endpoint begins with. */
-type EndpointHead = Pick<
-  Endpoint,
-  'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
->
-
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
-  extends EndpointHead,
-    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'> {
+  extends Pick<
+    StoredEndpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'status'
+    | 'toolName'
+    | 'price'
+    | 'asset'
+    | 'symbol'
+    | 'tags'
+    | 'extras'
+    | 'accepts'
+  > {
   hasSchema: boolean
   /** Whether the last paid check delivered, and the endpoint still says the same of its answers. */
   isDelivered: boolean
@@ -187,8 +200,20 @@ export interface IndexedEndpoint
 
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint
-  extends EndpointHead,
-    Pick<Endpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+  extends Pick<
+    StoredEndpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'status'
+    | 'asset'
+    | 'symbol'
+    | 'lastUpdated'
+  > {
   toolName: string | null
   transport: string | null
   /** Decimal digits. */
@@ -234,7 +259,7 @@ export interface ListingReader {
   findMerchant(id: string): Promise<Merchant | undefined>
   /** Those of them that exist, in any order. */
   findMerchants(ids: readonly string[]): Promise<Merchant[]>
-  endpointsOf(merchantId: string): Promise<Endpoint[]>
+  endpointsOf(merchantId: string): Promise<StoredEndpoint[]>
   /** Counts the endpoints of a merchant by status. */
   endpointStates(merchantId: string): Promise<Record<EndpointStatus, number>>
   /** In the given order; numbers without an endpoint are left out. */
@@ -331,7 +356,7 @@ export interface ListingStore extends ListingReader {
   /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
   saveUnclaimed(
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
-    endpoint: DescribedEndpoint & EndpointHealth,
+    endpoint: EndpointDraft,
     now: number,
     /** The number of an unclaimed endpoint that was probed without result, and gives way. */
     evicted?: number,
@@ -341,7 +366,7 @@ export interface ListingStore extends ListingReader {
   /** Makes or replaces an entry of the operator, without a signature. */
   saveByOperator(
     merchant: OperatorMerchant,
-    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
+    endpoints: (EndpointDraft & Pick<StoredEndpoint, 'isHosted'>)[],
     now: number,
   ): Promise<void>
   setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>

@@ -2,11 +2,12 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 import type { CheckReason, Delivery } from '@arcus/protocol/answers/paid-checks'
 import type { CallTarget } from '@arcus/protocol/x402/calls'
 import type { Address, Hex } from 'viem'
+import { DAY_SECONDS } from '../../async/time.js'
 import { all, get, run, type Sql, type SqlReader, type Steps } from '../../sql/sql.js'
 import { siteOf } from './site.js'
 
 /** The money that a check signs away. */
-export interface CheckPayment {
+export interface SignedCheckPayment {
   /** In lower case, as all addresses here. */
   payer: Address
   nonce: Hex
@@ -96,7 +97,6 @@ interface CheckBudget {
   now: number
 }
 
-const DAY_SECONDS = 86_400
 /** No endpoint of others is bought from again within this time unless its owner asks. */
 const PAUSE_SECONDS = 7 * DAY_SECONDS
 /** The operator's own endpoints are bought from so often, or as often as half of the day's money allows. */
@@ -137,24 +137,11 @@ export function createCheckStore(sql: Sql) {
      */
     reserve: (
       target: CheckTarget,
-      payment: CheckPayment,
+      payment: SignedCheckPayment,
       now: number,
-      { dailyLimit, gapSeconds }: CheckBounds,
+      bounds: CheckBounds,
     ): Promise<number | undefined> =>
-      sql.transaction(
-        function* () {
-          const spent = yield* spentSince(now - (now % DAY_SECONDS))
-          if (BigInt(spent) + payment.amount > dailyLimit) return undefined
-          const recent = yield* get(
-            `SELECT 1 FROM paid_checks WHERE started_at > $1 AND started_at <= $2 AND state <> 'skipped'`,
-            [now - gapSeconds, now],
-          )
-          return recent === undefined
-            ? yield* insert(target, { state: 'paying', reason: null, now, payment })
-            : undefined
-        },
-        { lock: 'paid checks' },
-      ),
+      sql.transaction(() => reserve(target, payment, now, bounds), { lock: 'paid checks' }),
 
     /** Keeps a check that paid nothing, and returns its id. One without a reason says nothing about the endpoint. */
     keepUnpaid: (
@@ -207,38 +194,8 @@ export function createCheckStore(sql: Sql) {
     },
 
     /** Keeps the wish of an owner for a check, which a signed message states. */
-    request: (wish: {
-      owner: Address
-      nonce: Hex
-      merchantId: string
-      endpointId: number
-      now: number
-    }): Promise<{ state: 'done' | 'replayed' | 'tooMany'; left: number }> =>
-      sql.transaction(
-        function* () {
-          const { owner, nonce, merchantId, endpointId, now } = wish
-          const known = yield* get('SELECT 1 FROM check_requests WHERE owner = $1 AND nonce = $2', [
-            owner,
-            nonce,
-          ])
-          if (known !== undefined) return { state: 'replayed', left: 0 }
-          yield* run('DELETE FROM check_requests WHERE asked_at <= $1', [now - PAUSE_SECONDS])
-          const recent = yield* get<{ count: number }>(
-            `SELECT count(*) AS count FROM check_requests
-             WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
-            [merchantId, owner, now - DAY_SECONDS],
-          )
-          const left = MAX_REQUESTS_A_DAY - (recent?.count ?? 0)
-          if (left <= 0) return { state: 'tooMany', left: 0 }
-          yield* run(
-            `INSERT INTO check_requests (owner, nonce, merchant_id, endpoint_id, asked_at, is_open)
-             VALUES ($1, $2, $3, $4, $5, 1)`,
-            [owner, nonce, merchantId, endpointId, now],
-          )
-          return { state: 'done', left: left - 1 }
-        },
-        { lock: 'paid checks' },
-      ),
+    request: (wish: CheckWish): Promise<CheckWishResult> =>
+      sql.transaction(() => keepWish(wish), { lock: 'paid checks' }),
   }
 }
 
@@ -251,9 +208,66 @@ function* spentSince(start: number): Steps<number> {
   return (yield* get<{ amount: number }>(SPENT, [start]))?.amount ?? 0
 }
 
+/** Inserts a check that is about to pay; `undefined` where it may not. */
+function* reserve(
+  target: CheckTarget,
+  payment: SignedCheckPayment,
+  now: number,
+  { dailyLimit, gapSeconds }: CheckBounds,
+): Steps<number | undefined> {
+  const spent = yield* spentSince(now - (now % DAY_SECONDS))
+  if (BigInt(spent) + payment.amount > dailyLimit) return undefined
+  const recent = yield* get(
+    `SELECT 1 FROM paid_checks WHERE started_at > $1 AND started_at <= $2 AND state <> 'skipped'`,
+    [now - gapSeconds, now],
+  )
+  return recent === undefined
+    ? yield* insert(target, { state: 'paying', reason: null, now, payment })
+    : undefined
+}
+
+/** A signed request of an owner for a check. */
+interface CheckWish {
+  owner: Address
+  nonce: Hex
+  merchantId: string
+  endpointId: number
+  /** Unix seconds. */
+  now: number
+}
+
+/** What became of it, and how many more the owner may make today. */
+interface CheckWishResult {
+  state: 'done' | 'replayed' | 'tooMany'
+  left: number
+}
+
+function* keepWish(wish: CheckWish): Steps<CheckWishResult> {
+  const { owner, nonce, merchantId, endpointId, now } = wish
+  const known = yield* get('SELECT 1 FROM check_requests WHERE owner = $1 AND nonce = $2', [
+    owner,
+    nonce,
+  ])
+  if (known !== undefined) return { state: 'replayed', left: 0 }
+  yield* run('DELETE FROM check_requests WHERE asked_at <= $1', [now - PAUSE_SECONDS])
+  const recent = yield* get<{ count: number }>(
+    `SELECT count(*) AS count FROM check_requests
+     WHERE (merchant_id = $1 OR owner = $2) AND asked_at > $3`,
+    [merchantId, owner, now - DAY_SECONDS],
+  )
+  const left = MAX_REQUESTS_A_DAY - (recent?.count ?? 0)
+  if (left <= 0) return { state: 'tooMany', left: 0 }
+  yield* run(
+    `INSERT INTO check_requests (owner, nonce, merchant_id, endpoint_id, asked_at, is_open)
+     VALUES ($1, $2, $3, $4, $5, 1)`,
+    [owner, nonce, merchantId, endpointId, now],
+  )
+  return { state: 'done', left: left - 1 }
+}
+
 function* insert(
   target: CheckTarget,
-  row: { state: string; reason: CheckReason | null; now: number; payment?: CheckPayment },
+  row: { state: string; reason: CheckReason | null; now: number; payment?: SignedCheckPayment },
 ): Steps<number> {
   const { endpointId, merchantId, network, url, method, toolName, asset, payTo } = target
   const { state, reason, now, payment } = row
@@ -345,7 +359,7 @@ function createCheckQueue(sql: SqlReader) {
     return new Map(rows.map(({ kind, amount }) => [kind, amount]))
   }
 
-  async function select(turn: Turn, budget: CheckBudget, most: bigint, limit: number) {
+  async function select(turn: CheckTurn, budget: CheckBudget, most: bigint, limit: number) {
     const { asset, now } = budget
     const [from, order] = turns[turn]
     const ownPause = await ownPauseSeconds(budget)
@@ -384,7 +398,7 @@ function createCheckQueue(sql: SqlReader) {
       const others = of('asked') + of('first') + of('lot')
       const leftForFirst = dailyLimit / 2n - BigInt(of('first'))
       const mostForFirst = leftForFirst < mostAtomic ? leftForFirst : mostAtomic
-      const rest: readonly Turn[] =
+      const rest: readonly CheckTurn[] =
         of('oldest') <= others ? ['oldest', 'first', 'lot'] : ['first', 'lot', 'oldest']
       const found = new Map<number, CheckKind>()
       for (const turn of ['ownDue', 'asked', 'ownNew', ...rest] as const) {
@@ -434,10 +448,10 @@ const due = `WITH found AS (
       AND (checked IS NOT NULL OR is_hosted = 1 OR COALESCE(of_site, 0) < $6))`
 
 /** Whose turn it may be. */
-type Turn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
+type CheckTurn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
 
 /** Which endpoints may have a turn, and in which order they have it. */
-const turns: Record<Turn, readonly [from: string, order: string]> = {
+const turns: Record<CheckTurn, readonly [from: string, order: string]> = {
   ownDue: ['is_hosted = 1 AND asked IS NULL AND is_own_due = 1', 'checked'],
   asked: ['asked IS NOT NULL', 'asked'],
   ownNew: ['is_hosted = 1 AND asked IS NULL AND checked IS NULL', 'created_at'],

@@ -5,7 +5,13 @@ import { currencyOf, moneyOf } from '@arcus/protocol/x402/currencies'
 import { isObject } from '@arcus/protocol/x402/json'
 import { otherRailOf } from '@arcus/protocol/x402/rails'
 import { type Address, getAddress } from 'viem'
-import type { Endpoint, JsonText, ListingReader, Merchant, QuotedRequirement } from './listings.js'
+import type {
+  JsonText,
+  ListingReader,
+  Merchant,
+  QuotedRequirement,
+  StoredEndpoint,
+} from './listings.js'
 import { mixesAlphabets } from './name-rules.js'
 import { isPublicPayee, isUnclaimed, payToProofOf, speaksForPayTo } from './ownership.js'
 
@@ -93,8 +99,11 @@ export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
 }
 
 /** Returns the endpoints that the catalog shows: of an unclaimed merchant only live ones. */
-export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[]): Endpoint[] {
-  const isWaiting = ({ status }: Endpoint) => isUnclaimed(merchant) && status !== 'live'
+export function shownEndpoints(
+  merchant: Merchant,
+  endpoints: readonly StoredEndpoint[],
+): StoredEndpoint[] {
+  const isWaiting = ({ status }: StoredEndpoint) => isUnclaimed(merchant) && status !== 'live'
   return endpoints.filter((endpoint) => !isWaiting(endpoint))
 }
 
@@ -108,7 +117,10 @@ export const PUBLISHED_SHAPE = 1
  * Returns a merchant as the list of all merchants shows it, as JSON without `usage`: the members of the specification
  * first, then ours. `null` for one that the public may not see, and for an unclaimed one without a live endpoint.
  */
-export function merchantJson(merchant: Merchant, endpoints: readonly Endpoint[]): JsonText | null {
+export function merchantJson(
+  merchant: Merchant,
+  endpoints: readonly StoredEndpoint[],
+): JsonText | null {
   const shown = shownEndpoints(merchant, endpoints)
   if (!isPublished(merchant) || (shown.length === 0 && isUnclaimed(merchant))) return null
   const { id, name, network, description, isOfficial, isPartner } = merchant
@@ -133,7 +145,7 @@ export function withUsage(json: JsonText, usage: JsonText | null): JsonText {
   return `${json.slice(0, -1)},"usage":${usage}}`
 }
 
-function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
+function toCatalogEndpoint(endpoint: StoredEndpoint, merchant: Merchant): CatalogEndpoint {
   const { method, url, toolName, title, pricing } = endpoint
   return {
     method,
@@ -155,7 +167,7 @@ function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpo
  * Returns the listed price and the one that the endpoint's 402 asked for, `null` where it is unknown. Dollars are the
  * nearest number to the exact decimal: 10000 is 0.01.
  */
-function catalogPrices(endpoint: Endpoint, merchant: Merchant) {
+function catalogPrices(endpoint: StoredEndpoint, merchant: Merchant) {
   const { priceUsd, ...listed } = tellPrice(endpoint)
   const { livePrice, livePriceUsd } = tellLivePrice(endpoint, merchant)
   return {
@@ -167,7 +179,7 @@ function catalogPrices(endpoint: Endpoint, merchant: Merchant) {
 }
 
 /** Describes the cost of a call: the price of its 402, and the listed price where that differs. */
-export function costOf(endpoint: Endpoint, merchant: Merchant): string {
+export function costOf(endpoint: StoredEndpoint, merchant: Merchant): string {
   const { price, pricing } = endpoint
   const live = livePriceOf(endpoint, merchant) ?? price
   const money = moneyOf(endpoint.symbol)
@@ -178,7 +190,7 @@ export function costOf(endpoint: Endpoint, merchant: Merchant): string {
 }
 
 /** Returns the names of the parameters from the schema, or else from the example. */
-export function paramNames({ method, inputSchema, example }: Endpoint): string[] {
+export function paramNames({ method, inputSchema, example }: StoredEndpoint): string[] {
   const fromSchema = Object.keys(propertiesOf(inputSchema))
   if (fromSchema.length > 0) return fromSchema
   const values = example[parametersIn(method)]
@@ -193,7 +205,7 @@ export function propertiesOf(schema: Record<string, unknown> | null): Record<str
 /** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
 export const settledSchemes: readonly unknown[] = ['exact', 'upto', 'batch-settlement']
 
-type Terms = Pick<Merchant, 'network'> & Pick<Endpoint, 'asset'>
+type NetworkAsset = Pick<Merchant, 'network'> & Pick<StoredEndpoint, 'asset'>
 
 /**
  * Returns the highest amount that the requirements ask for on the network and in the asset of a listing: a buyer's client
@@ -201,7 +213,7 @@ type Terms = Pick<Merchant, 'network'> & Pick<Endpoint, 'asset'>
  */
 export function dearestAsked(
   accepts: readonly QuotedRequirement[],
-  { network, asset }: Terms,
+  { network, asset }: NetworkAsset,
 ): bigint | undefined {
   const amounts = new Map<boolean, bigint>()
   for (const { scheme, amount, ...terms } of accepts) {
@@ -216,14 +228,14 @@ export function dearestAsked(
   return amounts.get(true) ?? amounts.get(false)
 }
 
-type Priced = Pick<Endpoint, 'accepts' | 'price' | 'asset' | 'symbol' | 'status'>
+type PricedListing = Pick<StoredEndpoint, 'accepts' | 'price' | 'asset' | 'symbol' | 'status'>
 
 /**
  * Returns the price of a call as the endpoint's own 402 last quoted it, whatever is listed; `null` where it is not known.
  * An endpoint that was never live stores the price of its listing, which proves nothing.
  */
 export function livePriceOf(
-  { accepts, price, asset, status }: Omit<Priced, 'symbol'>,
+  { accepts, price, asset, status }: Omit<PricedListing, 'symbol'>,
   { network }: Pick<Merchant, 'network'>,
 ): bigint | null {
   const asked = dearestAsked(accepts, { network, asset })
@@ -232,7 +244,7 @@ export function livePriceOf(
 
 /** Returns the live price as answers show it next to the listed one. */
 export function tellLivePrice(
-  endpoint: Priced,
+  endpoint: PricedListing,
   merchant: Pick<Merchant, 'network'>,
 ): { livePrice: string | null; livePriceUsd: string | null } {
   const price = livePriceOf(endpoint, merchant)
@@ -241,7 +253,11 @@ export function tellLivePrice(
 }
 
 /** Returns a listed price as answers show it: with its token and currency, and in dollars only where it is in dollars. */
-export function tellPrice({ price, asset, symbol }: Pick<Endpoint, 'price' | 'asset' | 'symbol'>): {
+export function tellPrice({
+  price,
+  asset,
+  symbol,
+}: Pick<StoredEndpoint, 'price' | 'asset' | 'symbol'>): {
   price: string
   asset: Address
   symbol: string

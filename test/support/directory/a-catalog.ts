@@ -1,6 +1,6 @@
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
-import { type Catalog, createCatalog } from '../../../src/directory/discovery/catalog.js'
+import { createCatalog, type MemoryCatalog } from '../../../src/directory/discovery/catalog.js'
 import type { EndpointList } from '../../../src/directory/discovery/endpoint-list.js'
 import type { ListingStore, Merchant } from '../../../src/directory/store/listings.js'
 import { aRequirement, network as mainnet, tokens } from './a-402.js'
@@ -26,13 +26,13 @@ export async function aCatalog() {
 }
 
 /** Starts the reader and waits until the catalog is read. */
-export async function whenReady(catalog: Catalog): Promise<EndpointList> {
+export async function whenReady(catalog: MemoryCatalog): Promise<EndpointList> {
   catalog.start()
   return whenRead(catalog)
 }
 
 /** Waits until the catalog is read. */
-export async function whenRead(catalog: Catalog): Promise<EndpointList> {
+export async function whenRead(catalog: MemoryCatalog): Promise<EndpointList> {
   for (;;) {
     const list = await catalog.current()
     if (list !== undefined) return list

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type {
-  EndpointHealth,
-  ListedEndpoint,
+  EndpointDraft,
   ListingChange,
   ListingStore,
   SignedWrite,
@@ -14,8 +13,6 @@ import { createSql } from '../../../src/sql/sqlite/sql.js'
 export const owner: Address = '0x1111111111111111111111111111111111111111'
 export const payTo: Address = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 export const asset: Address = '0x3600000000000000000000000000000000000000'
-
-export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> }
 
 /** A listing store over memory or a file, and a way to write to it. */
 export function openListings(path = ':memory:') {

@@ -1,6 +1,6 @@
 import { type PaymentAnswer, paidResourceOf } from '@arcus/protocol/x402/payment'
 import { type Address, getAddress, type Hex } from 'viem'
-import { toHanded } from '../../../src/app/directory/hand-over.js'
+import { toHanded } from '../../../src/app/directory/answer-queue.js'
 import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Token } from '../../../src/chain/token.js'
 import type { Directory } from '../../../src/directory/directory.js'

@@ -1,11 +1,31 @@
 import type { Network } from './networks.js'
 
-/** The currencies of the stablecoins that Arcus knows by their symbol, ISO 4217. */
-const currencies: Readonly<Record<string, string>> = { USDC: 'USD', EURC: 'EUR' }
+/** The currencies of the stablecoins that Arcus knows, by ISO 4217: the symbol of the token, and the sign before an amount. */
+const currencies = {
+  USD: { symbol: 'USDC', sign: '$' },
+  EUR: { symbol: 'EURC', sign: '€' },
+} as const
+
+export type Currency = keyof typeof currencies
+export type CurrencySign = (typeof currencies)[Currency]['sign']
+
+export const currencyCodes = Object.keys(currencies) as readonly Currency[]
+export const currencySigns = currencyCodes.map((code) => currencies[code].sign)
 
 /** Returns the currency of a stablecoin, ISO 4217; `null` for a symbol that is not known. */
-export function currencyOf(symbol: string): string | null {
-  return Object.hasOwn(currencies, symbol) ? (currencies[symbol] as string) : null
+export function currencyOf(symbol: string): Currency | null {
+  return currencyCodes.find((code) => currencies[code].symbol === symbol) ?? null
+}
+
+/** Returns the currency of a sign. */
+export function currencyOfSign(sign: CurrencySign): Currency {
+  return currencyCodes.find((code) => currencies[code].sign === sign) as Currency
+}
+
+/** Returns the sign before an amount in a currency; `undefined` for one that is not known. */
+export function signOfCurrency(currency: string | null | undefined): CurrencySign | undefined {
+  const code = currencyCodes.find((known) => known === currency)
+  return code && currencies[code].sign
 }
 
 /** Returns the name of a token's money in sentences: its currency, or else its symbol. */

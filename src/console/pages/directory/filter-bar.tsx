@@ -7,7 +7,7 @@ import {
   useSearchState,
   useSearchTarget,
 } from '../../components/search-state.js'
-import { type Options, SearchInput, Select } from '../../components/select.js'
+import { SearchInput, Select, type SelectOptions } from '../../components/select.js'
 import { atomicToUsd } from '../../format/amounts.js'
 import { readSearch } from '../../format/search-target.js'
 import { shortHex } from '../../format/untrusted-text.js'
@@ -23,15 +23,15 @@ const sortNames = {
   price: 'Lowest price',
   new: 'Newest first',
 } as const
-type Sort = keyof typeof sortNames
-const sorts = Object.keys(sortNames) as Sort[]
+type SortChoice = keyof typeof sortNames
+const sorts = Object.keys(sortNames) as SortChoice[]
 
 /** Returns the order without a choice: `undefined` is the best match of a search, and a whole list begins with what is used most. */
-export function usualSort({ query }: EndpointFilters): Sort | undefined {
+export function usualSort({ query }: EndpointFilters): SortChoice | undefined {
   return query === undefined ? 'calls' : undefined
 }
 
-function sortOptions(filters: EndpointFilters): Options<string> {
+function sortOptions(filters: EndpointFilters): SelectOptions<string> {
   const usual = usualSort(filters)
   const others = sorts.filter((sort) => sort !== usual || sort === filters.sort)
   return [
@@ -42,7 +42,7 @@ function sortOptions(filters: EndpointFilters): Options<string> {
 
 const bounds = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
 
-function priceOptions({ maxPrice = '' }: EndpointFilters): Options<string> {
+function priceOptions({ maxPrice = '' }: EndpointFilters): SelectOptions<string> {
   // A bound of the address that is none of these is a choice of its own.
   const own = maxPrice === '' || maxPrice in bounds ? {} : { [maxPrice]: atomicToUsd(maxPrice) }
   const all = Object.entries({ ...bounds, ...own })

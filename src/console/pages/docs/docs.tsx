@@ -17,7 +17,7 @@ import { Markdown } from './markdown.js'
 
 /** The pages of the quickstarts, by the name of their file. */
 const parts = { sell, buy, agent } as const
-type Part = keyof typeof parts
+type QuickstartPart = keyof typeof parts
 
 const pages = [
   ['How it works', '/how-it-works'],
@@ -33,7 +33,7 @@ export function HowItWorks() {
 /** A quickstart of `docs/quickstarts`, with the facts of this deployment in it. */
 export function Quickstart() {
   const { values } = useSearchState({ part: Object.keys(parts) })
-  const part = (values.part ?? 'sell') as Part
+  const part = (values.part ?? 'sell') as QuickstartPart
   return (
     <Page key={part} part={part} text={parts[part]}>
       {(settings, network) => (
@@ -52,7 +52,7 @@ function Page({
   text,
   children,
 }: {
-  part?: Part
+  part?: QuickstartPart
   text: string
   children?: (settings: ConsoleSettings, network: ConsoleNetwork) => ReactNode
 }) {
@@ -128,7 +128,7 @@ function Addresses({
 }: {
   settings: ConsoleSettings
   network: ConsoleNetwork
-  part: Part
+  part: QuickstartPart
 }) {
   const facilitator = facilitatorOf(settings)
   const rows: (readonly [name: string, value: string])[] =

@@ -3,7 +3,7 @@ import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { OutLink } from '../../components/untrusted-text.js'
 
-type Block =
+type MarkdownBlock =
   | { kind: 'heading'; text: string }
   | { kind: 'text'; text: string }
   | { kind: 'code'; text: string; name: string }
@@ -22,8 +22,8 @@ export function Markdown({ text }: { text: string }) {
 }
 
 /** Reads the blocks after the title. Code is named after its section and file. */
-function blocksOf(text: string): Block[] {
-  const blocks: Block[] = []
+function blocksOf(text: string): MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = []
   let section = ''
   const pieces = text
     .replace(/^# .*\n/, '')
@@ -47,7 +47,7 @@ function blocksOf(text: string): Block[] {
   return blocks
 }
 
-function readBlock(part: string, heading: string | undefined): Block {
+function readBlock(part: string, heading: string | undefined): MarkdownBlock {
   if (heading !== undefined) return { kind: 'heading', text: heading }
   const isOrdered = /^1\. /.test(part)
   if (!isOrdered && !part.startsWith('- ')) return { kind: 'text', text: part }
@@ -55,7 +55,7 @@ function readBlock(part: string, heading: string | undefined): Block {
   return { kind: 'list', items, isOrdered }
 }
 
-function Shown({ block }: { block: Block }) {
+function Shown({ block }: { block: MarkdownBlock }) {
   switch (block.kind) {
     case 'heading':
       return <h2 className="text-lg font-semibold tracking-tight text-ink">{block.text}</h2>
@@ -68,7 +68,7 @@ function Shown({ block }: { block: Block }) {
   }
 }
 
-function List({ items, isOrdered }: Extract<Block, { kind: 'list' }>) {
+function List({ items, isOrdered }: Extract<MarkdownBlock, { kind: 'list' }>) {
   const entries = items.map((item) => (
     <li key={item} className="pl-1">
       {inline(item)}

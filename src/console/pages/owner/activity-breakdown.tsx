@@ -5,11 +5,11 @@ import { Empty } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { PointInTime } from '../../components/moment.js'
-import { type Column, DataTable } from '../../components/table.js'
+import { DataTable, type TableColumn } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount } from '../../format/amounts.js'
 import { zoneName } from '../../format/moments.js'
-import type { Chosen, EndpointName } from './activity-filter.js'
+import type { Chosen, NamedEndpoint } from './activity-filter.js'
 import { Nothing } from './activity-table.js'
 
 /** Shows the range by API, or the buyers who paid most. */
@@ -19,7 +19,7 @@ export function Breakdown({
   chosen: { filter, view, choose },
 }: {
   merchantId: string
-  endpoints: readonly EndpointName[]
+  endpoints: readonly NamedEndpoint[]
   chosen: Chosen
 }) {
   const query = useQuery(breakdownQuery(merchantId, filter))
@@ -49,16 +49,16 @@ export function Breakdown({
   )
 }
 
-type EndpointRow = Omit<ActivityBreakdown['endpoints'][number], 'payers' | 'successRate'> & {
-  listed: EndpointName | undefined
+type BreakdownRow = Omit<ActivityBreakdown['endpoints'][number], 'payers' | 'successRate'> & {
+  listed: NamedEndpoint | undefined
 }
 
 /** Returns the endpoints with payments, and after them those that are listed and have none. */
 function rowsOf(
   { endpoints }: ActivityBreakdown,
-  listed: readonly EndpointName[],
+  listed: readonly NamedEndpoint[],
   chosen: number | undefined,
-): EndpointRow[] {
+): BreakdownRow[] {
   const byId = new Map(listed.map((endpoint) => [endpoint.id, endpoint]))
   const paid = endpoints.map((row) => ({ ...row, listed: byId.get(row.endpointId ?? 0) }))
   const known = new Set(paid.map(({ endpointId }) => endpointId))
@@ -76,7 +76,7 @@ function rowsOf(
   return [...paid, ...rest]
 }
 
-function columnsFor(show: (endpointId: number) => void): Column<EndpointRow>[] {
+function columnsFor(show: (endpointId: number) => void): TableColumn<BreakdownRow>[] {
   return [
     {
       name: 'API',
@@ -111,7 +111,7 @@ function columnsFor(show: (endpointId: number) => void): Column<EndpointRow>[] {
   ]
 }
 
-const payerColumns: Column<ActivityBreakdown['topPayers'][number]>[] = [
+const payerColumns: TableColumn<ActivityBreakdown['topPayers'][number]>[] = [
   { name: 'Buyer', cell: ({ payer }) => <Hex hex={payer} kind="address" /> },
   { name: 'Paid', cell: ({ usd }) => <Usd usd={usd} /> },
   { name: 'Payments', cell: ({ count }) => <Count of={count} /> },

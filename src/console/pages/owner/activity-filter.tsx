@@ -1,11 +1,11 @@
 import { useId, useMemo } from 'react'
-import type { ActivityFilter, TableFilter } from '../../api/activity-queries.js'
+import type { ActivityPageFilter, TableFilter } from '../../api/activity-queries.js'
 import { useSearchState } from '../../components/search-state.js'
 import { Select } from '../../components/select.js'
 import { oneLine } from '../../format/untrusted-text.js'
 import { measures } from './activity-chart.js'
 
-export interface EndpointName {
+export interface NamedEndpoint {
   id: number
   title: string
   method: string
@@ -51,7 +51,7 @@ const isDay = (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text)
 const isTurned = (text: string) => /^\d{1,15}(\.\d{1,15})*$/.test(text)
 
 /** Keeps everything that was chosen in the address of the page, so that a link or a reload leads to the same. */
-export function useFilter(endpoints: readonly EndpointName[]) {
+export function useFilter(endpoints: readonly NamedEndpoint[]) {
   const schema = useMemo(
     () => ({
       range: keysOf(ranges),
@@ -68,7 +68,7 @@ export function useFilter(endpoints: readonly EndpointName[]) {
   const { values, set } = useSearchState(schema)
   const range = ranges.find(([key]) => key === values.range)?.[0] ?? '24h'
   const show = shows.find(([key]) => key === values.show) ?? shows[0]
-  const filter: ActivityFilter = {
+  const filter: ActivityPageFilter = {
     ...periodOf(range, values),
     endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
   }
@@ -93,7 +93,7 @@ export type Chosen = ReturnType<typeof useFilter>
 function periodOf(
   range: (typeof ranges)[number][0],
   { from, to }: { from?: string; to?: string },
-): ActivityFilter {
+): ActivityPageFilter {
   if (range === 'custom') return { range, from, to }
   if (range !== 'today' && range !== 'yesterday') return { range }
   const day = dayBefore(range === 'today' ? 0 : 1)
@@ -105,7 +105,7 @@ export function FilterBar({
   endpoints,
   chosen: { range, filter, choose },
 }: {
-  endpoints: readonly EndpointName[]
+  endpoints: readonly NamedEndpoint[]
   chosen: Chosen
 }) {
   return (

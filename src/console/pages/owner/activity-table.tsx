@@ -11,11 +11,11 @@ import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { PointInTime } from '../../components/moment.js'
 import { Select } from '../../components/select.js'
-import { type Column, DataTable } from '../../components/table.js'
+import { DataTable, type TableColumn } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { failureText } from '../../format/failures.js'
 import { zoneName } from '../../format/moments.js'
-import { type Chosen, type EndpointName, MAX_PAGES, shows } from './activity-filter.js'
+import { type Chosen, MAX_PAGES, type NamedEndpoint, shows } from './activity-filter.js'
 
 const states: Record<ActivityRow['state'], [Tone, string]> = {
   settled: ['ok', 'Settled'],
@@ -67,7 +67,7 @@ export function ActivityTable({
   chosen: { table, turned, choose },
 }: {
   merchantId: string
-  endpoints: readonly EndpointName[]
+  endpoints: readonly NamedEndpoint[]
   chosen: Chosen
 }) {
   const query = useQuery(activityTableQuery(merchantId, table, turned.at(-1) ?? null))
@@ -130,7 +130,7 @@ function pageOf({ network, payer, nonce, asset }: ActivityRow): string | undefin
 }
 
 /** The amount comes before the rest, so that a phone shows it without scrolling. */
-function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
+function columnsFor(endpoints: readonly NamedEndpoint[]): TableColumn<ActivityRow>[] {
   const titles = new Map(endpoints.map(({ id, title }) => [id, title]))
   return [
     {

@@ -24,7 +24,7 @@ import { forgetSession } from '../../wallet/session.js'
 import { Alerts, useNewestActivity } from './activity-alerts.js'
 import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
-import { type EndpointName, FilterBar, useFilter, views } from './activity-filter.js'
+import { FilterBar, type NamedEndpoint, useFilter, views } from './activity-filter.js'
 import { ActivityTable, TableControls } from './activity-table.js'
 import { SignedIn } from './sign-in.js'
 
@@ -76,7 +76,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const merchantId = merchant.id
   const endpoints = useMemo(
     () =>
-      merchant.endpoints.map(({ title, method, state }): EndpointName => {
+      merchant.endpoints.map(({ title, method, state }): NamedEndpoint => {
         return { id: state.id, title, method, lastPaid: state.usage?.lastPaid ?? null }
       }),
     [merchant.endpoints],

@@ -10,7 +10,7 @@ import { useWrite } from '../../wallet/signing.js'
 import { SignedButton, SignedLine } from './signed.js'
 
 /** The rights of the connected wallet over a listing. */
-export interface Role {
+export interface WalletRole {
   isOwner: boolean
   /** True if the wallet is the payout address. */
   isPaid: boolean
@@ -23,7 +23,7 @@ const MISTYPED =
 
 interface Props {
   merchant: MerchantView
-  role: Role
+  role: WalletRole
 }
 
 const proofs = {

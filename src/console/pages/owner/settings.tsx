@@ -39,10 +39,10 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-type Entry = HistoryAnswer['entries'][number]
+type HistoryEntry = HistoryAnswer['entries'][number]
 
 /** The past tense of each action, and of the same action with a `null` body. */
-const changes: Partial<Record<Entry['action'], [string, string?]>> = {
+const changes: Partial<Record<HistoryEntry['action'], [string, string?]>> = {
   'listing.create': ['Listed'],
   'listing.update': ['Changed'],
   'listing.delete': ['Deleted'],
@@ -52,7 +52,7 @@ const changes: Partial<Record<Entry['action'], [string, string?]>> = {
   'agent.link': ['Agent linked', 'Agent unlinked'],
 }
 
-function changeOf({ action, body }: Entry): string {
+function changeOf({ action, body }: HistoryEntry): string {
   const [done, undone = done] = changes[action] ?? [action]
   const isNull = Object.values((body ?? {}) as object).every((value) => value === null)
   return isNull ? undone : done

@@ -11,7 +11,7 @@ import { Card, Failure, Notice, Section } from '../../components/card.js'
 import { TextField } from '../../components/field.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PointInTime } from '../../components/moment.js'
-import { type Column, DataTable } from '../../components/table.js'
+import { DataTable, type TableColumn } from '../../components/table.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { zoneName } from '../../format/moments.js'
 import { useWrite, WriteOutcome } from '../../wallet/signing.js'
@@ -287,7 +287,7 @@ function Calls({ calls }: { calls: readonly HookCallView[] }) {
   )
 }
 
-const callColumns: Column<HookCallView>[] = [
+const callColumns: TableColumn<HookCallView>[] = [
   { name: `Time, ${zoneName()}`, cell: ({ at }) => <PointInTime at={at} /> },
   {
     name: 'Event',

@@ -279,7 +279,7 @@ function PaidFor({ payment }: { payment: PaymentStatus }) {
   )
 }
 
-interface Step {
+interface PaymentStep {
   name: string
   /** ISO 8601; `null` where it did not happen yet, or is not known. */
   at: string | null
@@ -287,14 +287,14 @@ interface Step {
   tone?: Tone
 }
 
-function stepsOf(payment: PaymentStatus): Step[] {
+function stepsOf(payment: PaymentStatus): PaymentStep[] {
   const { state, createdAt, sentAt, updatedAt, deliveredAt, transaction, delivered } = payment
-  const accepted: Step = {
+  const accepted: PaymentStep = {
     name: 'Accepted',
     at: createdAt,
     note: 'Arcus checked the signature, the funds and the terms, and saved the payment.',
   }
-  const sent: Step = {
+  const sent: PaymentStep = {
     name: 'Sent',
     at: sentAt,
     note:
@@ -303,7 +303,7 @@ function stepsOf(payment: PaymentStatus): Step[] {
         : 'A relayer wallet sent its transaction.',
   }
   if (state === 'failed') {
-    const failed: Step = {
+    const failed: PaymentStep = {
       name: 'Failed',
       at: updatedAt,
       note: 'No money was moved.',

@@ -9,7 +9,7 @@ import { Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment, useIsOld } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
-import { type Column, DataTable } from '../../components/table.js'
+import { DataTable, type TableColumn } from '../../components/table.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { counted, exactCount, percent } from '../../format/amounts.js'
 import { roughSpan } from '../../format/moments.js'
@@ -44,13 +44,13 @@ function isReadable({ network, block }: NetworkStatus, { checks }: ServiceStatus
   return block !== null && checks.every(({ name, ok }) => ok || name !== `chain ${network}`)
 }
 
-interface Standing {
+interface ServiceStanding {
   tone: 'ok' | 'warn' | 'bad'
   title: string
 }
 
 /** Says in a few words whether payments settle now: fully, with a part of the wallets, or not at all. */
-function standingOf({ status, checks, networks }: ServiceStatus): Standing {
+function standingOf({ status, checks, networks }: ServiceStatus): ServiceStanding {
   if (status !== 'ready') return { tone: 'bad', title: 'Payments cannot settle' }
   for (const { name, lanes } of networks) {
     const ready = readyOf(lanes)
@@ -198,7 +198,7 @@ const laneStates = {
 } as const
 
 /** The relayer wallets. Each sends its own transactions in order. */
-function laneColumns(network: string, isReadable: boolean): Column<LaneStatus>[] {
+function laneColumns(network: string, isReadable: boolean): TableColumn<LaneStatus>[] {
   return [
     {
       name: 'Relayer',

@@ -7,15 +7,20 @@ import { nonceBounds, type SessionStore, sessionBounds } from '../sessions.js'
 /** After how many new rows to check whether there are too many in all. */
 const TRIM_EVERY = 100
 
-type Table = 'session_nonces' | 'sessions'
-type Column = 'address' | 'caller' | 'block'
+type SessionTable = 'session_nonces' | 'sessions'
+type SessionColumn = 'address' | 'caller' | 'block'
 
 /** Keeps sessions for every replica. The table holds only digests of ids: a reader of it cannot use any session. */
 export function createSessionStore(database: Database): SessionStore {
   let added = 0
 
   /** Drops the oldest rows that have this value in common. */
-  async function trimGroup(table: Table, column: Column, value: string, most: number) {
+  async function trimGroup(
+    table: SessionTable,
+    column: SessionColumn,
+    value: string,
+    most: number,
+  ) {
     await database.run(
       `DELETE FROM ${table} WHERE ctid IN (
          SELECT ctid FROM ${table} WHERE ${column} = $1 ORDER BY expires_at DESC OFFSET ${most})`,
@@ -23,7 +28,7 @@ export function createSessionStore(database: Database): SessionStore {
     )
   }
 
-  async function trimAll(table: Table, most: number): Promise<void> {
+  async function trimAll(table: SessionTable, most: number): Promise<void> {
     await database.run(
       `DELETE FROM ${table} WHERE expires_at <= ${clockMs} OR expires_at <= (
          SELECT expires_at FROM ${table} ORDER BY expires_at DESC LIMIT 1 OFFSET ${most})`,

@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { DAY_SECONDS } from '../../../async/time.js'
 import type { SqlReader, Value } from '../../../sql/sql.js'
 import {
   type Activity,
@@ -13,7 +14,6 @@ import {
 } from '../activity.js'
 import { capped } from './activity-sums.js'
 
-const DAY_SECONDS = 86_400
 /** Rows are numbered as they were answered; a clock that was set back puts them out of order by less than this. */
 const CLOCK_SLACK_MS = 3_600_000
 /** Rows of a merchant that one step looks through, since a filter may pass over most of them. */
@@ -41,7 +41,7 @@ export function createActivityReader(sql: SqlReader): Omit<ActivityStore, 'appen
 /** Reads newest first by number: a page starts where the last one ended, whatever was added since. */
 async function readRows(sql: SqlReader, filter: ActivityFilter): Promise<Activity[]> {
   const oldest = (filter.since ?? 0) - CLOCK_SLACK_MS
-  const found: ActivityRow[] = []
+  const found: ActivityTableRow[] = []
   let before = filter.before ?? Number.MAX_SAFE_INTEGER
   for (;;) {
     const end = await sql.get<{ id: number; at: number }>(
@@ -50,7 +50,7 @@ async function readRows(sql: SqlReader, filter: ActivityFilter): Promise<Activit
       [filter.merchantId, before],
     )
     const { text, values } = stepOf(filter, before, end?.id ?? 0, filter.limit - found.length)
-    found.push(...(await sql.all<ActivityRow>(text, values)))
+    found.push(...(await sql.all<ActivityTableRow>(text, values)))
     if (found.length >= filter.limit || end === undefined || end.at < oldest) break
     before = end.id
   }
@@ -109,13 +109,13 @@ const columns = `id, at, kind, network, merchant_id AS "merchantId", endpoint_id
   tool_name AS "toolName", pay_to AS "payTo", payer, nonce, asset, amount, state, reason, "transaction",
   settlement_id AS "settlementId", latency_ms AS "latencyMs", gas_cost AS "gasCost", is_self AS "isSelf"`
 
-type ActivityRow = Omit<Activity, 'amount' | 'gasCost' | 'isSelf'> & {
+type ActivityTableRow = Omit<Activity, 'amount' | 'gasCost' | 'isSelf'> & {
   amount: string
   gasCost: string | null
   isSelf: number
 }
 
-function toActivity(row: ActivityRow): Activity {
+function toActivity(row: ActivityTableRow): Activity {
   return {
     ...row,
     amount: BigInt(row.amount),

@@ -24,7 +24,7 @@ function addCapped(table: string, column: string): string {
 }
 
 /** An addition to one row of a table of sums. */
-interface Entry {
+interface SumAddition {
   /** The columns of the key. */
   key: Readonly<Record<string, string | number>>
   count: number
@@ -32,7 +32,7 @@ interface Entry {
   gas: bigint
 }
 
-type Entries = Map<string, Entry>
+type Entries = Map<string, SumAddition>
 
 const sums = tableOfSums('activity_sums', ['kind', 'state', 'reason', 'is_self'], ['amount', 'gas'])
 const latencies = tableOfSums('activity_latencies', ['kind', 'up_to_ms'], [])
@@ -105,7 +105,7 @@ function tally(rows: readonly NewActivity[]) {
   return { sums, latencies, payers }
 }
 
-interface Place {
+interface SumPlace {
   /** A text that no other place has. */
   name: string
   key: { merchant_id: string; hour: number; endpoint_id: number }
@@ -115,7 +115,7 @@ interface Place {
  * Returns every place where a row counts: its hour, for its endpoint and for everybody. Days, and a merchant as a whole,
  * are added up when they are read: to keep them would cost every payment as much again.
  */
-function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
+function placesOf({ at, merchantId, endpointId }: NewActivity): SumPlace[] {
   const seconds = Math.floor(at / 1000)
   const hour = seconds - (seconds % HOUR_SECONDS)
   const everybody = placeOf(EVERYBODY, hour, NO_ENDPOINT)
@@ -123,7 +123,7 @@ function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
   return [everybody, placeOf(merchantId, hour, endpointId ?? NO_ENDPOINT)]
 }
 
-function placeOf(merchantId: string, hour: number, endpointId: number): Place {
+function placeOf(merchantId: string, hour: number, endpointId: number): SumPlace {
   return {
     name: `${hour}|${endpointId}|${merchantId}`,
     key: { merchant_id: merchantId, hour, endpoint_id: endpointId },
@@ -133,8 +133,8 @@ function placeOf(merchantId: string, hour: number, endpointId: number): Place {
 function add(
   into: Entries,
   name: string,
-  place: Place,
-  rest: Entry['key'],
+  place: SumPlace,
+  rest: SumAddition['key'],
   { count = 1, amount = 0n, gas = 0n }: { count?: number; amount?: bigint; gas?: bigint },
 ): void {
   const known = into.get(name)

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../async/time.js'
 import {
   all,
   type Insertion,
@@ -14,7 +15,6 @@ import { addToSums } from './activity-sums.js'
 const MIN_SLICE = 32
 const MAX_SLICE = 500
 /** Within a day the row itself is still there and shows that a success is repeated. */
-const DAY_MS = 86_400_000
 
 const insertion: Insertion = { table: 'activity', rest: 'ON CONFLICT DO NOTHING' }
 

@@ -30,44 +30,63 @@ const speaksForPayTo = `(m.owner IS NULL OR m.owner = m.pay_to OR m.is_official 
   OR (m.confirmed_owner = m.owner AND m.confirmed_pay_to = m.pay_to))`
 const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
 
+/** Reads what listings say, what the public sees of them, and what changed. */
 export function createListingReader(sql: SqlReader): ListingReader {
-  const merchants = async (rest: string, values: readonly Value[] = []) =>
-    (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
-  const forIndex = async (rest: string, values: readonly Value[]) =>
-    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
-      toIndexedEndpoint,
-    )
-
-  const findMerchants = (ids: readonly string[]) => merchants(`WHERE ${sql.among('id', 1)}`, [ids])
-  const usageOf = async (ids: readonly number[]) => {
-    const text = `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`
-    const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
-    return new Map(rows.map(({ id, figures }) => [id, figures]))
+  return {
+    ...createMerchantReader(sql),
+    ...createEntryReader(sql),
+    ...createUsageReader(sql),
+    ...createPublishedReader(sql),
+    ...createChangeReader(sql),
   }
-  /** Returns endpoints with their merchants and figures, all of which are read at once. */
-  async function withMerchants<Read extends { id: number; merchantId: string }>(
-    endpoints: readonly Read[],
-  ): Promise<{ endpoint: Read; merchant: Merchant; usage: JsonText | null }[]> {
-    if (endpoints.length === 0) return []
-    const ids = endpoints.map(({ id }) => id)
-    const [merchants, usage] = await Promise.all([
-      findMerchants([...new Set(endpoints.map(({ merchantId }) => merchantId))]),
-      usageOf(ids),
-    ])
-    const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
-    return endpoints.map((endpoint) => ({
-      endpoint,
-      merchant: byId.get(endpoint.merchantId) as Merchant,
-      usage: usage.get(endpoint.id) ?? null,
-    }))
-  }
-  const toEntries = (rows: readonly EndpointRow[]) => withMerchants(rows.map(toEndpoint))
-  const entries = async (rest: string, values: readonly Value[]) =>
-    toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
+}
 
+/** Reads merchants, and what they signed. */
+function createMerchantReader(sql: SqlReader) {
+  const merchants = (rest: string, values: readonly Value[] = []) =>
+    readMerchants(sql, rest, values)
   return {
     findMerchant: async (id) => (await merchants('WHERE id = $1', [id]))[0],
-    findMerchants,
+    findMerchants: (ids) => findMerchants(sql, ids),
+    merchantsPaidTo: (payTo) =>
+      merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
+    merchantsOwnedBy: (owner, limit) =>
+      merchants('WHERE owner = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2', [owner, limit]),
+    merchantsOfferedTo: (address, now) =>
+      merchants('WHERE offered_to = $1 AND offered_until > $2 AND deleted_at IS NULL ORDER BY id', [
+        address,
+        now,
+      ]),
+    merchantsWithAgent: () =>
+      merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
+    historyOf: (merchantId, after, limit) =>
+      sql.all<SignedWrite>(
+        `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
+           accepted_at AS "acceptedAt"
+         FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
+        [merchantId, after, limit],
+      ),
+  } satisfies Partial<ListingReader>
+}
+
+async function readMerchants(
+  sql: SqlReader,
+  rest: string,
+  values: readonly Value[],
+): Promise<Merchant[]> {
+  return (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
+}
+
+function findMerchants(sql: SqlReader, ids: readonly string[]): Promise<Merchant[]> {
+  return readMerchants(sql, `WHERE ${sql.among('id', 1)}`, [ids])
+}
+
+/** Reads endpoints, most of them with their merchants and figures. */
+function createEntryReader(sql: SqlReader) {
+  const toEntries = (rows: readonly EndpointRow[]) => withMerchants(sql, rows.map(toEndpoint))
+  const entries = async (rest: string, values: readonly Value[]) =>
+    toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
+  return {
     async endpointsOf(merchantId) {
       const text = 'SELECT * FROM endpoints WHERE merchant_id = $1 ORDER BY position'
       return (await sql.all<EndpointRow>(text, [merchantId])).map(toEndpoint)
@@ -87,54 +106,10 @@ export function createListingReader(sql: SqlReader): ListingReader {
     async publishedById(ids) {
       const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
       const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
-      return withMerchants(inOrder(ids, endpoints))
+      return withMerchants(sql, inOrder(ids, endpoints))
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
-    scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
-    indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
-    usageOf,
-    async merchantUsageOf(ids) {
-      const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
-      const rows = await sql.all<{ id: string; figures: string }>(text, [ids])
-      return new Map(rows.map(({ id, figures }) => [id, figures]))
-    },
-    usageAfter: (version, limit) =>
-      sql.all<UsageChange>(
-        `SELECT * FROM (SELECT endpoint_id AS "endpointId", CAST(NULL AS TEXT) AS "merchantId", version, figures
-             FROM endpoint_usage WHERE version > $1 ORDER BY version LIMIT $2) AS endpoints
-         UNION ALL
-         SELECT * FROM (SELECT CAST(NULL AS BIGINT) AS "endpointId", merchant_id AS "merchantId", version, figures
-             FROM merchant_usage WHERE version > $1 ORDER BY version LIMIT $2) AS merchants
-         ORDER BY version LIMIT $2`,
-        [version, limit],
-      ),
-    async merchantUsageVersion() {
-      const row = await sql.get<{ version: number | null }>(
-        'SELECT max(version) AS version FROM merchant_usage',
-      )
-      return row?.version ?? 0
-    },
-    async publishedAfter(last, limit) {
-      const text = `${published} WHERE (p.is_last, p.merchant_id) > ($1, $2) AND p.json IS NOT NULL
-        ORDER BY p.is_last, p.merchant_id LIMIT $3`
-      const values = [last?.isLast ?? 0, last?.id ?? '', limit]
-      return (await sql.all<PublishedRow>(text, values)).map(toPublishedMerchant)
-    },
-    async publishedIds(offset, limit) {
-      const text = `SELECT merchant_id AS id FROM published_merchants WHERE json IS NOT NULL
-        ORDER BY is_last, merchant_id LIMIT $2 OFFSET $1`
-      return (await sql.all<{ id: string }>(text, [offset, limit])).map(({ id }) => id)
-    },
-    async publishedCount() {
-      const text = 'SELECT count(*) AS count FROM published_merchants WHERE json IS NOT NULL'
-      return (await sql.get<{ count: number }>(text))?.count ?? 0
-    },
-    async publishedMerchants(ids) {
-      const text = `${published} WHERE ${sql.among('p.merchant_id', 1)} AND p.json IS NOT NULL`
-      const rows = await sql.all<PublishedRow>(text, [ids])
-      return inOrder(ids, rows).map(toPublishedMerchant)
-    },
     findByUrl: ({ url, method, toolName = '' }) =>
       entries(
         `WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $3 AND m.deleted_at IS NULL
@@ -156,29 +131,102 @@ export function createListingReader(sql: SqlReader): ListingReader {
         listed.origin === origin && pathParamsOf(listed.pathname, pathname) !== undefined
       return found.filter(({ endpoint }) => isOfForm(new URL(endpoint.url))).slice(0, limit)
     },
-    merchantsPaidTo: (payTo) =>
-      merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
-    merchantsOwnedBy: (owner, limit) =>
-      merchants('WHERE owner = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2', [owner, limit]),
-    merchantsOfferedTo: (address, now) =>
-      merchants('WHERE offered_to = $1 AND offered_until > $2 AND deleted_at IS NULL ORDER BY id', [
-        address,
-        now,
-      ]),
-    merchantsWithAgent: () =>
-      merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
-    historyOf: (merchantId, after, limit) =>
-      sql.all<SignedWrite>(
-        `SELECT merchant_id AS "merchantId", revision, owner, nonce, action, message, body, signature,
-           accepted_at AS "acceptedAt"
-         FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`,
-        [merchantId, after, limit],
-      ),
     dueEndpoints: (now, limit) =>
       entries(
         'WHERE e.next_probe_at <= $1 AND m.deleted_at IS NULL ORDER BY e.next_probe_at LIMIT $2',
         [now, limit],
       ),
+  } satisfies Partial<ListingReader>
+}
+
+/** Returns endpoints with their merchants and figures, all of which are read at once. */
+async function withMerchants<Read extends { id: number; merchantId: string }>(
+  sql: SqlReader,
+  endpoints: readonly Read[],
+): Promise<{ endpoint: Read; merchant: Merchant; usage: JsonText | null }[]> {
+  if (endpoints.length === 0) return []
+  const ids = endpoints.map(({ id }) => id)
+  const [merchants, usage] = await Promise.all([
+    findMerchants(sql, [...new Set(endpoints.map(({ merchantId }) => merchantId))]),
+    usageOf(sql, ids),
+  ])
+  const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
+  return endpoints.map((endpoint) => ({
+    endpoint,
+    merchant: byId.get(endpoint.merchantId) as Merchant,
+    usage: usage.get(endpoint.id) ?? null,
+  }))
+}
+
+/** Reads the figures of endpoints and of merchants. */
+function createUsageReader(sql: SqlReader) {
+  return {
+    usageOf: (ids) => usageOf(sql, ids),
+    async merchantUsageOf(ids) {
+      const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
+      const rows = await sql.all<{ id: string; figures: string }>(text, [ids])
+      return new Map(rows.map(({ id, figures }) => [id, figures]))
+    },
+    usageAfter: (version, limit) =>
+      sql.all<UsageChange>(
+        `SELECT * FROM (SELECT endpoint_id AS "endpointId", CAST(NULL AS TEXT) AS "merchantId", version, figures
+             FROM endpoint_usage WHERE version > $1 ORDER BY version LIMIT $2) AS endpoints
+         UNION ALL
+         SELECT * FROM (SELECT CAST(NULL AS BIGINT) AS "endpointId", merchant_id AS "merchantId", version, figures
+             FROM merchant_usage WHERE version > $1 ORDER BY version LIMIT $2) AS merchants
+         ORDER BY version LIMIT $2`,
+        [version, limit],
+      ),
+    async merchantUsageVersion() {
+      const row = await sql.get<{ version: number | null }>(
+        'SELECT max(version) AS version FROM merchant_usage',
+      )
+      return row?.version ?? 0
+    },
+  } satisfies Partial<ListingReader>
+}
+
+async function usageOf(sql: SqlReader, ids: readonly number[]): Promise<Map<number, JsonText>> {
+  const text = `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`
+  const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
+  return new Map(rows.map(({ id, figures }) => [id, figures]))
+}
+
+/** Reads merchants as they are published. */
+function createPublishedReader(sql: SqlReader) {
+  return {
+    async publishedAfter(last, limit) {
+      const text = `${published} WHERE (p.is_last, p.merchant_id) > ($1, $2) AND p.json IS NOT NULL
+        ORDER BY p.is_last, p.merchant_id LIMIT $3`
+      const values = [last?.isLast ?? 0, last?.id ?? '', limit]
+      return (await sql.all<PublishedRow>(text, values)).map(toPublishedMerchant)
+    },
+    async publishedIds(offset, limit) {
+      const text = `SELECT merchant_id AS id FROM published_merchants WHERE json IS NOT NULL
+        ORDER BY is_last, merchant_id LIMIT $2 OFFSET $1`
+      return (await sql.all<{ id: string }>(text, [offset, limit])).map(({ id }) => id)
+    },
+    async publishedCount() {
+      const text = 'SELECT count(*) AS count FROM published_merchants WHERE json IS NOT NULL'
+      return (await sql.get<{ count: number }>(text))?.count ?? 0
+    },
+    async publishedMerchants(ids) {
+      const text = `${published} WHERE ${sql.among('p.merchant_id', 1)} AND p.json IS NOT NULL`
+      const rows = await sql.all<PublishedRow>(text, [ids])
+      return inOrder(ids, rows).map(toPublishedMerchant)
+    },
+  } satisfies Partial<ListingReader>
+}
+
+/** Reads the numbers of changes, and the endpoints as the catalog in memory keeps them. */
+function createChangeReader(sql: SqlReader) {
+  const forIndex = async (rest: string, values: readonly Value[]) =>
+    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
+      toIndexedEndpoint,
+    )
+  return {
+    scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
+    indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
     async lastChange() {
       const row = await sql.get<{ sequence: number | null }>(
         'SELECT max(sequence) AS sequence FROM catalog_changes',
@@ -203,7 +251,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
          WHERE sequence > $1 ORDER BY sequence LIMIT $2`,
         [sequence, limit],
       ),
-  }
+  } satisfies Partial<ListingReader>
 }
 
 /** Merchants as they are stored for the list, with their figures. */

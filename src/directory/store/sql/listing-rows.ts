@@ -3,13 +3,13 @@ import type { CallMethod } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 import type { Address } from 'viem'
 import type {
-  DescribedEndpoint,
-  Endpoint,
+  EndpointDraft,
   EndpointHealth,
   EndpointStatus,
   IndexedEndpoint,
   Merchant,
   Pricing,
+  StoredEndpoint,
 } from '../listings.js'
 import { payToProofOf } from '../ownership.js'
 import { siteOf } from '../site.js'
@@ -132,7 +132,7 @@ export interface EndpointRow {
   method: CallMethod
   /** Empty for what is no tool. */
   tool_name: string
-  transport: NonNullable<Endpoint['transport']> | null
+  transport: NonNullable<StoredEndpoint['transport']> | null
   title: string
   description: string
   pricing: Pricing
@@ -155,7 +155,7 @@ export interface EndpointRow {
   created_at: number
 }
 
-export function toEndpoint(row: EndpointRow): Endpoint {
+export function toEndpoint(row: EndpointRow): StoredEndpoint {
   return {
     ...toFound(row),
     ...(row.transport === null ? {} : { transport: row.transport }),
@@ -209,11 +209,11 @@ export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
   })
 }
 
-type Found = Omit<IndexedEndpoint, 'hasSchema' | 'isDelivered'>
+type IndexedFacts = Omit<IndexedEndpoint, 'hasSchema' | 'isDelivered'>
 
 /** A start reads every endpoint, so the members are written out: putting objects together would take longer than reading. */
-function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): Found {
-  const found: Found = {
+function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): IndexedFacts {
+  const found: IndexedFacts = {
     id: row.id,
     merchantId: row.merchant_id,
     url: row.url,
@@ -232,9 +232,6 @@ function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): Found {
   if (row.tool_name !== '') found.toolName = row.tool_name
   return found
 }
-
-/** The columns of an endpoint that its owner, the operator or a payment writes. */
-export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
 
 /** Columns that an item publishes: only a change of these moves `lastUpdated`. */
 const publishedColumns = [

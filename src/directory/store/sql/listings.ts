@@ -6,6 +6,7 @@ import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from '
 import { keepPrices, keepSample } from '../endpoint-history.js'
 import type {
   DescribedEndpoint,
+  EndpointDraft,
   EndpointHealth,
   ListingChange,
   ListingStore,
@@ -18,7 +19,6 @@ import { merchantJson, PUBLISHED_SHAPE } from '../published.js'
 import { createListingReader } from './listing-reader.js'
 import {
   deliveryAfter,
-  type EndpointDraft,
   type EndpointRow,
   isOther,
   type MerchantRow,
@@ -164,13 +164,13 @@ function* applyWrite(
   return { state: 'applied', merchant: toMerchant((yield* findMerchant(id)) ?? after) }
 }
 
-type Refusal = Exclude<WriteResult, { state: 'applied' }>
+type WriteRefusal = Exclude<WriteResult, { state: 'applied' }>
 
 function* findRefusal(
   row: MerchantRow | undefined,
   write: SignedWrite,
   kind: ListingChange['kind'],
-): Steps<Refusal | undefined> {
+): Steps<WriteRefusal | undefined> {
   const used = yield* get('SELECT 1 FROM listing_writes WHERE owner = $1 AND nonce = $2', [
     write.owner,
     write.nonce,

@@ -5,16 +5,22 @@ import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { circleTokens } from '@arcus/protocol/x402/currencies'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { toHanded } from '../../../../src/app/directory/hand-over.js'
+import { toHanded } from '../../../../src/app/directory/answer-queue.js'
 import { writeAnswers, writeOffer } from '../../../../src/app/directory/handed-over.js'
 import { createIntake } from '../../../../src/app/directory/intake.js'
 import { openSqliteStores } from '../../../../src/app/stores/sqlite.js'
 import type { HandedAnswer } from '../../../../src/directory/activity/recorder.js'
-import { type Offer, readOffer } from '../../../../src/directory/seen-in-payments/offer.js'
+import {
+  type OfferedResource,
+  readOffer,
+} from '../../../../src/directory/seen-in-payments/offer.js'
 import { StoreUnavailableError } from '../../../../src/sql/errors.js'
 import { startDirectory } from '../../../support/a-directory.js'
+import { runEvery } from '../../../support/run-every.js'
 import { aSettledPayment } from '../../directory/seen-in-payments/an-offer.js'
 import { anAnswer } from './an-answer.js'
+
+const LOOK_MS = 250
 
 let folder: string
 let stores: ReturnType<typeof openSqliteStores>
@@ -29,7 +35,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Options = Parameters<typeof createIntake>[0]
+type Options = Parameters<typeof createIntake>[0] & { isKeeper?: () => boolean }
 
 const stops: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -40,6 +46,7 @@ afterEach(async () => {
 function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Options> = {}) {
   const taken: HandedAnswer[] = []
   const logged: object[] = []
+  const warn = (details: object) => logged.push(details)
   const intake = createIntake({
     outbox: stores.outbox,
     directory: {
@@ -48,13 +55,12 @@ function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Option
       noteRefusal() {},
       ...wish,
     },
-    isKeeper: () => true,
     now: Date.now,
-    log: { warn: (details) => logged.push(details) },
+    log: { warn },
     ...over,
   })
-  stops.push(intake.stop)
-  intake.start()
+  const { isKeeper = () => true } = over
+  stops.push(runEvery(LOOK_MS, intake.takeWaiting, { keeper: true, isKeeper, warn }).stop)
   return { ...intake, taken, logged }
 }
 
@@ -72,7 +78,7 @@ const hand = (...answers: ReturnType<typeof anAnswer>[]) =>
 
 const settledAt = (answers: readonly HandedAnswer[]) => answers.map(({ at }) => at)
 
-function anOffer(): Offer {
+function anOffer(): OfferedResource {
   const read = readOffer(aSettledPayment(), {
     networks: new Map([['eip155:5042', circleTokens['eip155:5042']]]),
     targetRules: { allowPrivateHosts: false, ownOrigins: [] },
@@ -201,13 +207,12 @@ describe('a crash between taking a row in and removing it', () => {
     const intake = createIntake({
       outbox,
       directory: world.directory.ports,
-      isKeeper: () => true,
       now: Date.now,
       log: { warn() {} },
     })
-    intake.start()
+    const { stop } = runEvery(LOOK_MS, intake.takeWaiting)
     stops.push(async () => {
-      if (mayRemove) await intake.stop()
+      if (mayRemove) await stop()
       await world.close()
       await own.close()
     })

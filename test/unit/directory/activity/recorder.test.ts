@@ -50,14 +50,12 @@ function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<vo
       refresh: async () => {},
     },
     asset: payTo,
-    isKeeper: () => true,
     isRelayer: () => false,
     isDiskLow: () => disk.isLow,
     refundWallets: new Map(),
     findPayment: async () => undefined,
     retentionDays: 90,
     now: () => 1,
-    log: { warn() {} },
   })
   return { recorder, kept }
 }

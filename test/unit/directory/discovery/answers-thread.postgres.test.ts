@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openPostgresStores } from '../../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../../src/app/stores/stores.js'
-import type { Question } from '../../../../src/directory/discovery/answers.js'
+import type { CatalogQuestion } from '../../../../src/directory/discovery/answers.js'
 import { createDiscovery, parseListQuery } from '../../../../src/directory/discovery/discovery.js'
 import { StoreUnavailableError } from '../../../../src/sql/errors.js'
 import { anEndpoint, asset, payTo } from '../../../support/directory/listed-merchants.js'
 import { type PostgresServer, startPostgres } from '../../../support/postgres.js'
 
-const ask = (query: Record<string, string>): Question => ({
+const ask = (query: Record<string, string>): CatalogQuestion => ({
   kind: 'resources',
   query: parseListQuery(query),
 })

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Question } from '../../../../src/directory/discovery/answers.js'
+import type { CatalogQuestion } from '../../../../src/directory/discovery/answers.js'
 import { createThreadedAnswers } from '../../../../src/directory/discovery/answers-thread.js'
 import { createDiscovery, parseListQuery } from '../../../../src/directory/discovery/discovery.js'
 import { anEndpoint, openListings } from '../../../support/directory/listed-merchants.js'
 
-const ask = (query: Record<string, string>): Question => ({
+const ask = (query: Record<string, string>): CatalogQuestion => ({
   kind: 'resources',
   query: parseListQuery(query),
 })

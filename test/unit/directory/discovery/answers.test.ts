@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import {
-  type Answer,
+  type CatalogAnswer,
+  type CatalogQuestion,
   createDiscoveryAnswers,
-  type Question,
 } from '../../../../src/directory/discovery/answers.js'
 import {
   createDiscoveryBodies,
@@ -13,7 +13,7 @@ import {
 import type { ListingStore } from '../../../../src/directory/store/listings.js'
 import { aCatalog, anEndpoint, save, whenReady } from '../../../support/directory/a-catalog.js'
 
-const questions: Question[] = [
+const questions: CatalogQuestion[] = [
   { kind: 'resources', query: parseListQuery({ q: 'city' }) },
   { kind: 'search', query: parseRankedQuery({ query: 'city' }) },
   { kind: 'cards', query: parseBrowseQuery({ query: 'city' }) },
@@ -46,7 +46,7 @@ async function answersOverAChangingStore(
   return {
     store,
     catalog,
-    async ask(question: Question, nextChanges: number) {
+    async ask(question: CatalogQuestion, nextChanges: number) {
       changes = nextChanges
       const answer = await answers.answer(question, await store.lastChange())
       if (answer.state !== 'made') throw new Error(answer.state)
@@ -86,7 +86,7 @@ it('a question that is asked twice is answered once, at the same time and until 
   const body = { bytes: Buffer.from('{}'), etag: '"x"' }
   const answers = createDiscoveryBodies({
     answers: {
-      async answer(_, sequence = 0): Promise<Answer> {
+      async answer(_, sequence = 0): Promise<CatalogAnswer> {
         asked++
         await new Promise((resolve) => setImmediate(resolve))
         return { state: 'made', body, sequence }
@@ -112,7 +112,7 @@ function aSlowCatalog(figures = { endpoints: 1, readSeconds: 1 }) {
   const ends: (() => void)[] = []
   const bodies = createDiscoveryBodies({
     answers: {
-      async answer({ query }, sequence = 0): Promise<Answer> {
+      async answer({ query }, sequence = 0): Promise<CatalogAnswer> {
         begun.push('query' in query ? query.query : undefined)
         await new Promise<void>((resolve) => ends.push(resolve))
         return { state: 'made', body, sequence }

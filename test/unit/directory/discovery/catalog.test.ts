@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
-  type Catalog,
   type CatalogSource,
   createCatalog,
+  type MemoryCatalog,
 } from '../../../../src/directory/discovery/catalog.js'
 import { aCatalog, save, whenRead, whenReady } from '../../../support/directory/a-catalog.js'
 
-let catalog: Catalog
+let catalog: MemoryCatalog
 let faults: unknown[]
 
 afterEach(() => catalog.stop())
 
 /** A catalog of a source that differs from the store in one respect. */
-function aCatalogOf(source: CatalogSource): Catalog {
+function aCatalogOf(source: CatalogSource): MemoryCatalog {
   faults = []
   const onFault = (fault: unknown) => void faults.push(fault)
   return createCatalog({ source, onFault })

@@ -3,13 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { toCard, toItem } from '../../../../src/directory/discovery/item.js'
 import type {
   CatalogEntry,
-  Endpoint,
   Identity,
   Merchant,
+  StoredEndpoint,
 } from '../../../../src/directory/store/listings.js'
 import { aMerchant, anEndpoint, aQuote, inEuros } from '../../../support/directory/a-catalog.js'
 
-function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {
+function anEntry(
+  endpoint: Partial<StoredEndpoint> = {},
+  merchant: Partial<Merchant> = {},
+): CatalogEntry {
   return {
     endpoint: {
       ...anEndpoint({ url: 'https://api.example.com/v1' }),

@@ -1,10 +1,6 @@
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  createSearch,
-  type RankedPlace,
-  type Search,
-} from '../../../../src/directory/discovery/search.js'
+import { EndpointSearch, type RankedPlace } from '../../../../src/directory/discovery/search.js'
 import type { ListingStore } from '../../../../src/directory/store/listings.js'
 import { aCatalog, payTo, save, whenReady } from '../../../support/directory/a-catalog.js'
 
@@ -34,7 +30,7 @@ async function list(...endpoints: Parameters<typeof save>[2]): Promise<void> {
   )
 }
 
-async function titlesOf(search: Search, query: string, limit = 20): Promise<string[]> {
+async function titlesOf(search: EndpointSearch, query: string, limit = 20): Promise<string[]> {
   const titles: string[] = []
   let after: RankedPlace | undefined
   do {
@@ -72,7 +68,7 @@ describe('a sentence', () => {
     for (const [title, description] of shops) await list({ title, description })
     const everything = { title: 'Everything', description: (little + nouns).slice(0, 1_000) }
     await list(...Array.from({ length: 30 }, (_, i) => ({ ...everything, title: `All ${i}` })))
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     for (const [query, title] of asked) expect((await titlesOf(search, query))[0]).toBe(title)
   })
 
@@ -80,7 +76,7 @@ describe('a sentence', () => {
     await list({ title: 'Sea temperature', description: 'By place.' })
     await list({ title: 'Temperature of the sea', description: 'By the hour, for each coast.' })
     for (let i = 0; i < 8; i++) await list({ title: `Tide ${i}`, description: 'By the hour.' })
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     const query = 'sea temperature by the hour'
     expect(await titlesOf(search, query)).toEqual(['Temperature of the sea', 'Sea temperature'])
     const page = search.rank({ filter: {}, query, limit: 1, after: undefined })
@@ -95,7 +91,7 @@ describe('a sentence', () => {
     await save(store, stranger, [
       { title: 'Weather forecast of Lisbon', description: 'For tomorrow.' },
     ])
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     const query = 'the weather forecast of lisbon for tomorrow'
     expect(await titlesOf(search, query)).toEqual([
       'Weather forecast',
@@ -112,13 +108,13 @@ describe('a sentence', () => {
   ])('finds what was meant by %s', async (query) => {
     await list({ title: 'Weather of a city', description: 'Today.' })
     await list({ title: 'Whether reports', description: 'If or not.' }, { title: 'Feather shop' })
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     expect((await titlesOf(search, query))[0]).toBe('Weather of a city')
   })
 
   it.each(['xeather', 'whte', 'wthr forcst'])('takes %s for no misspelling', async (query) => {
     await list({ title: 'Weather white', description: 'Forecast.' })
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     expect(await titlesOf(search, query)).toEqual([])
   })
 })
@@ -127,7 +123,7 @@ describe('a page of results', () => {
   it('has two of a seller while others have some, and every place is there once', async () => {
     await list(...Array.from({ length: 40 }, (_, i) => ({ title: `Crowd ${i}` })))
     for (let i = 0; i < 30; i++) await list({ title: `Other crowd ${i}`, tags: ['crowd'] })
-    const search = createSearch(await whenReady(world.catalog))
+    const search = new EndpointSearch(await whenReady(world.catalog))
     const titles = await titlesOf(search, 'crowd', 7)
     expect([titles.length, new Set(titles).size]).toEqual([70, 70])
     const ofOne = (from: number, to: number) =>
@@ -138,7 +134,7 @@ describe('a page of results', () => {
   it('goes on by rank where its last place is gone', async () => {
     for (let i = 0; i < 6; i++) await list({ title: `Place ${i}` })
     const catalogList = await whenReady(world.catalog)
-    const search = createSearch(catalogList)
+    const search = new EndpointSearch(catalogList)
     const { ids, next } = search.rank({ filter: {}, query: 'place', limit: 3, after: undefined })
     await save(store, { id: 'seller-3', owner: keyOf(3), payTo: keyOf(3) }, [])
     await world.catalog.current()

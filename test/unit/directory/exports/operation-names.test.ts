@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { nameOperations } from '../../../../src/directory/exports/openapi.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 
 const names = (...endpoints: { title: string; url?: string }[]) =>
-  nameOperations(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as Endpoint))
+  nameOperations(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as StoredEndpoint))
 
 it('makes a name of the title', () => {
   expect(names({ title: 'Weather for a city' })).toEqual(['weather_for_a_city'])

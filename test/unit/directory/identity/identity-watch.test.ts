@@ -3,12 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AgentChanges } from '../../../../src/chain/identity-registry.js'
 import { RpcUnavailableError } from '../../../../src/chain/rpc-errors.js'
 import type { ReadIdentity } from '../../../../src/directory/identity/identity-checks.js'
-import {
-  createIdentityWatch,
-  type IdentityWatch,
-} from '../../../../src/directory/identity/identity-watch.js'
+import { IdentityWatch } from '../../../../src/directory/identity/identity-watch.js'
 import type { Identity } from '../../../../src/directory/store/listings.js'
 import { openListings, owner } from '../../../support/directory/listed-merchants.js'
+import { runEvery } from '../../../support/run-every.js'
 import { withResolvers } from '../../../support/with-resolvers.js'
 
 const address: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
@@ -16,6 +14,7 @@ const hour = 3_600_000
 
 let listings: ReturnType<typeof openListings>
 let watch: IdentityWatch
+let background: ReturnType<typeof runEvery> | undefined
 let nowMs: number
 /** What the chain says now; `null` is no registry. */
 let chain: 'controlled' | 'lost' | 'silent' | null
@@ -49,7 +48,7 @@ beforeEach(() => {
   changes = noChanges()
   reads = []
   onRead = undefined
-  watch = createIdentityWatch({
+  watch = new IdentityWatch({
     store: listings.store,
     registry: {
       address,
@@ -67,6 +66,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   watch.stop()
+  await background?.stop()
   await listings.close()
 })
 
@@ -168,6 +168,13 @@ describe('watching', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
+  async function begin(): Promise<void> {
+    background = runEvery(
+      () => watch.pauseMs(),
+      () => watch.look(),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+  }
   const aFewTicks = () => vi.advanceTimersByTimeAsync(10 * 60_000)
   async function eventually(check: () => Promise<void>): Promise<void> {
     for (let tries = 0; tries < 30; tries++) {
@@ -185,7 +192,7 @@ describe('watching', () => {
   it('checks at start what was linked and never checked', async () => {
     await listings.list('m')
     await link('m', '7')
-    await watch.start()
+    await begin()
     await eventually(async () => expect(await identity()).toMatchObject({ agentId: '7' }))
   })
 
@@ -193,7 +200,7 @@ describe('watching', () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')
-    await watch.start()
+    await begin()
     await aFewTicks()
     expect(reads).toHaveLength(1)
     nowMs += 24 * hour
@@ -209,7 +216,7 @@ describe('watching', () => {
     await link('n', '0')
     await watch.checkNow('m')
     await watch.checkNow('n')
-    await watch.start()
+    await begin()
     chain = 'lost'
     changes = { agentIds: new Set(['0']), operators: new Set() }
     await eventually(async () =>
@@ -229,7 +236,7 @@ describe('watching', () => {
     const before = await identity()
     nowMs += 30 * hour
     chain = 'silent'
-    await watch.start()
+    await begin()
     await aFewTicks()
     expect(await identity()).toEqual(before)
     chain = 'controlled'
@@ -240,7 +247,7 @@ describe('watching', () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')
-    await watch.start()
+    await begin()
     chain = null
     nowMs += 2 * hour
     await eventually(async () => expect(await identity()).toBeNull())

@@ -1,10 +1,11 @@
 import { zeroHash } from 'viem'
 import { expect, it, vi } from 'vitest'
 import type { AuthorizationUse } from '../../../../src/chain/authorization-uses.js'
-import { createChecks } from '../../../../src/directory/paid-checks/checks.js'
+import { Checks } from '../../../../src/directory/paid-checks/checks.js'
 import { judge } from '../../../../src/directory/paid-checks/verdicts.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 import type { PaidCheck } from '../../../../src/directory/store/paid-checks.js'
+import { runEvery } from '../../../support/run-every.js'
 
 const END = 1_000
 
@@ -19,19 +20,17 @@ function closing(
   const open = vi.fn(async () => Array.from({ length: count }, () => check as unknown as PaidCheck))
   const readHead = vi.fn(async () => ({ number: 2, timestamp: chain.timestamp }))
   const findUse = vi.fn(async () => chain.use)
-  const checks = createChecks({
+  const checks = new Checks({
     store: { open, lastStart: async () => nowSeconds },
     listings: { saveCheck },
     findPayment: async () => undefined,
     findUse,
     readHead,
-    isKeeper: () => true,
-    isDiskLow: () => false,
     now: () => nowSeconds * 1_000,
     log: { info() {}, warn: (details: object) => expect(details).toBeUndefined() },
-  } as unknown as Parameters<typeof createChecks>[0])
-  checks.start()
-  return { saveCheck, open, readHead, findUse, checks }
+  } as unknown as ConstructorParameters<typeof Checks>[0])
+  const { stop } = runEvery(20, (mayGoOn) => checks.run(mayGoOn))
+  return { saveCheck, open, readHead, findUse, stop }
 }
 
 const notFound = { state: 'notFound', isFinal: true } as const
@@ -43,24 +42,24 @@ it.each([
     { timestamp: END, use: { ...notFound, isFinal: false } },
   ],
 ])('a payment is not called unpaid by %s', async (_, chain) => {
-  const { saveCheck, open, checks } = closing(chain, END + 9_999)
+  const { saveCheck, open, stop } = closing(chain, END + 9_999)
   await vi.waitFor(() => expect(open.mock.calls.length).toBeGreaterThan(1))
-  await checks.stop()
+  await stop()
   expect(saveCheck).not.toHaveBeenCalled()
 })
 
 it('a payment that no block has by its end was not made', async () => {
-  const { saveCheck, checks } = closing({ timestamp: END, use: notFound }, END - 500)
+  const { saveCheck, stop } = closing({ timestamp: END, use: notFound }, END - 500)
   await vi.waitFor(() => expect(saveCheck).toHaveBeenCalled())
-  await checks.stop()
+  await stop()
   expect(saveCheck).toHaveBeenCalledWith(undefined, expect.objectContaining({ transaction: null }))
 })
 
 it('payments that sellers keep for an hour cost the nodes one call a look', async () => {
   const chain = { timestamp: END - 1, use: notFound }
-  const { open, readHead, findUse, checks } = closing(chain, END - 500, 60)
+  const { open, readHead, findUse, stop } = closing(chain, END - 500, 60)
   await vi.waitFor(() => expect(readHead.mock.calls.length).toBeGreaterThan(1))
-  await checks.stop()
+  await stop()
   expect(readHead.mock.calls.length).toBeLessThanOrEqual(open.mock.calls.length)
   expect(findUse).not.toHaveBeenCalled()
 })
@@ -74,7 +73,7 @@ it.each([
   const example = { const: [1] }
   const schema = { properties: { output: { properties: { example } } } }
   const extras = { extensions: { bazaar: { schema } } }
-  expect(await judge(new Response(body), { extras } as unknown as Endpoint)).toMatchObject({
+  expect(await judge(new Response(body), { extras } as unknown as StoredEndpoint)).toMatchObject({
     reason,
   })
 })

@@ -1,9 +1,9 @@
 import type { ProbeScheduleOptions } from '../../../../src/directory/probe/probe-schedule.js'
 import type {
   CatalogEntry,
-  Endpoint,
   EndpointHealth,
   Merchant,
+  StoredEndpoint,
 } from '../../../../src/directory/store/listings.js'
 import { asset, network, payTo } from '../../../support/directory/a-402.js'
 import { anEndpoint as anEndpointOfAMerchant } from '../../../support/directory/listed-merchants.js'
@@ -33,7 +33,7 @@ export function aMerchant(over: Partial<Merchant> = {}): Merchant {
   }
 }
 
-export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
+export function anEndpoint(over: Partial<StoredEndpoint> = {}): StoredEndpoint {
   const draft = anEndpointOfAMerchant({
     url: `https://api-${over.id ?? 1}.example.com/weather`,
     description: '',
@@ -49,10 +49,10 @@ export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
 }
 
 /** The part of the listing store that a schedule uses, in memory. */
-export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
+export function aListingStore(endpoints: StoredEndpoint[], merchant = aMerchant()) {
   const rows = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   const saved: { id: number; health: EndpointHealth; now: number }[] = []
-  const toEntry = (endpoint: Endpoint): CatalogEntry => ({
+  const toEntry = (endpoint: StoredEndpoint): CatalogEntry => ({
     endpoint,
     merchant,
     usage: null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { freshHealth, nextHealth } from '../../../../src/directory/probe/probe.js'
+import { freshHealth, nextHealth } from '../../../../src/directory/probe/health.js'
 import type { EndpointHealth } from '../../../../src/directory/store/listings.js'
 import { aRequirement, asset, network, payTo } from '../../../support/directory/a-402.js'
 

@@ -1,25 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHostPace } from '../../../../src/directory/probe/call-limits.js'
-import { nextHealth, type Probe, type ProbeResult } from '../../../../src/directory/probe/probe.js'
-import {
-  createProbeSchedule,
-  type ProbeSchedule,
-} from '../../../../src/directory/probe/probe-schedule.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import { nextHealth } from '../../../../src/directory/probe/health.js'
+import type { Probe, ProbeResult } from '../../../../src/directory/probe/probe.js'
+import { ProbeSchedule } from '../../../../src/directory/probe/probe-schedule.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
+import { runEvery } from '../../../support/run-every.js'
 import { aListingStore, anEndpoint } from './a-listing-store.js'
 
 const start = 1_700_000_000
 const seconds = () => Math.floor(Date.now() / 1000)
 let schedule: ProbeSchedule | undefined
+let background: ReturnType<typeof runEvery> | undefined
 
 beforeEach(() => {
   vi.useFakeTimers({ now: start * 1000 })
 })
 afterEach(async () => {
-  const stopped = schedule?.stop()
+  const stopped = Promise.all([schedule?.stop(), background?.stop()])
   await vi.advanceTimersByTimeAsync(60_000)
   await stopped
   schedule = undefined
+  background = undefined
   vi.useRealTimers()
 })
 
@@ -36,7 +37,10 @@ interface Call {
 }
 
 /** A schedule over fakes, with a log of what was called when (ms from the start). */
-function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () => string } = {}) {
+function open(
+  endpoints: StoredEndpoint[],
+  options: { takesMs?: number; verdict?: () => string } = {},
+) {
   const { takesMs = 100, verdict = () => 'live' } = options
   const calls: Call[] = []
   const warnings: string[] = []
@@ -47,8 +51,9 @@ function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () =
     call.to = Date.now() - start * 1000
     return found(verdict())
   }
+  const warn = (_: object, message: string) => void warnings.push(message)
   const listing = aListingStore(endpoints)
-  schedule = createProbeSchedule({
+  const opened = new ProbeSchedule({
     store: listing.store,
     probe,
     isKeeper: () => true,
@@ -57,12 +62,16 @@ function open(endpoints: Endpoint[], options: { takesMs?: number; verdict?: () =
       after: (previous) => nextHealth(previous, result, seconds, () => 0.5),
     }),
     now: () => Date.now(),
-    log: { warn: (_, message) => void warnings.push(message), debug: () => undefined },
+    log: { warn, debug: () => undefined },
   })
-  return { ...listing, calls, warnings, schedule }
+  schedule = opened
+  const begin = () => {
+    background = runEvery(1_000, () => opened.look(), { warn })
+  }
+  return { ...listing, calls, warnings, schedule: opened, begin }
 }
 
-const many = (count: number, over: (id: number) => Partial<Endpoint> = () => ({})) =>
+const many = (count: number, over: (id: number) => Partial<StoredEndpoint> = () => ({})) =>
   Array.from({ length: count }, (_, i) => anEndpoint({ id: i + 1, ...over(i + 1) }))
 
 const atOnce = (calls: Call[], at: number) =>
@@ -70,12 +79,12 @@ const atOnce = (calls: Call[], at: number) =>
 
 describe('the schedule', () => {
   it('probes due endpoints, keeps the results, and leaves the other endpoints alone', async () => {
-    const { schedule, calls, rows } = open([
+    const { begin, calls, rows } = open([
       anEndpoint({ id: 1, nextProbeAt: start - 5 }),
       anEndpoint({ id: 2, nextProbeAt: start + 3_600 }),
       anEndpoint({ id: 3, nextProbeAt: null }),
     ])
-    schedule.start()
+    begin()
     await vi.advanceTimersByTimeAsync(2_000)
     expect(calls.map(({ url }) => url)).toEqual(['https://api-1.example.com/weather'])
     expect(rows.get(1)).toMatchObject({ status: 'live', failures: 0, accepts: [{ amount: '1' }] })
@@ -85,10 +94,10 @@ describe('the schedule', () => {
 
   it('repeats probes: failing after three failures, live after one success, never dropped', async () => {
     let verdict = 'unreachable'
-    const { schedule, rows, saved } = open([anEndpoint({ status: 'live' })], {
+    const { begin, rows, saved } = open([anEndpoint({ status: 'live' })], {
       verdict: () => verdict,
     })
-    schedule.start()
+    begin()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(rows.get(1)).toMatchObject({ status: 'live', failures: 1 })
     await vi.advanceTimersByTimeAsync(330_000)
@@ -104,8 +113,8 @@ describe('the schedule', () => {
 
   it('runs at most four probes at once, most overdue first', async () => {
     const endpoints = many(10, (id) => ({ nextProbeAt: start - id }))
-    const { schedule, calls } = open(endpoints, { takesMs: 5_000 })
-    schedule.start()
+    const { begin, calls } = open(endpoints, { takesMs: 5_000 })
+    begin()
     await vi.advanceTimersByTimeAsync(26_000)
     expect(calls).toHaveLength(10)
     expect(Math.max(...calls.map(({ from }) => atOnce(calls, from)))).toBe(4)
@@ -116,8 +125,8 @@ describe('the schedule', () => {
 
   it('calls one host once at a time with a second between, and other hosts meanwhile', async () => {
     const same = many(4, (id) => ({ url: `https://one.example.com/${id}` }))
-    const { schedule, calls } = open([...same, anEndpoint({ id: 9 })])
-    schedule.start()
+    const { begin, calls } = open([...same, anEndpoint({ id: 9 })])
+    begin()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(calls).toHaveLength(5)
     expect(calls.find(({ url }) => url.includes('api-9'))?.from).toBeLessThan(500)
@@ -130,8 +139,8 @@ describe('the schedule', () => {
   it('does not let a host with hundreds of endpoints delay others, and drops none of them', async () => {
     const crowd = many(300, (id) => ({ url: `https://crowd.example.com/${id}`, nextProbeAt: 0 }))
     const other = anEndpoint({ id: 999, nextProbeAt: start - 1 })
-    const { schedule, calls } = open([...crowd, other])
-    schedule.start()
+    const { begin, calls } = open([...crowd, other])
+    begin()
     await vi.advanceTimersByTimeAsync(15_000)
     expect(calls.some(({ url }) => url.includes('api-999'))).toBe(true)
     await vi.advanceTimersByTimeAsync(900_000)
@@ -140,8 +149,8 @@ describe('the schedule', () => {
   })
 
   it('keeps nothing when the listing was saved meanwhile', async () => {
-    const { schedule, saved, rows } = open([anEndpoint()], { takesMs: 500 })
-    schedule.start()
+    const { begin, saved, rows } = open([anEndpoint()], { takesMs: 500 })
+    begin()
     await vi.advanceTimersByTimeAsync(100)
     rows.set(1, anEndpoint({ price: 99n, nextProbeAt: start + 999 }))
     await vi.advanceTimersByTimeAsync(1_000)
@@ -149,8 +158,8 @@ describe('the schedule', () => {
   })
 
   it('keeps nothing when the endpoint is gone meanwhile', async () => {
-    const { schedule, saved, rows, warnings } = open([anEndpoint()], { takesMs: 500 })
-    schedule.start()
+    const { begin, saved, rows, warnings } = open([anEndpoint()], { takesMs: 500 })
+    begin()
     await vi.advanceTimersByTimeAsync(100)
     rows.clear()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -158,10 +167,10 @@ describe('the schedule', () => {
   })
 
   it('goes on after the store failed', async () => {
-    const { schedule, store, rows, warnings } = open([anEndpoint()])
+    const { begin, store, rows, warnings } = open([anEndpoint()])
     const { dueEndpoints, saveProbe } = store
     store.dueEndpoints = () => Promise.reject(new Error('disk'))
-    schedule.start()
+    begin()
     await vi.advanceTimersByTimeAsync(3_000)
     store.dueEndpoints = dueEndpoints
     store.saveProbe = () => Promise.reject(new Error('disk'))
@@ -170,13 +179,16 @@ describe('the schedule', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(rows.get(1)?.status).toBe('live')
     expect(new Set(warnings)).toEqual(
-      new Set(['due endpoints could not be read', 'the result of a probe could not be kept']),
+      new Set([
+        'background work failed; it runs again at its time',
+        'the result of a probe could not be kept',
+      ]),
     )
   })
 
   it('stops: starts nothing more, waits for running probes, and keeps none of their results', async () => {
-    const { schedule, calls, saved } = open(many(10), { takesMs: 5_000 })
-    schedule.start()
+    const { schedule, begin, calls, saved } = open(many(10), { takesMs: 5_000 })
+    begin()
     await vi.advanceTimersByTimeAsync(100)
     const stopped = schedule.stop()
     await vi.advanceTimersByTimeAsync(4_000)
@@ -242,8 +254,8 @@ describe('an early probe', () => {
   it('comes before its time and before all due probes, as soon as its host may be called', async () => {
     const due = many(8, (id) => ({ url: `https://due-${id}.example/` }))
     const wanted = anEndpoint({ id: 9, nextProbeAt: start + 3_600 })
-    const { schedule, calls } = open([...due, wanted])
-    schedule.start()
+    const { schedule, begin, calls } = open([...due, wanted])
+    begin()
     await vi.advanceTimersByTimeAsync(50)
     expect(calls).toHaveLength(4)
     schedule.probeSoon(9)

@@ -1,4 +1,4 @@
-import type { SettledPayment } from '../../../../src/directory/seen-in-payments/offer.js'
+import type { OfferingPayment } from '../../../../src/directory/seen-in-payments/offer.js'
 import { aRequirement as anyRequirement } from '../../../support/directory/a-402.js'
 import { asset, payTo } from '../../../support/directory/listed-merchants.js'
 
@@ -39,7 +39,7 @@ export const aRequirement = (over: Record<string, unknown> = {}) =>
   anyRequirement({ payTo, ...over })
 
 interface Wish {
-  settled?: Partial<SettledPayment>
+  settled?: Partial<OfferingPayment>
   requirement?: Record<string, unknown>
   accepted?: Record<string, unknown>
   bazaar?: Record<string, unknown>
@@ -49,12 +49,12 @@ interface Wish {
 let settlements = 0
 
 /** A settled payment whose payload carries an extension as a server declares it; each test states what it changes. */
-export function aSettledPayment(wish: Wish = {}): SettledPayment {
+export function aSettledPayment(wish: Wish = {}): OfferingPayment {
   const requirement = aRequirement(wish.requirement)
   return {
     network: requirement.network,
     asset,
-    payTo: requirement.payTo.toLowerCase() as SettledPayment['payTo'],
+    payTo: requirement.payTo.toLowerCase() as OfferingPayment['payTo'],
     payer: '0x7777777777777777777777777777777777777777',
     amount: BigInt(requirement.amount),
     requirements: requirement,

@@ -11,9 +11,9 @@ import {
 import { unclaimedLimits } from '../../../../src/directory/seen-in-payments/entry-place.js'
 import { createInfoCheck } from '../../../../src/directory/seen-in-payments/info-check.js'
 import {
+  type OfferingPayment,
   type OfferRules,
   readOffer,
-  type SettledPayment,
 } from '../../../../src/directory/seen-in-payments/offer.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/directory/store/listings.js'
 import { network } from '../../../support/directory/a-402.js'
@@ -76,7 +76,7 @@ afterEach(async () => {
 })
 
 /** Reads the offer of a payment as the facilitator hands it over, and has it taken in. */
-async function takeIn(payment: SettledPayment): Promise<BazaarStatus | undefined> {
+async function takeIn(payment: OfferingPayment): Promise<BazaarStatus | undefined> {
   const read = readOffer(payment, rules)
   if (read === undefined) return undefined
   if (!read.ok) return { status: 'rejected', rejectedReason: asSentence(read.rejectedReason) }

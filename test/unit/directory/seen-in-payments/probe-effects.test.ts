@@ -4,7 +4,7 @@ import type { ProbeResult } from '../../../../src/directory/probe/probe.js'
 import { checkRequirements } from '../../../../src/directory/probe/verdict.js'
 import type { InfoVerdict } from '../../../../src/directory/seen-in-payments/info-check.js'
 import { createProbeEffects } from '../../../../src/directory/seen-in-payments/probe-effects.js'
-import type { Endpoint } from '../../../../src/directory/store/listings.js'
+import type { StoredEndpoint } from '../../../../src/directory/store/listings.js'
 import {
   aPaymentRequired,
   aRequirement,
@@ -18,7 +18,7 @@ import { getInfo, getSchema, querySchema } from './an-offer.js'
 
 const now = 1_700_000_000
 const unclaimed = aMerchant({ id: `payto-${payTo}`, owner: null })
-const found: Partial<Endpoint> = {
+const found: Partial<StoredEndpoint> = {
   url: 'https://api.example.com/v1/weather',
   title: 'Words of a buyer',
   description: 'Words of a buyer',
@@ -33,7 +33,7 @@ function probed(
   {
     merchant = unclaimed,
     verdict = { ok: true } as InfoVerdict,
-    over = {} as Partial<Endpoint>,
+    over = {} as Partial<StoredEndpoint>,
   } = {},
 ) {
   const effectOf = createProbeEffects({ infoCheck: { check: async () => verdict } })

@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../../src/app/stores/stores.js'
-import type { CheckPayment, CheckTarget } from '../../../../src/directory/store/paid-checks.js'
-import {
-  anEndpoint,
-  asset,
-  type EndpointDraft,
-} from '../../../support/directory/listed-merchants.js'
+import type { EndpointDraft } from '../../../../src/directory/store/listings.js'
+import type {
+  CheckTarget,
+  SignedCheckPayment,
+} from '../../../../src/directory/store/paid-checks.js'
+import { anEndpoint, asset } from '../../../support/directory/listed-merchants.js'
 import { type Engine, network } from '../../app/stores/store-contract.js'
 
 const DAY = 86_400
@@ -71,7 +71,7 @@ export function describeChecks(name: string, open: () => Promise<Engine>): void 
     kind: 'oldest',
     block: '192.0.2.0/24',
   })
-  const aPayment = (amount = 10_000n): CheckPayment => {
+  const aPayment = (amount = 10_000n): SignedCheckPayment => {
     return { payer: keyOf(7), nonce: nonce(), amount, validBefore: 9_999_999, afterBlock: 1 }
   }
   const figures = () =>

@@ -11,7 +11,6 @@ import type { Engine } from '../../app/stores/store-contract.js'
 const noon = anActivity().at
 const hour = 3_600_000
 const day = 24 * hour
-const log = { warn() {} }
 
 const buyer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
 const paid = (over: Partial<NewActivity> = {}) => anActivity({ payer: buyer(1), ...over })
@@ -43,11 +42,10 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
     createUsageRefresh({
       activity: stores.activity,
       store: stores.usage,
-      log,
-      isKeeper: () => true,
       now: () => clock,
     })
-  const refresh = () => refresher().refresh()
+  const always = () => true
+  const refresh = () => refresher()(always)
   const append = (...rows: NewActivity[]) => stores.activity.append(rows)
 
   async function usageOf(endpointId: number): Promise<Usage | null> {
@@ -73,11 +71,9 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
       const failing = createUsageRefresh({
         activity: stores.activity,
         store,
-        log,
-        isKeeper: () => true,
         now: () => clock,
       })
-      await expect(failing.refresh()).rejects.toThrow('the disk is full')
+      await expect(failing(always)).rejects.toThrow('the disk is full')
       expect(await refresh()).toBeGreaterThan(0)
       expect(await usageOf(first)).toMatchObject({
         firstPaid: (noon - 3 * day) / 1000,

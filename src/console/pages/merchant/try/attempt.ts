@@ -9,8 +9,8 @@ import { sendJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import {
   bytesOf,
+  type EndpointReply,
   type Payer,
-  type Reply,
   type ShownTerms,
   type SignedPayment,
   settlementOf,
@@ -20,13 +20,13 @@ import {
 } from './payment.js'
 
 /** One try of an endpoint: the present one, or the last. */
-export interface Attempt {
+export interface TryAttempt {
   step: 'idle' | 'asking' | 'signing' | 'paying'
   /** The reason why nothing was signed. */
   refusal?: { title: string; text: string }
   signed?: SignedPayment
   /** The answer to a whole call: after the payment, or without one where none was asked for. */
-  reply?: Reply
+  reply?: EndpointReply
   /** Unix milliseconds of the answer to the payment. */
   repliedAt?: number
   settlement?: SettleResponse | undefined
@@ -34,7 +34,7 @@ export interface Attempt {
   isUnsent?: boolean
 }
 
-const idle: Attempt = { step: 'idle' }
+const idle: TryAttempt = { step: 'idle' }
 
 /**
  * Keeps the attempt of an endpoint for the life of the page, so that a payment is not forgotten when the panel is closed.
@@ -43,16 +43,16 @@ const idle: Attempt = { step: 'idle' }
 export function useAttempt(called: CalledEndpoint) {
   const client = useQueryClient()
   const queryKey = ['try', called.merchantId, called.endpoint.state.id]
-  const { data: attempt = idle } = useQuery<Attempt>({
+  const { data: attempt = idle } = useQuery<TryAttempt>({
     queryKey,
     queryFn: skipToken,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
   })
   const start = async (input: TryInput, payer: () => Promise<Payer>, shown: ShownTerms) => {
-    const { step } = client.getQueryData<Attempt>(queryKey) ?? idle
+    const { step } = client.getQueryData<TryAttempt>(queryKey) ?? idle
     if (step !== 'idle') return
-    const set = (next: Attempt) => client.setQueryData(queryKey, next)
+    const set = (next: TryAttempt) => client.setQueryData(queryKey, next)
     await payOnce({ called, input, payer, shown }, set)
   }
   return [attempt, start] as const
@@ -66,7 +66,7 @@ interface Try {
   shown: ShownTerms
 }
 
-async function payOnce({ called, input, payer, shown }: Try, set: (next: Attempt) => void) {
+async function payOnce({ called, input, payer, shown }: Try, set: (next: TryAttempt) => void) {
   const refuse = (title: string, text: string) => set({ step: 'idle', refusal: { title, text } })
   set({ step: 'asking' })
   const first = await ask(called, input)
@@ -105,7 +105,7 @@ function warn(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
 
-async function ask(called: CalledEndpoint, input: TryInput): Promise<Reply> {
+async function ask(called: CalledEndpoint, input: TryInput): Promise<EndpointReply> {
   const direct = await callByPage(called, input)
   // Terms in a header that the host does not expose are read through the service.
   const isReadable = direct?.status !== 402 || termsOf(direct) !== undefined
@@ -127,7 +127,7 @@ async function callByPage(
   { endpoint }: CalledEndpoint,
   input: TryInput,
   payment?: string,
-): Promise<(Reply & { ok: true }) | undefined> {
+): Promise<(EndpointReply & { ok: true }) | undefined> {
   const { pathParams = {}, queryParams = {}, body, headers = {} } = input
   const { bodyType } = endpoint.example
   const filled = { pathParams, queryParams, body, ...(bodyType && { bodyType }) }
@@ -182,7 +182,7 @@ async function callByService(
   { merchantId, endpoint }: CalledEndpoint,
   input: TryInput,
   payment?: string,
-): Promise<Reply> {
+): Promise<EndpointReply> {
   const body = { merchantId, endpointId: endpoint.state.id, input, payment }
   try {
     const signal = AbortSignal.timeout(waits.service)

@@ -8,10 +8,10 @@ import { isObject } from '@arcus/protocol/x402/json'
  */
 
 /** The parts of a call, as the service takes them. */
-type Part = 'pathParams' | 'queryParams' | 'body' | 'headers'
+type CallPart = 'pathParams' | 'queryParams' | 'body' | 'headers'
 
 export interface FormField {
-  part: Part
+  part: CallPart
   /** Empty for a body that is one value. */
   name: string
   /** `text`, `number` and `choice` have their own control, `json` takes any value. */
@@ -27,7 +27,7 @@ export interface FormField {
 /** The typed texts, by `keyOf`. */
 export type Typed = Record<string, string>
 
-type Endpoint = Pick<MerchantEndpoint, 'url' | 'method' | 'example' | 'inputSchema'>
+type TriedEndpoint = Pick<MerchantEndpoint, 'url' | 'method' | 'example' | 'inputSchema'>
 
 /** More fields than these are edited as JSON. */
 const MAX_FIELDS = 24
@@ -39,7 +39,12 @@ export function keyOf({ part, name }: Pick<FormField, 'part' | 'name'>): string 
 }
 
 /** Returns the fields of a call; `undefined` where a form would be too long. */
-export function fieldsOf({ url, method, example, inputSchema }: Endpoint): FormField[] | undefined {
+export function fieldsOf({
+  url,
+  method,
+  example,
+  inputSchema,
+}: TriedEndpoint): FormField[] | undefined {
   const main = isBodyMethod(method) ? 'body' : 'queryParams'
   const given = main === 'body' ? example.body : example[main]
   const isWhole =
@@ -59,7 +64,7 @@ export function fieldsOf({ url, method, example, inputSchema }: Endpoint): FormF
 
 /** Returns a field for each parameter that the schema or the example names, those of the schema first. */
 function parametersOf(
-  part: Part,
+  part: CallPart,
   example: Record<string, unknown>,
   schema: Record<string, unknown> | null,
 ): FormField[] {
@@ -77,7 +82,7 @@ function parametersOf(
 }
 
 function aField(
-  part: Part,
+  part: CallPart,
   name: string,
   value: unknown,
   known: Partial<FormField> = {},
@@ -177,7 +182,7 @@ export function readJson(text: string): Filled {
 }
 
 /** Returns the example as the JSON of a call. */
-export function exampleJson({ example }: Endpoint): string {
+export function exampleJson({ example }: TriedEndpoint): string {
   const { queryParams, body, headers } = example
   return JSON.stringify({ queryParams, body, headers }, null, 2)
 }

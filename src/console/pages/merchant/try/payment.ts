@@ -5,19 +5,19 @@ import type { Address, Hex } from 'viem'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 
 /** The answer of an endpoint, or the reason why there is none. */
-export type Reply =
+export type EndpointReply =
   | {
       ok: true
       status: number
       /** By lower-case name; only those that can be read. */
       headers: Partial<Record<string, string>>
       bytes: Uint8Array<ArrayBuffer>
-      by: Caller
+      by: TryCaller
     }
   | { ok: false; message: string; wasSent: boolean }
 
 /** `page`: this page by itself. `service`: through Arcus. */
-export type Caller = 'page' | 'service'
+export type TryCaller = 'page' | 'service'
 
 /**
  * Milliseconds. A seller works and settles before it answers a payment. The service ends each call within a minute, and to
@@ -112,18 +112,18 @@ export async function signPayment(
 }
 
 /** Reads what a 402 asks for: the header of version 2, else its body. */
-export function termsOf(reply: Reply & { ok: true }): PaymentRequired | undefined {
+export function termsOf(reply: EndpointReply & { ok: true }): PaymentRequired | undefined {
   const asked =
     headerOf(reply, 'payment-required') ?? parseJson(new TextDecoder().decode(reply.bytes))
   return readOffer(asked, undefined).required
 }
 
 /** Reads what the seller says of the payment. */
-export function settlementOf(reply: Reply & { ok: true }): SettleResponse | undefined {
+export function settlementOf(reply: EndpointReply & { ok: true }): SettleResponse | undefined {
   return readOffer(undefined, headerOf(reply, 'payment-response')).settlement
 }
 
-function headerOf({ headers }: Reply & { ok: true }, name: string): unknown {
+function headerOf({ headers }: EndpointReply & { ok: true }, name: string): unknown {
   try {
     const base64 = (headers[name] ?? '').replaceAll('-', '+').replaceAll('_', '/')
     return JSON.parse(new TextDecoder().decode(bytesOf(base64)))

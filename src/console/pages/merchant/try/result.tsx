@@ -8,12 +8,12 @@ import { Fact } from '../../../components/facts.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { manyLines, oneLine } from '../../../format/untrusted-text.js'
-import type { Attempt } from './attempt.js'
-import type { Reply, SignedPayment } from './payment.js'
-import { endOf, type Standing, useStanding } from './standing.js'
+import type { TryAttempt } from './attempt.js'
+import type { EndpointReply, SignedPayment } from './payment.js'
+import { endOf, type PaymentStanding, useStanding } from './standing.js'
 
 /** Shows how the last attempt ended: the answer, the cost, the transaction and the receipt. */
-export function Result({ attempt, symbol }: { attempt: Attempt; symbol: string }) {
+export function Result({ attempt, symbol }: { attempt: TryAttempt; symbol: string }) {
   const { step, refusal, signed, reply, settlement } = attempt
   const { standing, payment, isOpen } = useStanding(attempt)
   if (step !== 'idle' && signed === undefined) return null
@@ -60,9 +60,9 @@ function Outcome({
   reply,
   isOpen,
 }: {
-  standing: Standing
+  standing: PaymentStanding
   signed: SignedPayment
-  reply: Reply
+  reply: EndpointReply
   isOpen: boolean
 }) {
   const isServed = reply.ok && reply.status < 400
@@ -79,7 +79,7 @@ function Outcome({
       ? 'The API did not confirm the payment'
       : 'It is not known whether the payment went through',
     expired: 'The payment can no longer be taken: its time is over',
-  } satisfies Record<Standing, string>
+  } satisfies Record<PaymentStanding, string>
   const isQuiet = standing === 'settling' || standing === 'checking'
   const isGood = standing === 'paid' && isServed
   const tone = isGood ? 'ok' : standing === 'failed' ? 'bad' : isQuiet ? 'info' : 'warn'
@@ -100,7 +100,7 @@ function Money({
   told,
   symbol,
 }: {
-  standing: Standing
+  standing: PaymentStanding
   signed: SignedPayment
   payment: PaymentStatus | undefined
   /** The transaction, as the seller names it. */
@@ -148,7 +148,7 @@ function Money({
 const MAX_SHOWN_CHARS = 20_000
 
 /** Shows the body as text, or offers the bytes. Nothing of it becomes markup. */
-function Answer({ reply }: { reply: Reply & { ok: true } }) {
+function Answer({ reply }: { reply: EndpointReply & { ok: true } }) {
   const type = oneLine(reply.headers['content-type'] ?? 'unknown type', 80)
   const text = textOf(reply.bytes)
   const isCut = text !== undefined && text.length > MAX_SHOWN_CHARS

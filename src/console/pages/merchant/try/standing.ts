@@ -5,14 +5,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { requestJson } from '../../../api/http.js'
 import { paymentPath, readPayments } from '../../../api/payment-queries.js'
-import type { Attempt } from './attempt.js'
+import type { TryAttempt } from './attempt.js'
 import type { SignedPayment } from './payment.js'
 
 /**
  * How a payment stands by the journal of the service. A seller could say anything, so one that only the seller calls paid is
  * `claimed`, and `unasked` where the service could not be asked.
  */
-export type Standing =
+export type PaymentStanding =
   | 'paid'
   | 'settling'
   | 'failed'
@@ -37,8 +37,8 @@ const ASK_MS = 2_000
 const LAST_SECONDS = 5
 
 /** Asks the service about a signed payment until it is decided or its time is over. */
-export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = false }: Attempt): {
-  standing: Standing | undefined
+export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = false }: TryAttempt): {
+  standing: PaymentStanding | undefined
   payment: PaymentStatus | undefined
   /** Whether the payment may still be taken. Until it may not, no other one is signed. */
   isOpen: boolean
@@ -72,7 +72,7 @@ export function useStanding({ signed, settlement, repliedAt = 0, isUnsent = fals
   }, [isTold, repliedAt, refetch])
   const payment = data?.payments[0]
   const isLate = data?.isLate === true
-  const read = (): Standing | undefined => {
+  const read = (): PaymentStanding | undefined => {
     if (signed === undefined) return undefined
     if (isUnsent) return 'unsent'
     if (payment !== undefined) return standings[payment.state]

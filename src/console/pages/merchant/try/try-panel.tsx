@@ -9,7 +9,7 @@ import { Segmented, TextArea } from '../../../components/field.js'
 import { lazyPage } from '../../../components/page.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { type Attempt, useAttempt } from './attempt.js'
+import { type TryAttempt, useAttempt } from './attempt.js'
 import {
   exampleJson,
   type Filled,
@@ -114,7 +114,7 @@ function Act({
   shown,
   wasPressed,
 }: {
-  attempt: Attempt
+  attempt: TryAttempt
   start: ReturnType<typeof useAttempt>[1]
   payer: (() => Promise<Payer>) | undefined
   filled: Filled
@@ -178,7 +178,7 @@ const stepTexts = {
 const LONG_MS = 10_000
 
 /** Says what the page waits for. */
-function Progress({ step, isReady }: Pick<Attempt, 'step'> & { isReady: boolean }) {
+function Progress({ step, isReady }: Pick<TryAttempt, 'step'> & { isReady: boolean }) {
   const [isLong, setIsLong] = useState(false)
   useEffect(() => {
     setIsLong(false)

@@ -22,7 +22,7 @@ import {
   differsInPrice,
   type EndpointValues,
   type FormValues,
-  type Found,
+  type FoundTerms,
   fillEndpoint,
   foundAtLast,
   listedTokens,
@@ -227,7 +227,7 @@ function Facts({
   onChange,
 }: {
   values: EndpointValues
-  found: Found
+  found: FoundTerms
   onChange: () => void
 }) {
   const { symbol } = tokenOf(values, listedTokens(useQuery(settingsQuery).data))

@@ -33,7 +33,7 @@ const found = z.object({
   checkedAt: z.number(),
 })
 
-export type Found = z.infer<typeof found>
+export type FoundTerms = z.infer<typeof found>
 
 /** One API in the form: texts as typed, valid or not. */
 const endpointValues = z.object({
@@ -267,7 +267,7 @@ export function fillEndpoint(values: EndpointValues, quote: LiveValidation): End
 export function foundAtLast(
   { asset, state }: MerchantEndpoint,
   { payTo, network }: MerchantView,
-): Found | null {
+): FoundTerms | null {
   const { livePrice, symbol, probe } = state
   if (livePrice === null || probe?.verdict !== 'live') return null
   const { warnings, checkedAt } = probe
@@ -331,7 +331,7 @@ interface NoteText {
 /** Returns what an owner should know of an API before they sign: how it differs from its 402, and what the check found. */
 export function notesOf(
   values: EndpointValues,
-  found: Found | null,
+  found: FoundTerms | null,
   payTo: string,
 ): readonly NoteText[] {
   if (found === null) return []
@@ -360,7 +360,10 @@ export function notesOf(
 }
 
 /** Returns whether the price in the form is another than that of the 402. */
-export function differsInPrice({ price, asset }: EndpointValues, found: Found | null): boolean {
+export function differsInPrice(
+  { price, asset }: EndpointValues,
+  found: FoundTerms | null,
+): boolean {
   if (found === null) return false
   const typed = usdToAtomic(price)
   const isOtherToken = asset !== '' && !sameAddress(asset, found.asset)

@@ -192,10 +192,13 @@ function Step({ children }: { children: ReactNode }) {
   )
 }
 
-type Problem = readonly [path: 'id' | 'name' | 'payTo' | `endpoints.${number}.url`, message: string]
+type FieldProblem = readonly [
+  path: 'id' | 'name' | 'payTo' | `endpoints.${number}.url`,
+  message: string,
+]
 
 /** Assigns the reasons for which the service refused a save to the fields of the form. */
-function problemsOf(error: Error): Problem[] {
+function problemsOf(error: Error): FieldProblem[] {
   if (!(error instanceof ArcusError)) return []
   const { code, message, details } = error
   if (code === 'not_owner') return [['id', 'This id belongs to another owner. Choose another id.']]
@@ -204,7 +207,7 @@ function problemsOf(error: Error): Problem[] {
     endpoints?: { path: string; reason: string; message: string }[]
     issues?: { path: string; message: string }[]
   }
-  const dotted = (path: string) => path.replace(/\[(\d+)\]/g, '.$1') as Problem[0]
+  const dotted = (path: string) => path.replace(/\[(\d+)\]/g, '.$1') as FieldProblem[0]
   return [
     ...endpoints.map(
       ({ path, reason, message: why }) =>

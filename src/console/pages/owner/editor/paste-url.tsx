@@ -17,7 +17,7 @@ import {
   hostProblem,
   withScheme,
 } from './form.js'
-import { isLive, type Quote, readQuote } from './quote.js'
+import { type ApiQuote, isLive, readQuote } from './quote.js'
 
 interface PasteUrlProps {
   isFirst: boolean
@@ -25,7 +25,7 @@ interface PasteUrlProps {
   onAdd: (endpoint: EndpointValues, payTo: string, takesFocus: boolean) => void
 }
 
-type Tool = NonNullable<Quote['tools']>[number]
+type Tool = NonNullable<ApiQuote['tools']>[number]
 
 /** Takes the URL of an API and says what a buyer sees there. It needs no wallet. */
 export function PasteUrl({ isFirst, onAdd }: PasteUrlProps) {
@@ -144,7 +144,7 @@ function usePaste(onAdd: PasteUrlProps['onAdd']) {
 }
 
 /** Says what a buyer sees at an API that works. */
-function Works({ answer: { listing, warnings } }: { answer: Quote & { listing: object } }) {
+function Works({ answer: { listing, warnings } }: { answer: ApiQuote & { listing: object } }) {
   return (
     <>
       <Notice
@@ -170,7 +170,7 @@ function Refused({
   onFollow,
   onByHand,
 }: {
-  answer: Quote
+  answer: ApiQuote
   onFollow: (url: string) => void
   onByHand: () => void
 }) {

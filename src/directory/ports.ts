@@ -2,7 +2,7 @@ import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments
 import type { Address, Hex } from 'viem'
 
 /** A payment as the journal knows it, with its scheme, and the URL and the tool that its payload named. */
-export interface KnownPayment {
+interface KnownPayment {
   status: PaymentStatus
   scheme: 'exact' | 'upto'
   /** `undefined` where the payload named none. */

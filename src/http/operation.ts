@@ -33,9 +33,7 @@ export interface Operation {
 }
 
 /** A description, with those of the headers by name if there are some to describe. */
-export type AnswerDescription =
-  | string
-  | { description: string; headers: Readonly<Record<string, string>> }
+type AnswerDescription = string | { description: string; headers: Readonly<Record<string, string>> }
 
 /** A request as a client would send it, and the answer of a fresh devnet. */
 export interface Example {

@@ -37,7 +37,7 @@ export interface SearchableMerchant {
 }
 
 /** One way to pay for an endpoint. */
-export interface PaymentOption {
+interface PaymentOption {
   scheme: string
   network: string
   /** In lower case. */

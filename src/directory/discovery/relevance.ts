@@ -3,7 +3,7 @@ import type { EndpointTest } from './filters.js'
 import { createFinder, type Finder, TIERS } from './finders.js'
 
 /** An endpoint with some words of a sentence. */
-export interface Scored {
+interface Scored {
   endpoint: SearchableEndpoint
   /** 0 to 1: the share of what an endpoint with every word in a short title would have. */
   relevance: number

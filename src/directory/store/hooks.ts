@@ -6,7 +6,7 @@ import { EVENTS_LOCK, type EventType } from './events.js'
 export const OPERATOR_HOOK = 'operator'
 
 /** The part of a webhook that its owner writes. */
-export interface WrittenHook {
+interface WrittenHook {
   id: string
   /** Empty for the operator. */
   merchantId: string

@@ -263,7 +263,7 @@ async function listSampleApi(arcusUrl: string, sampleUrl: string): Promise<Sampl
     }
     const [broken, ...others] = endpoints.toReversed()
     if (broken !== undefined) await ask(broken)
-    // What is asked for in the same second has no order.
+    // Requests of the same second have no order, so the others wait for the next one.
     setTimeout(() => others.map(ask), 1_000).unref()
     return {}
   } catch (error) {

@@ -52,7 +52,7 @@ export interface Drawn {
   client: SchemeNetworkClient
 }
 
-/** What a call on a channel has cost, in atomic units, and whether the seller or the chain has said so. */
+/** The cost of a call on a channel, in atomic units. It is decided once the seller or the chain has confirmed it. */
 export interface BookedCall {
   cost: bigint
   isDecided: boolean

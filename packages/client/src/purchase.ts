@@ -50,7 +50,7 @@ export interface Bought extends Paid {
   channel?: ChannelStatus
 }
 
-/** What all calls of a buyer share. */
+/** The parts of a buyer that all its calls use. */
 export interface BuyerContext {
   signer: PaymentSigner
   ledger: BudgetLedger

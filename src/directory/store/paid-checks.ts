@@ -236,7 +236,7 @@ interface CheckWish {
   now: number
 }
 
-/** What became of it, and how many more the owner may make today. */
+/** Says whether the request was kept, and how many more checks its owner may ask for today. */
 interface CheckWishResult {
   state: 'done' | 'replayed' | 'tooMany'
   left: number

@@ -65,8 +65,8 @@ function killed(path: string, afterMs: number): Promise<boolean> {
 async function ledger() {
   const { stdout } = await runScript(script, ['ledger', '--json', '--per-day', '1'], env())
   return JSON.parse(stdout) as {
-    left: { perDay: string }
-    entries: { state: string; spent: string }[]
+    left: { perDayAtomic: string }
+    entries: { state: string; spentAtomic: string }[]
   }
 }
 
@@ -80,12 +80,12 @@ it('a buyer that is killed after its signature left finds the payment at its nex
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
   await ended
-  expect(await ledger()).toMatchObject({ entries: [{ state: 'signed', spent: '10000' }] })
+  expect(await ledger()).toMatchObject({ entries: [{ state: 'signed', spentAtomic: '10000' }] })
   release()
   await expect.poll(spentOnChain).toBe(10_000n)
   expect(await ledger()).toMatchObject({
-    left: { perDay: '990000' },
-    entries: [{ state: 'settled', spent: '10000' }],
+    left: { perDayAtomic: '990000' },
+    entries: [{ state: 'settled', spentAtomic: '10000' }],
   })
   expect(shop.presented).toHaveLength(1)
 })
@@ -118,7 +118,7 @@ it('two buyers on one ledger that are killed over and over never spend more than
   expect(onChain).toBeLessThanOrEqual(BigInt(CALLS_A_DAY * 10_000))
   expect(onChain).toBeGreaterThan(0n)
   const { entries } = await ledger()
-  const counted = entries.reduce((sum, { spent }) => sum + BigInt(spent), 0n)
+  const counted = entries.reduce((sum, { spentAtomic }) => sum + BigInt(spentAtomic), 0n)
   expect(counted).toBeGreaterThanOrEqual(onChain)
   const settled = entries.filter(({ state }) => state === 'settled')
   expect(BigInt(settled.length) * 10_000n).toBe(onChain)

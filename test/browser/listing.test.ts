@@ -324,10 +324,15 @@ describe('an owner', () => {
     await connectWallet(page, 'Fern')
     await page.goto('/console/probe-house/endpoints')
     await page.getByText(/Problem.*Not reachable/).waitFor()
-    const answered = page.waitForResponse('**/api/merchants/probe-house/probe')
+    const answers: unknown[] = []
+    await page.route('**/api/merchants/probe-house/probe', async (route) => {
+      const response = await route.fetch()
+      answers.push(await response.json())
+      await route.fulfill({ response })
+    })
     await page.getByRole('button', { name: 'Check Broken' }).click()
-    expect((await (await answered).json()).endpoints).toMatchObject([{ state: 'probed' }])
     await page.getByText(/500.*Checked just now/).waitFor()
+    await expect.poll(() => answers).toMatchObject([{ endpoints: [{ state: 'probed' }] }])
   })
 
   it('sees a price that the API no longer asks, and lists it at the right one with one press', async () => {

@@ -278,9 +278,9 @@ export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secre
   throw new ConfigError([...problemsOf(config), ...problemsOf(secrets), ...misspelt])
 }
 
-type Attempt<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
+type ReadResult<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
 
-function attempt<T>(read: () => T): Attempt<T> {
+function attempt<T>(read: () => T): ReadResult<T> {
   try {
     return { ok: true, value: read() }
   } catch (error) {
@@ -289,6 +289,6 @@ function attempt<T>(read: () => T): Attempt<T> {
   }
 }
 
-function problemsOf(attempted: Attempt<unknown>): readonly string[] {
+function problemsOf(attempted: ReadResult<unknown>): readonly string[] {
   return attempted.ok ? [] : attempted.problems
 }

@@ -35,7 +35,7 @@ interface SendTerms {
 }
 
 /** A request that was checked, and its job. */
-interface Prepared {
+interface CheckedRequest {
   request: BatchRequest
   chain: ServedNetwork
   plan: Extract<Plan, { state: 'toDo' }>
@@ -92,7 +92,7 @@ export function createBatchSettler(options: {
   }
 
   /** Checks a request and plans its job, or returns the refusal. */
-  async function prepare(asked: BatchRequest): Promise<Prepared | Rejection> {
+  async function prepare(asked: BatchRequest): Promise<CheckedRequest | Rejection> {
     if (!isSettled(asked.payload)) return notSettled
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return chain

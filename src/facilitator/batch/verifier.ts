@@ -5,7 +5,7 @@ import {
   payerOf,
   toAnsweredBatchPayment,
 } from '@arcus/protocol/x402/batch-request'
-import type { Deposit, Refund, Voucher } from '@arcus/protocol/x402/batch-schemas'
+import type { ChannelRefund, Deposit, Voucher } from '@arcus/protocol/x402/batch-schemas'
 import { readPayer, readPayloadSize } from '@arcus/protocol/x402/parse-request'
 import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
@@ -28,7 +28,7 @@ import {
   withCanonicalSignatures,
 } from './signatures.js'
 
-type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
+type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | ChannelRefund }
 
 /** Makes the same as `createVerifiedCheck` for the deposit in a body. */
 export function createVerifiedDepositCheck(

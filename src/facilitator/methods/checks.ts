@@ -2,7 +2,7 @@ import { isChannelContract, zeroAddress } from '@arcus/protocol/x402/address'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { paidThrough } from '@arcus/protocol/x402/rails'
 import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
@@ -38,7 +38,7 @@ export interface Clock {
   isSettle?: boolean
 }
 
-export type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+export type Check = (payment: ParsedPayment, terms: Terms, clock: Clock) => Rejection | undefined
 
 /** The merchant has not begun to work, so a payment that is about to expire is refused. */
 export const VERIFY_MARGIN_SECONDS = 6
@@ -46,7 +46,10 @@ export const VERIFY_MARGIN_SECONDS = 6
 export const SETTLE_MARGIN_SECONDS = 2
 
 /** Finds the terms of the network that the requirement names. */
-export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
+export function findTerms(
+  payment: ParsedPayment,
+  served: ReadonlyMap<string, Terms>,
+): Terms | Rejection {
   if (payment.acceptedScheme !== payment.scheme) {
     return reject(
       'schemeMismatch',
@@ -81,14 +84,18 @@ const checks: readonly Check[] = [
 ]
 
 /** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
-export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+export function checkTerms(
+  payment: ParsedPayment,
+  terms: Terms,
+  clock: Clock,
+): Rejection | undefined {
   return runChecks(checks, payment, terms, clock)
 }
 
 /** Runs checks in their order, and returns the first rejection. */
 export function runChecks(
   checks: readonly Check[],
-  payment: Payment,
+  payment: ParsedPayment,
   terms: Terms,
   clock: Clock,
 ): Rejection | undefined {
@@ -135,7 +142,10 @@ export function checkFacts(
   return undefined
 }
 
-export function parties({ authorization, payTo }: Payment, terms: Terms): Rejection | undefined {
+export function parties(
+  { authorization, payTo }: ParsedPayment,
+  terms: Terms,
+): Rejection | undefined {
   return checkParties(authorization.from, payTo, terms)
 }
 
@@ -157,7 +167,7 @@ export function checkMinimum(
   )
 }
 
-export function acceptedNetwork(payment: Payment): Rejection | undefined {
+export function acceptedNetwork(payment: ParsedPayment): Rejection | undefined {
   if (payment.acceptedNetwork === payment.network) return undefined
   return reject(
     'networkMismatch',
@@ -166,7 +176,7 @@ export function acceptedNetwork(payment: Payment): Rejection | undefined {
 }
 
 /** Refuses what was signed for another contract, before its signature and its domain look wrong. */
-export function rail({ otherRail, asset }: Payment): Rejection | undefined {
+export function rail({ otherRail, asset }: ParsedPayment): Rejection | undefined {
   if (otherRail === undefined) return undefined
   return reject(
     'unsupportedRail',
@@ -174,7 +184,7 @@ export function rail({ otherRail, asset }: Payment): Rejection | undefined {
   )
 }
 
-function assetAndDomain(payment: Payment, terms: Terms): Rejection | undefined {
+function assetAndDomain(payment: ParsedPayment, terms: Terms): Rejection | undefined {
   const token = findToken(payment.asset, terms)
   if (isRejection(token)) return token
   return checkDomain(payment.quotedDomain, token, 'missingEip712Domain')
@@ -210,7 +220,7 @@ export function checkDomain(
   return undefined
 }
 
-export function recipient({ authorization, payTo }: Payment): Rejection | undefined {
+export function recipient({ authorization, payTo }: ParsedPayment): Rejection | undefined {
   if (authorization.to === payTo) return undefined
   return reject(
     'recipientMismatch',
@@ -218,7 +228,7 @@ export function recipient({ authorization, payTo }: Payment): Rejection | undefi
   )
 }
 
-function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+function validityEnd(payment: ParsedPayment, _terms: Terms, clock: Clock): Rejection | undefined {
   const { validBefore } = payment.authorization
   const needed = BigInt(clock.nowSeconds + clock.marginSeconds)
   if (validBefore >= needed) return undefined
@@ -229,7 +239,7 @@ function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection |
 }
 
 export function validityStart(
-  payment: Payment,
+  payment: ParsedPayment,
   _terms: Terms,
   clock: Clock,
 ): Rejection | undefined {
@@ -241,7 +251,7 @@ export function validityStart(
   )
 }
 
-function amount({ authorization, amount: required }: Payment): Rejection | undefined {
+function amount({ authorization, amount: required }: ParsedPayment): Rejection | undefined {
   if (authorization.value === required) return undefined
   return reject(
     'valueMismatch',
@@ -250,7 +260,7 @@ function amount({ authorization, amount: required }: Payment): Rejection | undef
 }
 
 export function minimumAmount(
-  { amount: required, asset }: Payment,
+  { amount: required, asset }: ParsedPayment,
   terms: Terms,
 ): Rejection | undefined {
   const token = findToken(asset, terms)

@@ -1,7 +1,7 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import { createAuthorizationDigest } from '@arcus/protocol/x402/authorization-digest'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { createPermit2Digest } from '@arcus/protocol/x402/permit2-digest'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
@@ -48,14 +48,14 @@ interface Permit2Access {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse<Permit2Transfer>
   /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
-  isOffered(scheme: Payment['scheme']): boolean
+  isOffered(scheme: ParsedPayment['scheme']): boolean
   /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
   multicall(): OwnMulticall | undefined
 }
 
 /** The facts that are needed to claim a payment. */
 export interface Intent {
-  payment: Payment
+  payment: ParsedPayment
   digest: Hex
   /** The signature that the token will see, without any ERC-6492 wrapper. */
   signature: Hex
@@ -77,18 +77,18 @@ export interface Intent {
 export interface PaymentMethod {
   /** The kind of its jobs. */
   kind: string
-  keyOf(payment: Payment): string
-  checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined
-  readFacts(payment: Payment, network: NetworkAccess): Promise<PaymentFacts>
+  keyOf(payment: ParsedPayment): string
+  checkTerms(payment: ParsedPayment, terms: Terms, clock: Clock): Rejection | undefined
+  readFacts(payment: ParsedPayment, network: NetworkAccess): Promise<PaymentFacts>
   /** Checks the facts next to what the other payments of the payer take that wait here. */
   checkFacts(
-    payment: Payment,
+    payment: ParsedPayment,
     facts: PaymentFacts,
     nowSeconds: number,
     waiting: bigint,
   ): Rejection | undefined
   findUse(
-    payment: Payment,
+    payment: ParsedPayment,
     network: NetworkAccess,
     afterBlock: number,
     headBlock: number,
@@ -99,7 +99,7 @@ export interface PaymentMethod {
   /** The contract that asks a wallet about the signature; absent where it does not matter. */
   asker?: Address
   /** Returns the permit of the token that must go with the payment, as far as these facts show. */
-  permitFor(payment: Payment, facts: PaymentFacts): TokenPermit | undefined
+  permitFor(payment: ParsedPayment, facts: PaymentFacts): TokenPermit | undefined
   /** Returns the gas it takes, in units of gas; `undefined` for that of a plain payment. */
   gasOf(permit: TokenPermit | undefined): bigint | undefined
   /** Returns the transaction that settles it. */
@@ -164,7 +164,7 @@ const byPermit2: PaymentMethod = {
   createJob: (intent, claim) => createPermit2Job({ ...intent, ...claim }),
 }
 
-export function methodOf({ permit2 }: Pick<Payment, 'permit2'>): PaymentMethod {
+export function methodOf({ permit2 }: Pick<ParsedPayment, 'permit2'>): PaymentMethod {
   return permit2 === undefined ? byEip3009 : byPermit2
 }
 
@@ -173,14 +173,14 @@ function expectedOf({
   asset,
   payTo,
   authorization,
-}: Pick<Payment, 'asset' | 'payTo' | 'authorization'>): ExpectedTransfer {
+}: Pick<ParsedPayment, 'asset' | 'payTo' | 'authorization'>): ExpectedTransfer {
   const { from: payer, value, nonce } = authorization
   return { asset, payer, payTo, value, nonce }
 }
 
 /** Digests what the payer of a payment signed, to 32 fresh bytes. */
 export type PaymentDigest = (
-  payment: Pick<Payment, 'authorization' | 'permit2'>,
+  payment: Pick<ParsedPayment, 'authorization' | 'permit2'>,
   token: Pick<Token, 'chainId' | 'domainSeparator'>,
 ) => Uint8Array
 

@@ -1,5 +1,5 @@
 import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
@@ -87,11 +87,11 @@ export interface Purpose {
   caller?: string
 }
 
-export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
+export type CheckPayment = (payment: ParsedPayment, purpose: Purpose) => Promise<CheckResult>
 
 /** A payment on a network that serves it, with what the terms alone say about it. */
 interface Asked {
-  payment: Payment
+  payment: ParsedPayment
   purpose: Purpose
   network: ServedNetwork
   method: PaymentMethod
@@ -157,7 +157,7 @@ export function createPaymentCheck(options: {
   }
 
   /** Checks the terms. Only the clock may speak against the payment afterwards. */
-  function checkTerms(payment: Payment, purpose: Purpose): Asked | Rejection {
+  function checkTerms(payment: ParsedPayment, purpose: Purpose): Asked | Rejection {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return terms
     const network = served.get(payment.network) as ServedNetwork
@@ -185,7 +185,7 @@ export function createPaymentCheck(options: {
     return network.recipients.check({ payer: authorization.from, payTo })
   }
 
-  function findRow(payment: Payment): Promise<Job | undefined> {
+  function findRow(payment: ParsedPayment): Promise<Job | undefined> {
     const { kind, keyOf } = methodOf(payment)
     return journal.findJob(kind, payment.network, keyOf(payment))
   }
@@ -331,14 +331,14 @@ function byRow({ payment, purpose, digest }: Asked, job: Job): CheckResult {
 }
 
 /** Returns a clock that stands against no payment: one that settled in time must not be refused because of a late request. */
-function anyTime({ authorization }: Payment, { isSettle }: Purpose): Clock {
+function anyTime({ authorization }: ParsedPayment, { isSettle }: Purpose): Clock {
   const nowSeconds = Number(authorization.validAfter)
   return { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
 }
 
 /** Checks that the contracts which a payment needs are there. */
 function checkOffered(
-  { scheme, permit2, network }: Payment,
+  { scheme, permit2, network }: ParsedPayment,
   { permit2: access }: ServedNetwork,
 ): Rejection | undefined {
   if (permit2 === undefined || access.isOffered(scheme)) return undefined

@@ -1,6 +1,6 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
 import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
 import type { AcceptedToken, Terms } from '../../../src/facilitator/methods/checks.js'
@@ -107,7 +107,7 @@ export function aFacilitator(
     checkPayment,
     settle,
     /** Checks a payment, and lets the clock go on until that is done. */
-    async verify(payment: Payment) {
+    async verify(payment: ParsedPayment) {
       let isDone = false
       const result = checkPayment(payment, verifying).finally(() => {
         isDone = true

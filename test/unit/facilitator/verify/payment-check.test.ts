@@ -1,4 +1,4 @@
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { bytesToHex, type Hex, serializeErc6492Signature } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { selectors } from '../../../../src/chain/abi.js'
@@ -32,7 +32,7 @@ const transaction = `0x${'aa'.repeat(32)}` as const
 
 useVirtualClock()
 
-let payment: Payment
+let payment: ParsedPayment
 let digest: Hex
 beforeAll(async () => {
   payment = aPayment()

@@ -101,11 +101,11 @@ export const rooms: readonly Room[] = [
   money(['test/unit/facilitator/settle/deliveries.test.ts'], {
     'src/facilitator/settle/deliveries.ts': '',
   }),
-  money(['test/unit/facilitator/verify/gas-guard.test.ts'], {
-    'src/facilitator/verify/gas-guard.ts': '',
+  money(['test/unit/facilitator/relayer/gas-guard.test.ts'], {
+    'src/facilitator/relayer/gas-guard.ts': '',
   }),
-  money(['test/unit/facilitator/verify/recipients.test.ts'], {
-    'src/facilitator/verify/recipients.ts': '',
+  money(['test/unit/facilitator/relayer/recipients.test.ts'], {
+    'src/facilitator/relayer/recipients.ts': '',
   }),
   money(['test/chain/permit2.test.ts'], {
     'src/facilitator/methods/permit2-checks.ts': 'amount facilitator spender',

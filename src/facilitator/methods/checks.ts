@@ -8,27 +8,7 @@ import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/prot
 import type { Address } from 'viem'
 import type { ExpectedTransfer } from '../../chain/authorization-uses.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
-import type { Token } from '../../chain/token.js'
-
-/** A token in which payments are settled. */
-export interface AcceptedToken extends Token {
-  /** The least amount of a payment, 6-decimal units of this token. */
-  minAmount: bigint
-}
-
-/** The rules for payments on a network that need no chain: the tokens, their minimums, the operator's blocks. */
-export interface Terms {
-  /** CAIP-2. */
-  network: string
-  chainId: number
-  /** By lower-case address; the first is the default one. */
-  tokens: ReadonlyMap<Address, AcceptedToken>
-  isRelayer(address: Address): boolean
-  /** Returns whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
-  isFacilitator(address: Address): boolean
-  isPayerBlocked(payer: Address): boolean
-  isPayToBlocked(payTo: Address): boolean
-}
+import type { AcceptedToken, NetworkTerms } from './network.js'
 
 /** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
 export interface Clock {
@@ -38,7 +18,11 @@ export interface Clock {
   isSettle?: boolean
 }
 
-export type Check = (payment: ParsedPayment, terms: Terms, clock: Clock) => Rejection | undefined
+export type Check = (
+  payment: ParsedPayment,
+  terms: NetworkTerms,
+  clock: Clock,
+) => Rejection | undefined
 
 /** The merchant has not begun to work, so a payment that is about to expire is refused. */
 export const VERIFY_MARGIN_SECONDS = 6
@@ -48,8 +32,8 @@ export const SETTLE_MARGIN_SECONDS = 2
 /** Finds the terms of the network that the requirement names. */
 export function findTerms(
   payment: ParsedPayment,
-  served: ReadonlyMap<string, Terms>,
-): Terms | Rejection {
+  served: ReadonlyMap<string, NetworkTerms>,
+): NetworkTerms | Rejection {
   if (payment.acceptedScheme !== payment.scheme) {
     return reject(
       'schemeMismatch',
@@ -86,7 +70,7 @@ const checks: readonly Check[] = [
 /** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
 export function checkTerms(
   payment: ParsedPayment,
-  terms: Terms,
+  terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   return runChecks(checks, payment, terms, clock)
@@ -96,7 +80,7 @@ export function checkTerms(
 export function runChecks(
   checks: readonly Check[],
   payment: ParsedPayment,
-  terms: Terms,
+  terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   for (const check of checks) {
@@ -144,13 +128,17 @@ export function checkFacts(
 
 export function parties(
   { authorization, payTo }: ParsedPayment,
-  terms: Terms,
+  terms: NetworkTerms,
 ): Rejection | undefined {
   return checkParties(authorization.from, payTo, terms)
 }
 
 /** Checks payer and recipient, the recipient first. */
-export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+export function checkParties(
+  payer: Address,
+  payTo: Address,
+  terms: NetworkTerms,
+): Rejection | undefined {
   return checkPayTo(payer, payTo, terms) ?? checkPayer(payer, terms)
 }
 
@@ -184,14 +172,17 @@ export function rail({ otherRail, asset }: ParsedPayment): Rejection | undefined
   )
 }
 
-function assetAndDomain(payment: ParsedPayment, terms: Terms): Rejection | undefined {
+function assetAndDomain(payment: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const token = findToken(payment.asset, terms)
   if (isRejection(token)) return token
   return checkDomain(payment.quotedDomain, token, 'missingEip712Domain')
 }
 
 /** Finds the token that a requirement names by its lower-case address, or refuses it with the ones that are taken. */
-export function findToken(asset: Address, { tokens, network }: Terms): AcceptedToken | Rejection {
+export function findToken(
+  asset: Address,
+  { tokens, network }: NetworkTerms,
+): AcceptedToken | Rejection {
   const token = tokens.get(asset)
   if (token !== undefined) return token
   const taken = [...tokens.values()].map(({ address, symbol }) => `${address} (${symbol})`)
@@ -228,7 +219,11 @@ export function recipient({ authorization, payTo }: ParsedPayment): Rejection | 
   )
 }
 
-function validityEnd(payment: ParsedPayment, _terms: Terms, clock: Clock): Rejection | undefined {
+function validityEnd(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  clock: Clock,
+): Rejection | undefined {
   const { validBefore } = payment.authorization
   const needed = BigInt(clock.nowSeconds + clock.marginSeconds)
   if (validBefore >= needed) return undefined
@@ -240,7 +235,7 @@ function validityEnd(payment: ParsedPayment, _terms: Terms, clock: Clock): Rejec
 
 export function validityStart(
   payment: ParsedPayment,
-  _terms: Terms,
+  _terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   const { validAfter } = payment.authorization
@@ -261,13 +256,13 @@ function amount({ authorization, amount: required }: ParsedPayment): Rejection |
 
 export function minimumAmount(
   { amount: required, asset }: ParsedPayment,
-  terms: Terms,
+  terms: NetworkTerms,
 ): Rejection | undefined {
   const token = findToken(asset, terms)
   return isRejection(token) ? token : checkMinimum(required, token)
 }
 
-function checkPayTo(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+function checkPayTo(payer: Address, payTo: Address, terms: NetworkTerms): Rejection | undefined {
   if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
   if (payTo === payer) {
     return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
@@ -288,7 +283,7 @@ function checkPayTo(payer: Address, payTo: Address, terms: Terms): Rejection | u
   )
 }
 
-function checkPayer(payer: Address, terms: Terms): Rejection | undefined {
+function checkPayer(payer: Address, terms: NetworkTerms): Rejection | undefined {
   if (terms.isRelayer(payer)) {
     return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)
   }

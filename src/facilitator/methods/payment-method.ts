@@ -7,51 +7,23 @@ import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
-import type {
-  AuthorizationUse,
-  ExpectedTransfer,
-  FindAuthorizationUse,
-} from '../../chain/authorization-uses.js'
-import type { PaymentFacts, ReadPaymentFacts } from '../../chain/payment-facts.js'
-import {
-  encodePermit2Settle,
-  type Permit2Transfer,
-  proxyOf,
-  transferOfPayment,
-} from '../../chain/permit2.js'
+import type { AuthorizationUse, ExpectedTransfer } from '../../chain/authorization-uses.js'
+import type { PaymentFacts } from '../../chain/payment-facts.js'
+import { encodePermit2Settle, proxyOf, transferOfPayment } from '../../chain/permit2.js'
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { Standing } from '../relayer/jobs.js'
-import { type Clock, checkFacts, checkTerms, type Terms } from './checks.js'
+import { type Clock, checkFacts, checkTerms } from './checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
+import type { Network, NetworkTerms } from './network.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {
   checkAllowance,
   createPermit2Job,
-  type OwnMulticall,
   permit2Gas,
   permit2Key,
   rejectionOfPermit2Revert,
 } from './permit2-job.js'
-
-/** The parts of a network that methods read and send by. */
-export interface NetworkAccess {
-  readFacts: ReadPaymentFacts
-  findUse: FindAuthorizationUse
-  permit2: Permit2Access
-  /** The wallets that send transactions; simulations use the first. */
-  relayers: readonly [Address, ...Address[]]
-}
-
-/** The parts of a network that payments by Permit2 need. */
-interface Permit2Access {
-  readFacts: ReadPaymentFacts
-  findUse: FindAuthorizationUse<Permit2Transfer>
-  /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
-  isOffered(scheme: ParsedPayment['scheme']): boolean
-  /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
-  multicall(): OwnMulticall | undefined
-}
 
 /** The facts that are needed to claim a payment. */
 export interface Intent {
@@ -78,8 +50,8 @@ export interface PaymentMethod {
   /** The kind of its jobs. */
   kind: string
   keyOf(payment: ParsedPayment): string
-  checkTerms(payment: ParsedPayment, terms: Terms, clock: Clock): Rejection | undefined
-  readFacts(payment: ParsedPayment, network: NetworkAccess): Promise<PaymentFacts>
+  checkTerms(payment: ParsedPayment, terms: NetworkTerms, clock: Clock): Rejection | undefined
+  readFacts(payment: ParsedPayment, network: Network): Promise<PaymentFacts>
   /** Checks the facts next to what the other payments of the payer take that wait here. */
   checkFacts(
     payment: ParsedPayment,
@@ -89,7 +61,7 @@ export interface PaymentMethod {
   ): Rejection | undefined
   findUse(
     payment: ParsedPayment,
-    network: NetworkAccess,
+    network: Network,
     afterBlock: number,
     headBlock: number,
     purpose?: 'hint',
@@ -103,7 +75,7 @@ export interface PaymentMethod {
   /** Returns the gas it takes, in units of gas; `undefined` for that of a plain payment. */
   gasOf(permit: TokenPermit | undefined): bigint | undefined
   /** Returns the transaction that settles it. */
-  callOf(intent: Intent, network: NetworkAccess): { from: Address; to: Address; data: Hex }
+  callOf(intent: Intent, network: Network): { from: Address; to: Address; data: Hex }
   rejectionOf(revert: string, permit: TokenPermit | undefined): Rejection
   createJob(intent: Intent, claim: { id: string; claimedAt: number }): NewJob
 }
@@ -119,7 +91,14 @@ const byEip3009: PaymentMethod = {
   toRecoverable: (signature) => signature,
   permitFor: () => undefined,
   gasOf: () => undefined,
-  callOf: ({ payment, signature }, { relayers: [from] }) => ({
+  callOf: (
+    { payment, signature },
+    {
+      relayer: {
+        addresses: [from],
+      },
+    },
+  ) => ({
     from,
     to: payment.asset,
     data: encodeTransferWithAuthorization(payment.authorization, signature),
@@ -155,7 +134,14 @@ const byPermit2: PaymentMethod = {
     return isNeeded ? permit : undefined
   },
   gasOf: (permit) => permit2Gas(permit !== undefined),
-  callOf({ payment, signature, permit }, { relayers: [any] }) {
+  callOf(
+    { payment, signature, permit },
+    {
+      relayer: {
+        addresses: [any],
+      },
+    },
+  ) {
     const transfer = transferOfPayment(payment)
     const from = transfer.facilitator ?? any
     return { from, to: proxyOf(transfer), data: encodePermit2Settle(transfer, signature, permit) }

@@ -13,9 +13,9 @@ import {
   rail,
   recipient,
   runChecks,
-  type Terms,
   validityStart,
 } from './checks.js'
+import type { NetworkTerms } from './network.js'
 
 /** A permit of the token must outlast this: it lands with the payment. */
 const PERMIT_MARGIN_SECONDS = 6
@@ -39,7 +39,7 @@ const checks: readonly Check[] = [
 /** Runs the checks of a payment by Permit2 that need neither signature nor chain, and returns the first rejection. */
 export function checkPermit2Terms(
   payment: ParsedPayment,
-  terms: Terms,
+  terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   return runChecks(checks, payment, terms, clock)
@@ -84,7 +84,7 @@ export function checkTokenPermit(
 }
 
 /** A domain need not be quoted, because Permit2 has its own. A wrong one would spoil the buyer's permit of the token. */
-function asset({ asset, quotedDomain }: ParsedPayment, terms: Terms): Rejection | undefined {
+function asset({ asset, quotedDomain }: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const token = findToken(asset, terms)
   if (isRejection(token)) return token
   const { name, version } = quotedDomain
@@ -101,7 +101,7 @@ function spender({ permit2 }: ParsedPayment): Rejection | undefined {
   )
 }
 
-function facilitator({ permit2 }: ParsedPayment, terms: Terms): Rejection | undefined {
+function facilitator({ permit2 }: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const named = permit2?.facilitator
   if (named === undefined || terms.isFacilitator(named)) return undefined
   return reject(
@@ -110,7 +110,11 @@ function facilitator({ permit2 }: ParsedPayment, terms: Terms): Rejection | unde
   )
 }
 
-function deadline(payment: ParsedPayment, _terms: Terms, clock: Clock): Rejection | undefined {
+function deadline(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  clock: Clock,
+): Rejection | undefined {
   const last = payment.authorization.validBefore - 1n
   if (last >= BigInt(clock.nowSeconds + clock.marginSeconds)) return undefined
   return reject(
@@ -120,7 +124,11 @@ function deadline(payment: ParsedPayment, _terms: Terms, clock: Clock): Rejectio
 }
 
 /** `upto` settles any part of what was signed; everything else moves exactly that. */
-function amount(payment: ParsedPayment, _terms: Terms, { isSettle }: Clock): Rejection | undefined {
+function amount(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  { isSettle }: Clock,
+): Rejection | undefined {
   const { amount: required, authorization } = payment
   const { value: permitted } = authorization
   if (payment.scheme === 'upto' && isSettle) {
@@ -146,7 +154,7 @@ function token({ permit2, asset: required }: ParsedPayment): Rejection | undefin
 }
 
 /** Nothing is sent for a charge of nothing, so no amount must be worth its gas. */
-function minimum(payment: ParsedPayment, terms: Terms, clock: Clock): Rejection | undefined {
+function minimum(payment: ParsedPayment, terms: NetworkTerms, clock: Clock): Rejection | undefined {
   return isFreeOfCharge(payment, clock) ? undefined : minimumAmount(payment, terms)
 }
 

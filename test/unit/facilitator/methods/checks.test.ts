@@ -8,9 +8,9 @@ import {
   checkTerms,
   findTerms,
   SETTLE_MARGIN_SECONDS,
-  type Terms,
   VERIFY_MARGIN_SECONDS,
 } from '../../../../src/facilitator/methods/checks.js'
+import type { NetworkTerms } from '../../../../src/facilitator/methods/network.js'
 import { aTerms, aToken } from '../../../support/simulated/a-facilitator.js'
 import {
   aPayment,
@@ -24,11 +24,11 @@ import {
 
 const clock = { nowSeconds, marginSeconds: VERIFY_MARGIN_SECONDS }
 
-function climb(payment: ParsedPayment, terms: Partial<Terms> = {}, at = clock) {
+function climb(payment: ParsedPayment, terms: Partial<NetworkTerms> = {}, at = clock) {
   return checkTerms(payment, aTerms(terms), at)
 }
 
-function withMinimum(minAmount: bigint): Partial<Terms> {
+function withMinimum(minAmount: bigint): Partial<NetworkTerms> {
   return { tokens: new Map([[asset, aToken({ minAmount })]]) }
 }
 

@@ -8,8 +8,8 @@ import type { Receipt } from '../../../../src/chain/receipts.js'
 import type { Rpc } from '../../../../src/chain/rpc.js'
 import { devnetContracts } from '../../../../src/devnet/fixtures.js'
 import { createExactJob } from '../../../../src/facilitator/methods/exact-job.js'
+import type { Network } from '../../../../src/facilitator/methods/network.js'
 import { failure } from '../../../../src/facilitator/relayer/outcomes.js'
-import type { ServedNetwork } from '../../../../src/facilitator/verify/payment-check.js'
 import {
   aFacilitator,
   aTerms,
@@ -46,7 +46,7 @@ interface Case {
   use?: AuthorizationUse
   /** The row of the payment in the journal, claimed at `SEEN_BLOCK`. */
   row?: { state: 'queued' | 'failed'; digest: Hex }
-  served?: Partial<ServedNetwork>
+  served?: Partial<Network>
 }
 
 /** What is known of the payment on a network with these facts, this use of its nonce and this row in the journal. */

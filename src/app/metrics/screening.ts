@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { ScreeningListFigures } from '../../facilitator/screening/list.js'
 import type { ScreenedOut } from '../../facilitator/screening/screening.js'
-import type { Verdict } from '../../facilitator/screening/service.js'
+import type { ScreeningVerdict } from '../../facilitator/screening/service.js'
 
 /** A payment waits 0.3 s for a verdict. Seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5]
@@ -34,7 +34,7 @@ export class ScreeningMetrics {
     this.#refused.inc({ by, side })
   }
 
-  asked(verdict: Verdict, seconds: number): void {
+  asked(verdict: ScreeningVerdict, seconds: number): void {
     this.#asked.observe({ verdict }, seconds)
   }
 

@@ -96,7 +96,7 @@ export const rooms: readonly Room[] = [
     { 'src/facilitator/methods/exact-job.ts': '' },
   ),
   money(['test/unit/facilitator/settle/settler.test.ts'], {
-    'src/facilitator/settle/settler.ts': 'answer checkKey refresh settle',
+    'src/facilitator/settle/settler.ts': '#answer checkKey refresh #settlePayment',
   }),
   money(['test/unit/facilitator/settle/deliveries.test.ts'], {
     'src/facilitator/settle/deliveries.ts': '',
@@ -118,7 +118,7 @@ export const rooms: readonly Room[] = [
       'src/facilitator/journal/budgets.ts': 'findLack',
       'src/facilitator/journal/deliveries.ts': '',
       'src/facilitator/journal/sql-journal.ts':
-        'claim createSettlementJournal nameTransaction recordFound reopen',
+        'claim createAttemptRows createJobRows createSettlementJournal nameTransaction recordFound reopen',
       'src/facilitator/journal/sqlite/commits.ts':
         'decide insert insertFound isOnChain prepareStatements recordAttempt resolve',
       'src/facilitator/journal/rebuilt-jobs.ts': 'mending',

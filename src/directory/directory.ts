@@ -58,6 +58,7 @@ import { ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
+import { BarePayments } from './seen-in-payments/bare-payments.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
 import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
@@ -122,6 +123,8 @@ export interface Directory {
     keepAnswers(answers: readonly HandedAnswer[]): Promise<void>
     /** Lists the resource that a settled payment names. */
     takeOffer: AutoCatalog['take']
+    /** Takes in a settled payment that its buyer did not describe, and reports what became of it, now or later. */
+    takeBare: BarePayments['take']
     noteRefusal: AutoCatalog['noteRefusal']
     listings: ListingStore
     probe: Probe
@@ -142,7 +145,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const log = ports.log.child({ module: 'directory' })
   const world = { ...ports, settings, log, network }
   const parts = createParts(world)
-  const { probing, discovery, identities, checks, recorder, settlements, events, seen } = parts
+  const { probing, discovery, identities, checks, recorder, settlements, events, seen, bare } =
+    parts
   const { schedule, probe } = probing
   const background = listBackgroundWork(world, parts)
   return {
@@ -161,8 +165,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       probing.stop()
       identities.stop()
       checks?.stop()
-      const underWay = [schedule.stop(), events.stop(), settlements.stop(), discovery.stop()]
-      await Promise.all([background.stop(), ...underWay])
+      const underWay = [schedule.stop(), bare.stop(), events.stop(), settlements.stop()]
+      await Promise.all([background.stop(), discovery.stop(), ...underWay])
     },
     ports: {
       async keepAnswers(answers) {
@@ -172,6 +176,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
         await recorder.keep(own)
       },
       takeOffer: seen.take,
+      takeBare: (payment, report) => bare.take(payment, report),
       noteRefusal: seen.noteRefusal,
       listings: ports.stores.listings,
       probe,
@@ -247,11 +252,17 @@ function createParts(world: DirectoryWorld) {
     store: listings,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const seen = createAutoCatalog({
+  const probeSoon = (endpointId: number) => schedule.probeSoon(endpointId)
+  const seen = createAutoCatalog({ ...world, store: listings, infoCheck, probeSoon })
+  const attributor = createAttributor(listings)
+  const bare = new BarePayments({
     ...world,
     store: listings,
-    infoCheck,
-    probeSoon: (endpointId) => schedule.probeSoon(endpointId),
+    catalog: seen,
+    attributor,
+    fetch,
+    pace: probing.pace,
+    probeSoon,
   })
   const dollars = dollarsAmong(tokens)
   const checks = createPaidChecks({ ...world, probing, dollars })
@@ -262,7 +273,7 @@ function createParts(world: DirectoryWorld) {
     isRelayer: (address) => world.isRelayer(address) || buying.has(address),
     store: activity,
     asset: dollars?.address,
-    attributor: createAttributor(listings),
+    attributor,
     retentionDays,
   })
   const readTotals = createPublicTotals({ store: activity, now })
@@ -278,6 +289,7 @@ function createParts(world: DirectoryWorld) {
     quota,
     discovery,
     seen,
+    bare,
     checks,
     recorder,
     refreshUsage: createUsageRefresh({ activity, store: stores.usage, now }),
@@ -349,6 +361,7 @@ async function addRoutes(
     sessions,
     checksum,
     findRefunds: world.findRefunds,
+    findUnlisted: parts.seen.findRefusalsOf,
     now,
     store: stores.activity,
   })

@@ -174,7 +174,7 @@ describe('the resource of a settled payment', () => {
     handOver.offerResource(aSettledPayment())
     await written()
     const [handed] = offers()
-    if (handed === undefined || 'refused' in handed) throw new Error('not offered')
+    if (handed === undefined || !('offer' in handed)) throw new Error('not offered')
     const { key, fingerprint } = handed.offer
     const answer = (status: object) =>
       stores.outbox.noteOutcome({ key, fingerprint, status: JSON.stringify(status), at: clock })
@@ -202,7 +202,7 @@ describe('the resource of a settled payment', () => {
     handOver.offerResource(aSettledPayment())
     await written()
     const [handed] = offers()
-    if (handed === undefined || 'refused' in handed) throw new Error('not offered')
+    if (handed === undefined || !('offer' in handed)) throw new Error('not offered')
     const { key, fingerprint } = handed.offer
     const status = JSON.stringify({ status: 'rejected', rejectedReason: 'Before.' })
     const looked = vi.spyOn(stores.outbox, 'outcomesOf')

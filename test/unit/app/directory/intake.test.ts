@@ -52,6 +52,7 @@ function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Option
     directory: {
       keepAnswers: async (answers) => void taken.push(...answers),
       takeOffer: async () => ({ status: 'processing' }),
+      takeBare: async () => {},
       noteRefusal() {},
       ...wish,
     },

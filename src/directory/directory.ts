@@ -60,6 +60,7 @@ import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
 import { BarePayments } from './seen-in-payments/bare-payments.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
+import type { OfferedResource } from './seen-in-payments/offer.js'
 import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
@@ -122,7 +123,7 @@ export interface Directory {
     /** Keeps answers of the facilitator, for figures. Rejects if the store fails: then some may be kept. */
     keepAnswers(answers: readonly HandedAnswer[]): Promise<void>
     /** Lists the resource that a settled payment names. */
-    takeOffer: AutoCatalog['take']
+    takeOffer: (offer: OfferedResource) => ReturnType<AutoCatalog['take']>
     /** Takes in a settled payment that its buyer did not describe, and reports what became of it, now or later. */
     takeBare: BarePayments['take']
     noteRefusal: AutoCatalog['noteRefusal']
@@ -175,7 +176,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
         for (const answer of own) checks?.noteAnswer(answer)
         await recorder.keep(own)
       },
-      takeOffer: seen.take,
+      takeOffer: (offer) => seen.take(offer),
       takeBare: (payment, report) => bare.take(payment, report),
       noteRefusal: seen.noteRefusal,
       listings: ports.stores.listings,
@@ -253,14 +254,25 @@ function createParts(world: DirectoryWorld) {
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
   const probeSoon = (endpointId: number) => schedule.probeSoon(endpointId)
-  const seen = createAutoCatalog({ ...world, store: listings, infoCheck, probeSoon })
+  const seen = createAutoCatalog({
+    ...world,
+    store: listings,
+    infoCheck,
+    probeSoon,
+    keepProbe: (endpointId, result) => schedule.keepProbe(endpointId, result),
+  })
   const attributor = createAttributor(listings)
   const bare = new BarePayments({
     ...world,
     store: listings,
     catalog: seen,
-    attributor,
-    fetch,
+    async findOnly(payment) {
+      await attributor.refresh()
+      const { payTo, toolName } = payment
+      const found = await attributor.find(payTo, undefined, { toolName, paid: payment })
+      return found?.endpointId ?? null
+    },
+    probe,
     pace: probing.pace,
     probeSoon,
   })

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
-import type { AnsweredPayment } from '@arcus/protocol/x402/payment'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ListingReader, Merchant, QuotedRequirement } from '../store/listings.js'
 import { type PayToProof, payToProofOf, speaksForPayTo } from '../store/ownership.js'
+import { isAskedFor, type PaidTerms } from '../store/published.js'
 
 /** The merchant and the endpoint that an answer is about. */
 export interface Attribution {
@@ -13,9 +13,6 @@ export interface Attribution {
   endpointId: number | null
   owner: Address | null
 }
-
-/** What was paid, in atomic units of a token. */
-type PaidTerms = Pick<AnsweredPayment, 'network' | 'asset' | 'amount'>
 
 /** What is known of a payment beside its recipient and its URL. */
 interface PaidCall {
@@ -234,20 +231,6 @@ export function createPathIndex(
       )?.id
     },
   }
-}
-
-/** Returns whether one of these requirements asks for what was paid. Where the amount is a ceiling, a part of it may be paid. */
-export function isAskedFor(
-  { network, asset, amount }: PaidTerms,
-  accepts: readonly QuotedRequirement[],
-): boolean {
-  return accepts.some((asked) => {
-    const isSame = asked.network === network && String(asked.asset).toLowerCase() === asset
-    if (!isSame || typeof asked.amount !== 'string') return false
-    const isCeiling = asked.scheme === 'upto' || asked.scheme === 'batch-settlement'
-    const most = BigInt(asked.amount)
-    return isCeiling ? amount <= most : amount === most
-  })
 }
 
 function isPartOf(query: readonly string[], called: readonly string[]): boolean {

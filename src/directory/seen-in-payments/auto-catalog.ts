@@ -2,6 +2,7 @@ import { asSentence } from '@arcus/protocol/listing/text'
 import type { BazaarResource, BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import type { ProbeResult } from '../probe/probe.js'
 import type { ListingStore, StoredEndpoint } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
@@ -25,6 +26,8 @@ export interface AutoCatalogOptions {
   infoCheck: InfoCheck
   /** Has an endpoint probed as soon as its host's turn comes. */
   probeSoon: (endpointId: number) => void
+  /** Keeps the result of a probe that found the endpoint. */
+  keepProbe: (endpointId: number, result: ProbeResult) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
   /** Nothing new is kept while the disk is nearly full. */
@@ -96,7 +99,10 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }
 
   /** Adds the entry of a resource, unless it has one or may have none. */
-  async function addEntry(offer: OfferedResource): Promise<BazaarStatus> {
+  async function addEntry(
+    offer: OfferedResource,
+    probed: ProbeResult | undefined,
+  ): Promise<BazaarStatus> {
     const { resource, terms, uncalled } = offer
     const place = await placeOf(offer)
     const standing = statusAt(offer, place)
@@ -119,7 +125,8 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
     if (saved.state === 'owned') return rejected('its owner lists this URL.')
     if (saved.state === 'known') return processing
     if (uncalled !== undefined) return rejected(neverLive(uncalled))
-    options.probeSoon(saved.endpointId)
+    if (probed === undefined) options.probeSoon(saved.endpointId)
+    else await options.keepProbe(saved.endpointId, probed)
     return processing
   }
 
@@ -163,13 +170,14 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   return {
     /**
      * Takes in the resource that a settled payment describes, and resolves with what became of it. Taking one in again
-     * changes nothing. Rejects if the store cannot be read or written.
+     * changes nothing. `probed` is the result of a probe that found it, so that its entry needs none. Rejects if the store
+     * cannot be read or written.
      */
-    async take(offer: OfferedResource): Promise<BazaarStatus> {
+    async take(offer: OfferedResource, probed?: ProbeResult): Promise<BazaarStatus> {
       const { key, fingerprint } = offer
       const known = recent.get(key)
       if (known?.fingerprint === fingerprint) return known.status
-      const status = await addEntry(offer)
+      const status = await addEntry(offer, probed)
       if (status.status === 'rejected') keepRejected(offer, status)
       else {
         recent.set(key, { fingerprint, status }, { ttl: STANDING_MS })

@@ -1,3 +1,4 @@
+import type { ProbeRecord } from '@arcus/protocol/answers/listings'
 import { asSentence } from '@arcus/protocol/listing/text'
 import { type BazaarResource, type BazaarStatus, parseBazaar } from '@arcus/protocol/x402/bazaar'
 import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
@@ -5,14 +6,12 @@ import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { createTurns } from '../../async/turns.js'
 import { RequestFault } from '../../http/errors.js'
-import { type Attributor, isAskedFor } from '../activity/attribution.js'
 import type { HostPace } from '../probe/call-limits.js'
-import type { GuardedFetch } from '../probe/guarded-fetch.js'
 import type { QuotedPayment } from '../probe/payment-required.js'
-import { checkEndpoint, type Market } from '../probe/probe.js'
-import type { Verdict } from '../probe/verdict.js'
+import type { Market, Probe, ProbeResult } from '../probe/probe.js'
 import type { ListingReader } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
+import { isAskedFor } from '../store/published.js'
 import { siteOf } from '../store/site.js'
 import type { AutoCatalog } from './auto-catalog.js'
 import { FRESH_PROBE_SECONDS, isStale } from './entry-place.js'
@@ -20,14 +19,15 @@ import { createHourlyBounds } from './hourly-bounds.js'
 import { leftOut } from './left-out.js'
 import { type BarePayment, offerOn } from './offer.js'
 
-interface BarePaymentsOptions extends Market {
+interface BarePaymentsOptions extends Pick<Market, 'tokens'> {
   store: Pick<
     ListingReader,
     'findAtUrl' | 'findTemplates' | 'entriesById' | 'merchantsPaidTo' | 'indexedOf'
   >
   catalog: Pick<AutoCatalog, 'take' | 'noteRefusal'>
-  attributor: Pick<Attributor, 'find' | 'refresh'>
-  fetch: GuardedFetch
+  /** Finds the number of the one endpoint that a payment without a URL counts for. */
+  findOnly: (payment: BarePayment) => Promise<number | null>
+  probe: Probe
   /** The pace that probes share. */
   pace: Pick<HostPace, 'inTurn'>
   probeSoon: (endpointId: number) => void
@@ -95,11 +95,9 @@ export class BarePayments {
 
   /** Counts a payment without a URL for the one API that it can be for. */
   async #match(payment: BarePayment): Promise<BazaarStatus> {
-    const { attributor, store } = this.#options
-    await attributor.refresh()
-    const found = await attributor.find(payment.payTo, undefined, { paid: payment })
-    const id = found?.endpointId ?? undefined
-    const [entry] = id === undefined ? [] : await store.entriesById([id])
+    const { findOnly, store } = this.#options
+    const id = await findOnly(payment)
+    const [entry] = id === null ? [] : await store.entriesById([id])
     if (entry === undefined) return this.#refuse(payment, leftOut.noMatch)
     const { method, url } = entry.endpoint
     const reason = `The payment named no URL: it counts for ${method} ${url}, the one API listed for this payTo at this price.`
@@ -146,10 +144,7 @@ export class BarePayments {
       return report(this.#refuse(payment, leftOut.notYet(`asked ${full}`)))
     }
     const asking = this.#turns.run(site, async () => {
-      const startedAt = performance.now()
-      const status = await this.#ask(payment, url)
-      bounds.add(one, Math.floor((performance.now() - startedAt) / 1_000))
-      return status
+      return this.#ask(payment, url, (seconds) => bounds.add(one, seconds))
     })
     if (asking === undefined) {
       return report(this.#refuse(payment, leftOut.notYet('waiting at this moment')))
@@ -182,28 +177,40 @@ export class BarePayments {
   }
 
   /** Asks a URL by GET, without a payment, and has the catalog take in what its 402 declares. */
-  async #ask(payment: BarePayment, url: string): Promise<BazaarStatus> {
-    const { fetch, pace, catalog, tokens, network } = this.#options
-    const { payTo } = payment
-    const call = { url, method: 'GET', example: {} } as const
-    const expected = { network, tokens, payTo, hasSchema: false, method: 'GET' }
-    let found: Verdict
+  async #ask(
+    payment: BarePayment,
+    url: string,
+    /** Takes the seconds of the call after its first one. */
+    charge: (seconds: number) => void,
+  ): Promise<BazaarStatus> {
+    const { probe, pace, catalog, tokens, now } = this.#options
+    const { payTo, asset, amount: price } = payment
+    const call = { url, method: 'GET', example: {}, price, asset, inputSchema: null } as const
+    let found: ProbeResult
     try {
-      found = await pace.inTurn(url, () => checkEndpoint(fetch, call, expected))
+      found = await pace.inTurn(url, async () => {
+        const startedAt = now()
+        const result = await probe(call, payTo)
+        charge(Math.max(0, Math.floor((now() - startedAt) / 1_000)))
+        return result
+      })
     } catch (error) {
       if (!(error instanceof RequestFault)) throw error
       return this.#refuse(payment, leftOut.notYet('asked at this host just now'))
     }
-    const { chosen, quoted } = found
-    if (found.state !== 'live' || chosen === undefined || quoted === undefined) {
-      return this.#refuse(payment, `${leftOut.found} ${describe(found, payTo)} ${leftOut.next}`)
+    const { quote, record } = found
+    if (quote === undefined) {
+      return this.#refuse(payment, `${leftOut.found} ${describe(record, payTo)} ${leftOut.next}`)
     }
-    const resource = declaredBy(quoted, url)
+    const resource = declaredBy(quote.quoted, url)
     if (resource === undefined) {
       return this.#refuse(payment, `${leftOut.found} ${leftOut.noDeclaration}`)
     }
-    const { address, symbol } = findToken(tokens, chosen.asset) as Stablecoin
-    return catalog.take(offerOn({ ...payment, asset: address, symbol }, chosen, resource))
+    const { symbol } = findToken(tokens, asset) as Stablecoin
+    const offer = offerOn({ ...payment, symbol }, quote.chosen, resource)
+    // What else than this very call the 402 describes has a probe of its own.
+    const isCalled = resource.method === 'GET' && !record.warnings.includes('price_drift')
+    return catalog.take(offer, isCalled ? found : undefined)
   }
 
   #refuse(payment: BarePayment, reason: string): BazaarStatus {
@@ -218,8 +225,8 @@ export class BarePayments {
 }
 
 /** Says what a GET found, about the payment instead of a listing. */
-function describe({ state, seen, message }: Verdict, payTo: Address): string {
-  return state === 'wrong_payto' && seen.payTo !== undefined
+function describe({ verdict, seen, message }: ProbeRecord, payTo: Address): string {
+  return verdict === 'wrong_payto' && seen.payTo !== undefined
     ? `The 402 pays to ${seen.payTo}, and the payment went to ${payTo}.`
     : message
 }

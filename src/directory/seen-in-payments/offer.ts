@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type BazaarResource, canonicalUrl, parseBazaar } from '@arcus/protocol/x402/bazaar'
+import {
+  type BazaarResource,
+  canonicalUrl,
+  parseBazaar,
+  toolNameOf,
+} from '@arcus/protocol/x402/bazaar'
 import { targetKey } from '@arcus/protocol/x402/calls'
 import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { defined, memberOf } from '@arcus/protocol/x402/json'
@@ -54,6 +59,7 @@ export interface BarePayment
   fingerprint: string
   /** Origin and path of what was bought; absent where the payment names no web address. */
   url?: string
+  toolName?: string
 }
 
 /** A paid resource that is not taken into the catalog, and why. */
@@ -140,10 +146,11 @@ export function readBare(
   if (typeof token === 'string') return rejected(token)
   const target = url === undefined ? undefined : checkTarget(url, rules.targetRules)
   if (target?.isAllowed === false) return rejected(`${target.message} ${leftOut.privateHost}`)
-  const fingerprint = `${asset} ${amount}`
+  const toolName = toolNameOf(payload)
+  const fingerprint = `${asset} ${amount} ${toolName ?? ''}`
   const key = `${payTo} ${network} bare ${url ?? fingerprint}`
   const terms = { network, asset, payTo, payer, amount, settlementId }
-  return { ok: true, bare: { key, fingerprint, ...terms, ...defined({ url }) } }
+  return { ok: true, bare: { key, fingerprint, ...terms, ...defined({ url, toolName }) } }
 }
 
 /** Returns the token of a payment, or the reason why nothing is listed on its terms. */

@@ -54,6 +54,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
     store,
     infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
+    keepProbe: async () => {},
     isDiskLow: () => false,
     now: () => clock,
     log: { info: (details) => logged.push(details), warn: (details) => logged.push(details) },

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import { x402 } from '@arcus/merchant'
 import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { x402Client as AxiosClient, wrapAxiosWithPayment } from '@x402/axios'
@@ -171,7 +172,7 @@ async function sellByExpress(): Promise<Seller> {
   const app = express()
   app.use(expressMiddleware(stockRoutes(payTo), aStock(facilitator)))
   app.get('/:client', (_request, response) => void response.json({ goods: true }))
-  const server = await startServer(app)
+  const server = await startServer(app, '0.0.0.0')
   return { name: 'Express', payTo, url: server.url, answers, stop: server.close }
 }
 
@@ -183,10 +184,11 @@ async function sellByHono(): Promise<Seller> {
   app.get('/:client', (context) => context.json({ goods: true }))
   const server: TestServer = await startServer(async (request, response) => {
     const headers = new Headers(request.headers as Record<string, string>)
-    const answer = await app.fetch(new Request(`${server.url}${request.url}`, { headers }))
+    const asked = new Request(`http://${request.headers.host}${request.url}`, { headers })
+    const answer = await app.fetch(asked)
     response.writeHead(answer.status, Object.fromEntries(answer.headers))
     response.end(await answer.text())
-  })
+  }, '0.0.0.0')
   return { name: 'Hono', payTo, url: server.url, answers, stop: server.close }
 }
 
@@ -200,7 +202,8 @@ async function sellByFastify(): Promise<Seller> {
       goods: true,
     }))
   }
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  await app.listen({ host: '0.0.0.0', port: 0 })
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   return { name: 'our plugin', payTo, url, answers, stop: () => app.close() }
 }
 
@@ -211,15 +214,21 @@ async function itemsOf(seller: Seller): Promise<any[]> {
   return body.items.filter(({ status }: { status?: string }) => status === undefined)
 }
 
+/** One host is called once a second, so every second client knows a server by another address. */
+function urlFor({ name }: BuyingClient, { url }: Seller): string {
+  const place = clients.findIndex((client) => client.name === name)
+  return `${place % 2 === 0 ? url : url.replace('127.0.0.1', '127.0.0.2')}/${name}`
+}
+
 const stock = (seller: Seller) => seller.name !== 'our plugin'
 
 describe('one purchase by each of eight clients', () => {
   it('lists what was bought within ten seconds, whatever the client sends', async () => {
     for (const seller of sellers) {
-      for (const { name, takenByStock, buy } of clients) {
-        const { status } = await buy(`${seller.url}/${name}`)
-        expect(status, `${name} at ${seller.name}`).toBe(
-          takenByStock === false && stock(seller) ? 402 : 200,
+      for (const client of clients) {
+        const { status } = await client.buy(urlFor(client, seller))
+        expect(status, `${client.name} at ${seller.name}`).toBe(
+          client.takenByStock === false && stock(seller) ? 402 : 200,
         )
       }
     }
@@ -228,7 +237,7 @@ describe('one purchase by each of eight clients', () => {
       const bought = clients.filter((it) => !stock(seller) || it.takenByStock !== false)
       const expected = bought
         .filter((it) => !stock(seller) || it.namesUrl)
-        .map(({ name }) => `${seller.url}/${name}`)
+        .map((client) => urlFor(client, seller))
         .sort()
       await expect
         .poll(async () => (await itemsOf(seller)).map(({ resource }) => resource).sort(), {
@@ -246,11 +255,11 @@ describe('one purchase by each of eight clients', () => {
 
   it('is noted where a stock server passes on a payment without a URL', async () => {
     for (const seller of sellers.filter(stock)) {
-      for (const { name, buy } of clients.filter(({ namesUrl }) => !namesUrl)) {
+      for (const client of clients.filter(({ namesUrl }) => !namesUrl)) {
         await expect
           .poll(
             async () => {
-              await buy(`${seller.url}/${name}`)
+              await client.buy(urlFor(client, seller))
               return seller.answers.at(-1)
             },
             { timeout: LISTED_WITHIN_MS, interval: 500 },
@@ -267,12 +276,12 @@ describe('one purchase by each of eight clients', () => {
 
   it('counts for the API at its price, once a later payment has listed that', async () => {
     const [seller] = sellers as [Seller]
-    const url = `${seller.url}/without-both`
+    const without = clients.find(({ name }) => name === 'without-both') as BuyingClient
+    const url = urlFor(without, seller)
     expect((await payingBy(scheme)(url)).status).toBe(200)
     const found = async () => (await itemsOf(seller)).find(({ resource }) => resource === url)
     await expect.poll(found, { timeout: LISTED_WITHIN_MS }).toBeDefined()
     const calls = async () => (await found())?.metadata.usage?.calls['24h'] ?? 0
-    const without = clients.find(({ name }) => name === 'without-both') as BuyingClient
     const before = await calls()
     await without.buy(url)
     await without.buy(url)

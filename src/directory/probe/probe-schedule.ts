@@ -6,7 +6,7 @@ import type {
   ListingStore,
   StoredEndpoint,
 } from '../store/listings.js'
-import type { HostPace } from './call-limits.js'
+import { GAP_MS, type HostPace } from './call-limits.js'
 import { asOneFailure } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 import { hostKey } from './target-rules.js'
@@ -165,6 +165,8 @@ export class ProbeSchedule {
       this.#options.pace.leave(url)
       this.#underWay.delete(id)
       this.#startWaiting()
+      // The next early probe of this host can begin then, and need not wait for the next look.
+      if (this.#early.length > 0) setTimeout(() => this.#startWaiting(), GAP_MS).unref()
     })
     this.#underWay.set(id, work)
     return work

@@ -126,6 +126,23 @@ describe('the intake', () => {
     expect(await stores.outbox.outcomesOf([key])).toEqual([outcome])
   })
 
+  it('reports later what became of a payment that its buyer did not describe, and waits for none', async () => {
+    const { key, fingerprint, terms } = anOffer()
+    const bare = { key, fingerprint, ...terms, settlementId: '1', url: 'https://a.example/x' }
+    await stores.outbox.append('offer', writeOffer({ bare }))
+    let report: (status: BazaarStatus) => Promise<void> = async () => {}
+    const takeBare = vi.fn(async (_, later: typeof report) => {
+      report = later
+    })
+    anIntake({ takeBare }, { now: () => 1_000_000 })
+    await untilEmpty()
+    expect(takeBare).toHaveBeenCalledExactlyOnceWith(bare, expect.any(Function))
+    expect(await stores.outbox.outcomesOf([key])).toEqual([])
+    await report({ status: 'success' })
+    const outcome = { key, fingerprint, status: '{"status":"success"}', at: 1_000_000 }
+    expect(await stores.outbox.outcomesOf([key])).toEqual([outcome])
+  })
+
   it('leaves everything to the process that keeps it', async () => {
     let isKeeper = false
     await hand()

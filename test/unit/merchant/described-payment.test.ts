@@ -19,7 +19,7 @@ async function paidWith(change: (payload: PaymentPayload) => object, price: obje
       return success
     },
   })
-  const config = { x402: { price: '$0.01', description: 'By city', ...price } }
+  const config = { x402: { price: '$0.01' as const, description: 'By city', ...price } }
   const { app } = await aShop((app) => app.get('/weather/:city', { config }, () => 'sunny'), {
     facilitator,
     x402: { baseUrl: 'https://shop.example' },

@@ -12,17 +12,15 @@ const sources = [
   ['arcus', 'Arcus alone'],
 ] as const
 
-/** Writes the table of the codes of one source. */
+/** Lists the codes of one source. */
 function codesOf(source: (typeof sources)[number][0]): string {
-  return `| Code | When |
-|---|---|
-${Object.values(reasons)
-  .filter((it) => it.source === source)
-  .map(({ code, status, meaning }) => {
-    const before = status === 200 ? '' : `**${status}.** `
-    return `| \`${code}\` | ${before}${meaning} |`
-  })
-  .join('\n')}`
+  return Object.values(reasons)
+    .filter((it) => it.source === source)
+    .map(({ code, status, meaning }) => {
+      const before = status === 200 ? '' : `**${status}.** `
+      return `- \`${code}\`: ${before}${meaning}`
+    })
+    .join('\n')
 }
 
 const codes = `# Codes
@@ -36,10 +34,8 @@ While the service stops, a request on a kept-alive connection is answered 503 wi
 
 ## Codes of the protocol that are never given
 
-| Code | Why |
-|---|---|
 ${Object.entries(reasonsNotProduced)
-  .map(([code, why]) => `| \`${code}\` | ${why} |`)
+  .map(([code, why]) => `- \`${code}\`: ${why}.`)
   .join('\n')}
 `
 

@@ -21,11 +21,11 @@ interface RequestTrace {
   context: Context
   startedAt: number
   /** The payment that this request claimed, if it did. */
-  settlement: Settlement | undefined
+  settlement: TracedSettlement | undefined
 }
 
 /** A payment between its claim and its answer: what it waits for, and since when. */
-interface Settlement {
+interface TracedSettlement {
   id: string
   server: RequestTrace
   waitsFor: 'queue' | 'batch' | 'block' | 'answer'
@@ -65,10 +65,10 @@ const MAX_SETTLEMENTS = 20_000
  * and `answer`. Payments that share a transaction are linked to one span `transaction`, which is a trace of its own.
  */
 export function createTracing({ tracer, propagator }: TracingOptions): Tracing {
-  const settlements = new LRUCache<string, Settlement>({ max: MAX_SETTLEMENTS })
+  const settlements = new LRUCache<string, TracedSettlement>({ max: MAX_SETTLEMENTS })
 
   /** Ends what a payment waits for, as a span of its trace, and begins the next. */
-  function advance(it: Settlement, next: Settlement['waitsFor'], at = now()): void {
+  function advance(it: TracedSettlement, next: TracedSettlement['waitsFor'], at = now()): void {
     const { id, server, waitsFor, since, network, transaction } = it
     const attributes = { 'arcus.settlement_id': id, ...(network && { 'arcus.network': network }) }
     const links = transaction === undefined ? [] : [{ context: transaction }]
@@ -79,7 +79,11 @@ export function createTracing({ tracer, propagator }: TracingOptions): Tracing {
 
   const known = (ids: readonly string[]) => ids.flatMap((id) => settlements.get(id) ?? [])
 
-  function openTransaction(network: string, members: readonly Settlement[], hash: string): void {
+  function openTransaction(
+    network: string,
+    members: readonly TracedSettlement[],
+    hash: string,
+  ): void {
     const at = now()
     const startTime = Math.min(...members.map(({ since }) => since))
     const links = members.map(({ server }) => ({ context: server.span.spanContext() }))

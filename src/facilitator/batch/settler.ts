@@ -14,11 +14,11 @@ import { PAYOUTS } from '../journal/budgets.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
 import { findToken } from '../methods/checks.js'
 import { digestOfSignature, writeResource } from '../methods/exact-job.js'
+import type { Network } from '../methods/network.js'
+import type { Brought } from '../relayer/gas-guard.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { Deliveries } from '../settle/deliveries.js'
 import { createOutcomeWait, type Settle } from '../settle/settler.js'
-import type { Brought } from '../verify/gas-guard.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
 import type { CheckTurns } from './check-turns.js'
 import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
@@ -35,9 +35,9 @@ interface SendTerms {
 }
 
 /** A request that was checked, and its job. */
-interface Prepared {
+interface CheckedRequest {
   request: BatchRequest
-  chain: ServedNetwork
+  chain: Network
   plan: Extract<Plan, { state: 'toDo' }>
 }
 
@@ -48,7 +48,7 @@ interface Prepared {
  * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
  */
 export function createBatchSettler(options: {
-  networks: ReadonlyMap<string, ServedNetwork>
+  networks: ReadonlyMap<string, Network>
   journal: SettlementJournal
   deliveries: Deliveries
   relayers: ReadonlyMap<string, Relayer>
@@ -92,7 +92,7 @@ export function createBatchSettler(options: {
   }
 
   /** Checks a request and plans its job, or returns the refusal. */
-  async function prepare(asked: BatchRequest): Promise<Prepared | Rejection> {
+  async function prepare(asked: BatchRequest): Promise<CheckedRequest | Rejection> {
     if (!isSettled(asked.payload)) return notSettled
     const chain = checkRequest(asked, networks)
     if (isRejection(chain)) return chain
@@ -136,7 +136,7 @@ export function createBatchSettler(options: {
   /** Settles by the scheme, and answers with the outcome. A job that the scheme refuses may be on chain all the same. */
   async function carryOut(
     request: BatchRequest,
-    chain: ServedNetwork,
+    chain: Network,
     plan: Extract<Plan, { state: 'toDo' }>,
     terms: SendTerms,
   ): Promise<SettleResult> {
@@ -145,7 +145,7 @@ export function createBatchSettler(options: {
     let worthless: Rejection | undefined
     const requestSigner = createRequestSigner({
       rpc: chain.rpc,
-      relayers: chain.relayers,
+      relayers: chain.relayer.addresses,
       authorization:
         job.action === 'deposit' ? { digest: job.digest, asset: job.details.asset } : undefined,
       async send(call) {
@@ -192,7 +192,7 @@ export function createBatchSettler(options: {
     { action, key, digest, expiresAt, details, proof }: BatchJob,
     { to, calldata }: { to: Address; calldata: Hex },
     request: BatchRequest,
-    chain: ServedNetwork,
+    chain: Network,
     { failed, brought }: SendTerms,
   ): Promise<{ job: Job; isOurs: boolean }> {
     const kind = batchKinds[action]

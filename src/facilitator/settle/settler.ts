@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseRequest, readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
-import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
+import { type ParsedPayment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
 import {
   identifierKey,
   readPaymentIdentifier,
@@ -109,13 +109,13 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 
   /** Returns the address at which the payment alone is found, though its payer used the nonce for others too. */
-  function statusUrlOf({ network, asset, authorization, permit2 }: Payment): string {
+  function statusUrlOf({ network, asset, authorization, permit2 }: ParsedPayment): string {
     const url = options.paymentUrl(network, checksum(authorization.from), authorization.nonce)
     return `${url}?asset=${checksum(asset)}&method=${permit2 === undefined ? 'eip3009' : 'permit2'}`
   }
 
   async function settle(
-    payment: Payment,
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
@@ -147,14 +147,14 @@ export function createSettler(options: SettlerOptions): Settle {
    * Checks the payment and obtains its job, when the turn of its payer has come. The payers that one caller names take turns
    * apart from those of others: before the checks anybody may have named them.
    */
-  function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
+  function checkAndObtain(payment: ParsedPayment, request: IdentifiedRequest, deadline: number) {
     const run = () => checkAndObtainNow(payment, request, deadline)
     return inTurn(`${payment.authorization.from} of ${request.caller ?? ''}`, run)
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
   async function checkAndObtainNow(
-    payment: Payment,
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<{ result: CheckResult; obtained?: Awaited<ReturnType<typeof obtainJob>> }> {
@@ -174,7 +174,7 @@ export function createSettler(options: SettlerOptions): Settle {
   /** Waits for another authorization with the same nonce; this one may only try if that one fails for good. */
   async function settleAfter(
     first: Job,
-    payment: Payment,
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
@@ -198,7 +198,11 @@ export function createSettler(options: SettlerOptions): Settle {
     }
   }
 
-  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
+  async function answer(
+    job: Job,
+    payment: ParsedPayment,
+    request: SettleRequest,
+  ): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
@@ -241,7 +245,7 @@ export function createSettler(options: SettlerOptions): Settle {
     }
   }
 
-  function success(job: Job, payment: Payment) {
+  function success(job: Job, payment: ParsedPayment) {
     const attestation = attestationOf(job, transferOf(job), checksum)
     return {
       status: 200,
@@ -258,12 +262,12 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 
   /** Answers a charge of nothing: nothing is sent, and nothing is claimed. */
-  function free({ network, authorization }: Payment): SettleResult {
+  function free({ network, authorization }: ParsedPayment): SettleResult {
     const payer = checksum(authorization.from)
     return { status: 200, body: { success: true, transaction: '', network, payer, amount: '0' } }
   }
 
-  function refuse(payment: Payment, rejection: Rejection, transaction?: Hex | null) {
+  function refuse(payment: ParsedPayment, rejection: Rejection, transaction?: Hex | null) {
     const payer = checksum(payment.authorization.from)
     return settleRejection(inCodesOf(payment, rejection), {
       network: payment.network,
@@ -272,7 +276,7 @@ export function createSettler(options: SettlerOptions): Settle {
     })
   }
 
-  function withPaymentUrl(payment: Payment, rejection: Rejection): Rejection {
+  function withPaymentUrl(payment: ParsedPayment, rejection: Rejection): Rejection {
     if (rejection.reason !== 'nonceAlreadyUsed') return rejection
     const { from, nonce } = payment.authorization
     const url = options.paymentUrl(payment.network, checksum(from), nonce)
@@ -358,7 +362,7 @@ interface ObtainedJob {
 type Settleable = Exclude<CheckResult, { state: 'rejected' | 'held' | 'unclear' }>
 
 /** Returns whether a valid settle charges nothing, so that there is nothing to bring on chain. */
-function isFree(payment: Payment, { state }: CheckResult): boolean {
+function isFree(payment: ParsedPayment, { state }: CheckResult): boolean {
   return state === 'valid' && isFreeOfCharge(payment, purpose)
 }
 
@@ -455,7 +459,7 @@ function newJob(intent: Intent, claimedAt: number) {
 
 /** Names the payment that this one gives back, if its nonce is the one of such a refund. */
 function refundedBy(
-  { network, asset, authorization: { to: payer, nonce } }: Payment,
+  { network, asset, authorization: { to: payer, nonce } }: ParsedPayment,
   body: unknown,
 ) {
   const refunded = readRefunded(body)

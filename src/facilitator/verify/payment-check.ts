@@ -1,18 +1,15 @@
-import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { toSeconds } from '../../async/time.js'
-import type { ReadCoded } from '../../chain/accounts.js'
 import { isAcceptedByWallet, simulateTransfer } from '../../chain/contract-wallet.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
 import type { Receipt } from '../../chain/receipts.js'
-import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import { type Clock, findTerms, findToken, type Terms } from '../methods/checks.js'
+import { type Clock, findTerms, findToken } from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -22,38 +19,14 @@ import {
   readExactDetails,
   untraced,
 } from '../methods/exact-job.js'
+import type { Network } from '../methods/network.js'
 import {
   type Intent,
   methodOf,
-  type NetworkAccess,
   type PaymentDigest,
   type PaymentMethod,
 } from '../methods/payment-method.js'
 import { isFreeOfCharge } from '../methods/permit2-checks.js'
-import type { OpenClaims } from '../relayer/open-claims.js'
-import type { GasGuard } from './gas-guard.js'
-import type { Recipients } from './recipients.js'
-
-export interface ServedNetwork extends NetworkAccess {
-  terms: Terms
-  rpc: Rpc
-  /** The newest block seen; 0 before the first. */
-  headBlock(): number
-  /** The newest block's time, Unix seconds; undefined before the first block. */
-  chainSeconds(): number | undefined
-  guardGas: GasGuard
-  recipients: Recipients
-  readCoded: ReadCoded
-  /** What payments take that wait to be sent. */
-  openClaims: OpenClaims
-  /** Returns the price of one gas now, 18-decimal units. */
-  gasPrice(): bigint
-  /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
-  isBatchOffered(): boolean
-  channelDigests: BatchDigests
-  /** Returns an error if the token at this lower-case address is no longer the pinned one. */
-  tokenMismatch(asset: Address): Error | undefined
-}
 
 /** The outcome of the checks that verify and settle share. */
 export type CheckResult =
@@ -87,13 +60,13 @@ export interface Purpose {
   caller?: string
 }
 
-export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
+export type CheckPayment = (payment: ParsedPayment, purpose: Purpose) => Promise<CheckResult>
 
 /** A payment on a network that serves it, with what the terms alone say about it. */
 interface Asked {
-  payment: Payment
+  payment: ParsedPayment
   purpose: Purpose
-  network: ServedNetwork
+  network: Network
   method: PaymentMethod
   /** The later one of our clock and the chain's, Unix seconds. */
   nowSeconds: number
@@ -110,7 +83,7 @@ interface Asked {
  * changed.
  */
 export function createPaymentCheck(options: {
-  served: ReadonlyMap<string, ServedNetwork>
+  served: ReadonlyMap<string, Network>
   journal: SettlementJournal
   computeDigest: PaymentDigest
   recovery: SignerRecovery
@@ -157,10 +130,10 @@ export function createPaymentCheck(options: {
   }
 
   /** Checks the terms. Only the clock may speak against the payment afterwards. */
-  function checkTerms(payment: Payment, purpose: Purpose): Asked | Rejection {
+  function checkTerms(payment: ParsedPayment, purpose: Purpose): Asked | Rejection {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return terms
-    const network = served.get(payment.network) as ServedNetwork
+    const network = served.get(payment.network) as Network
     const unserved = checkOffered(payment, network)
     if (unserved !== undefined) return unserved
     const mismatch = network.tokenMismatch(payment.asset)
@@ -185,7 +158,7 @@ export function createPaymentCheck(options: {
     return network.recipients.check({ payer: authorization.from, payTo })
   }
 
-  function findRow(payment: Payment): Promise<Job | undefined> {
+  function findRow(payment: ParsedPayment): Promise<Job | undefined> {
     const { kind, keyOf } = methodOf(payment)
     return journal.findJob(kind, payment.network, keyOf(payment))
   }
@@ -257,7 +230,7 @@ export function createPaymentCheck(options: {
   ): Promise<CheckResult | undefined> {
     const { payment, network, method, nowSeconds } = asked
     const { asset, authorization } = payment
-    const waiting = network.openClaims.besides({
+    const waiting = network.relayer.openClaims.besides({
       kind: method.kind,
       key: method.keyOf(payment),
       asset,
@@ -331,15 +304,15 @@ function byRow({ payment, purpose, digest }: Asked, job: Job): CheckResult {
 }
 
 /** Returns a clock that stands against no payment: one that settled in time must not be refused because of a late request. */
-function anyTime({ authorization }: Payment, { isSettle }: Purpose): Clock {
+function anyTime({ authorization }: ParsedPayment, { isSettle }: Purpose): Clock {
   const nowSeconds = Number(authorization.validAfter)
   return { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
 }
 
 /** Checks that the contracts which a payment needs are there. */
 function checkOffered(
-  { scheme, permit2, network }: Payment,
-  { permit2: access }: ServedNetwork,
+  { scheme, permit2, network }: ParsedPayment,
+  { permit2: access }: Network,
 ): Rejection | undefined {
   if (permit2 === undefined || access.isOffered(scheme)) return undefined
   return scheme === 'upto'
@@ -368,7 +341,7 @@ const HINT_BLOCKS = 5_000
  */
 async function checkUsedNonce(
   intent: Intent,
-  network: ServedNetwork,
+  network: Network,
   facts: PaymentFacts,
   rejection: Rejection,
   isOurs: IsOurs,

@@ -479,7 +479,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin !== undefined) {
     throw new ConfigError([
-      `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
+      `Two settings use the wallet ${twin}. Relayers, check wallets, the wallet of hosted endpoints and the attestation key must be different. Remove one of them.`,
     ])
   }
   return { signers, attestor, refundWallets, close }

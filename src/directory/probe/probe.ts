@@ -132,7 +132,7 @@ export async function checkEndpoint(
   return checkTool(fetch, { url, toolName, arguments: example.arguments ?? {} }, expected)
 }
 
-/** Says of a wrong answer that places of the path were not filled in. */
+/** Says of a wrong answer that parameters of the path were not filled in. */
 function namePlaces(found: Verdict, [place]: readonly string[]): Verdict {
   if (place === undefined || !isDefinite(found.state)) return found
   const hint = `The path was called with its place :${place}: give a value in example.pathParams.`

@@ -11,7 +11,7 @@ export interface ScreenedOut {
   side: 'payer' | 'payTo' | 'both'
 }
 
-/** Is told what screening does. */
+/** Receives what screening does. */
 export interface ScreeningObserver {
   refused(refusal: ScreenedOut): void
   /** The service gave a verdict, or none, after `seconds`. */

@@ -106,8 +106,8 @@ class PaymentChecks {
 
   /**
    * Checks a payment in this order, so that the caller learns the real cause: the terms, the journal, the signature, the
-   * screening of both sides, the chain's facts, the gas budgets, the simulation of a contract wallet. Rejects with `RpcUnavailableError` when the chain
-   * could not be read and with `TokenMismatchError` when the token has changed.
+   * screening of both sides, the chain's facts, the gas budgets, the simulation of a contract wallet. Rejects with
+   * `RpcUnavailableError` when the chain could not be read and with `TokenMismatchError` when the token has changed.
    */
   async check(payment: ParsedPayment, purpose: Purpose): Promise<CheckResult> {
     const asked = this.#checkTerms(payment, purpose)

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createProbe } from '../../../../src/directory/probe/probe.js'
-import type { WrittenEndpoint } from '../../../../src/directory/store/listings.js'
+import { createProbe, type ProbedEndpoint } from '../../../../src/directory/probe/probe.js'
 import {
   aGatewayRequirement,
   aPaymentRequired,
@@ -33,27 +32,19 @@ const probe = createProbe({
 const inputSchema = { type: 'object' }
 
 /** Probes an endpoint of a real server that answers so. */
-async function look(answer: RequestListener, over: Partial<WrittenEndpoint> = {}) {
+async function look(answer: RequestListener, over: Partial<ProbedEndpoint> = {}) {
   const target = await aTarget(answer)
   targets.push(target)
-  return probe(anEndpoint({ url: `${target.url}/weather`, ...over }), payTo)
-}
-
-function anEndpoint(wish: Partial<WrittenEndpoint> & { url: string }): WrittenEndpoint {
-  return {
+  const endpoint: ProbedEndpoint = {
+    url: `${target.url}/weather`,
     method: 'GET',
-    title: 'Weather',
-    description: 'The weather of a city.',
-    pricing: 'fixed',
+    example: { queryParams: {} },
     price: 10_000n,
     asset: asset.address,
-    symbol: 'USDC',
-    tags: [],
-    example: { queryParams: {} },
     inputSchema,
-    output: null,
-    ...wish,
+    ...over,
   }
+  return probe(endpoint, payTo)
 }
 
 const quoting =
@@ -203,7 +194,7 @@ describe('an endpoint is live', () => {
 })
 
 describe('a live endpoint is warned of', () => {
-  const warned = async (answer: RequestListener, over: Partial<WrittenEndpoint> = {}) => {
+  const warned = async (answer: RequestListener, over: Partial<ProbedEndpoint> = {}) => {
     const { record, isDefinite } = await look(answer, over)
     expect(record.verdict).toBe('live')
     expect(isDefinite).toBe(false)
@@ -284,7 +275,7 @@ describe('a live endpoint is warned of', () => {
 })
 
 describe('a save is refused when the endpoint', () => {
-  const refused = async (answer: RequestListener, over: Partial<WrittenEndpoint> = {}) => {
+  const refused = async (answer: RequestListener, over: Partial<ProbedEndpoint> = {}) => {
     const result = await look(answer, over)
     expect(result).toMatchObject({ isDefinite: true, accepts: [], extras: {} })
     return result.record
@@ -442,6 +433,8 @@ describe('the call of a probe', () => {
     const seen: string[] = []
     const target = await aTarget(record(seen))
     targets.push(target)
+    const priced = { price: 10_000n, asset: asset.address }
+    const endpoint = { ...priced, method: 'GET', inputSchema } as const
     const queryParams = {
       city: 'São Paulo&x',
       days: 3,
@@ -449,8 +442,10 @@ describe('the call of a probe', () => {
       near: { lat: 1 },
       none: null,
     }
-    const url = `${target.url}/w?city=Rome&unit=c`
-    await probe(anEndpoint({ url, example: { queryParams } }), payTo)
+    await probe(
+      { ...endpoint, url: `${target.url}/w?city=Rome&unit=c`, example: { queryParams } },
+      payTo,
+    )
     expect(seen).toEqual([
       'GET /w?unit=c&city=S%C3%A3o+Paulo%26x&days=3&tag=a&tag=b&near=%7B%22lat%22%3A1%7D',
     ])

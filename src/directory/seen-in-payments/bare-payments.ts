@@ -226,9 +226,11 @@ export class BarePayments {
 
 /** Says what a GET found, about the payment instead of a listing. */
 function describe({ verdict, seen, message }: ProbeRecord, payTo: Address): string {
-  return verdict === 'wrong_payto' && seen.payTo !== undefined
-    ? `The 402 pays to ${seen.payTo}, and the payment went to ${payTo}.`
-    : message
+  if (verdict === 'wrong_payto' && seen.payTo !== undefined) {
+    return `The 402 pays to ${seen.payTo}, and the payment went to ${payTo}.`
+  }
+  // No schedule tries it again: a later payment does.
+  return message.replace(/\.?;? it is tried again later\.$/i, '.')
 }
 
 /** Reads the resource that a 402 declares; `undefined` where it declares none that can be listed. */

@@ -82,12 +82,12 @@ export interface DirectorySettings extends ProbingSettings {
   readonly tryIt: boolean
 }
 
-/** What the directory is given. Whoever gives it also closes it, after the directory has stopped. */
+/** What the directory needs. The caller closes these after `stop`. */
 export interface DirectoryPorts
   extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'>,
     Omit<SharedPorts, 'network'> {
   stores: DirectoryStores
-  /** The place that a thread can read over a connection of its own; `undefined` for a database in memory. */
+  /** The database that a thread can read over a connection of its own; `undefined` for one in memory. */
   threadSource: string | undefined
   /** The network that listings are about: the mainnet where it is served. */
   rpc: Rpc
@@ -192,7 +192,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
 }
 
 /**
- * Lists all that the directory does by itself. What it does only while somebody asks or listens has no task here: to bring
+ * Lists all background work of the directory. Work that runs only while somebody asks or listens has no task here: to bring
  * the catalog in memory up to date, and to follow settlements.
  */
 function listBackgroundWork(world: DirectoryWorld, parts: DirectoryParts): Background {
@@ -548,7 +548,7 @@ function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
     schedule: new ProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, tokens, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
-    /** A budget of its own, so that probes and people who wait do not take turns. */
+    /** A limit of its own, so that probes and people who wait do not hold each other up. */
     tryIt: { fetch, budget: createCallBudget({ now, ...tryAllowance }) },
     /** Aborts every call under way. */
     stop: () => stopping.abort(),

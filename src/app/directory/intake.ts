@@ -14,7 +14,7 @@ interface PaymentIntakeOptions {
 }
 
 const ROWS_AT_ONCE = 20
-/** A row that fails so often is removed, so that those behind it have their turn. */
+/** A row that fails this number of times is removed, so that the rows behind it are taken in. */
 const MAX_TRIES = 5
 /** A facilitator reads the outcome of its offer within seconds, so that some minutes are enough. */
 const OUTCOMES_KEPT_MS = 300_000

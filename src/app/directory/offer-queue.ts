@@ -34,7 +34,7 @@ const MAX_REMEMBERED = 5_000
 /** The outcomes that one look reads, and how long each is looked for. */
 const OUTCOMES_AT_ONCE = 500
 const AWAITED_MS = 60_000
-/** New resources of one recipient, who can have fifty entries: so many at once, and one more each second. */
+/** New resources of one recipient, who can have fifty entries: this number at once, and one more each second. */
 const offersOfPayTo = { capacity: 50, refillMs: 1_000 }
 
 const processing: BazaarStatus = { status: 'processing' }

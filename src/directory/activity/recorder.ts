@@ -25,11 +25,11 @@ interface ActivityRecorderOptions
   retentionDays: number
 }
 
-/** Rows per call of the store, which splits them further if they take too long for one loop turn. */
+/** Rows per call of the store, which splits them further if they take too long for one tick of the event loop. */
 const SLICE = 500
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-/** Rows that one commit of a sweep deletes, few enough for a loop turn. */
+/** Rows that one commit of a sweep deletes, few enough for a tick of the event loop. */
 const SWEEP_ROWS = 200
 
 /** An answer of the facilitator as it is handed over: the query of the paid URL is digests (`digestQuery`). */

@@ -276,7 +276,7 @@ const columns = {
   (row: ActivityRow, endpoint: RowEndpoint) => string | number | null | undefined
 >
 
-/** Rows of one slice, few enough for a loop turn. */
+/** Rows of one slice, few enough for a tick of the event loop. */
 const SLICE = 200
 
 /** Renders every row of the filter as CSV (RFC 4180), newest first, a slice at a time. */

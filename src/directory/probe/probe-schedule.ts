@@ -28,7 +28,7 @@ export interface ProbeScheduleOptions {
   /** Unix milliseconds. */
   now: () => number
   effectOf: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
-  /** Others take turns at the same hosts. */
+  /** The calls that other parts of the service make to the same hosts are counted here as well. */
   pace: HostPace
   log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
 }
@@ -40,7 +40,7 @@ export interface ProbeEffect {
   described?: DescribedEndpoint
 }
 
-/** The result of `probeNow`. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
+/** The result of `probeNow`. `busy` while another call has the host; `changed` when the listing was saved meanwhile. */
 type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
@@ -99,7 +99,7 @@ export class ProbeSchedule {
     return this.#run(entry.endpoint, 'request')
   }
 
-  /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
+  /** Probes an endpoint before all due ones, as soon as its host is free. Never throws. */
   probeSoon(endpointId: number): void {
     this.#addEarly(endpointId).catch((err) =>
       this.#options.log.warn({ err }, 'an endpoint could not be read'),
@@ -159,7 +159,7 @@ export class ProbeSchedule {
     )
   }
 
-  /** Runs a probe that has the turn of its host. */
+  /** Runs a probe for which its host is reserved. */
   #run({ id, url }: StoredEndpoint, cause: ProbeCause): Promise<ProbeNowResult> {
     const work = this.#probeOne(id, cause).finally(() => {
       this.#options.pace.leave(url)

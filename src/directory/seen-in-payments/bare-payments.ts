@@ -9,7 +9,7 @@ import { RequestFault } from '../../http/errors.js'
 import type { HostPace } from '../probe/call-limits.js'
 import type { QuotedPayment } from '../probe/payment-required.js'
 import type { Market, Probe, ProbeResult } from '../probe/probe.js'
-import type { ListingReader } from '../store/listings.js'
+import type { ListingReader, WrittenEndpoint } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { isAskedFor } from '../store/published.js'
 import { siteOf } from '../store/site.js'
@@ -184,8 +184,9 @@ export class BarePayments {
     charge: (seconds: number) => void,
   ): Promise<BazaarStatus> {
     const { probe, pace, catalog, tokens, now } = this.#options
-    const { payTo, asset, amount: price } = payment
-    const call = { url, method: 'GET', example: {}, price, asset, inputSchema: null } as const
+    const { payTo, asset } = payment
+    const { symbol } = findToken(tokens, asset) as Stablecoin
+    const call = callOf(url, { ...payment, symbol })
     let found: ProbeResult
     try {
       found = await pace.inTurn(url, async () => {
@@ -206,7 +207,6 @@ export class BarePayments {
     if (resource === undefined) {
       return this.#refuse(payment, `${leftOut.found} ${leftOut.noDeclaration}`)
     }
-    const { symbol } = findToken(tokens, asset) as Stablecoin
     const offer = offerOn({ ...payment, symbol }, quote.chosen, resource)
     // What else than this very call the 402 describes has a probe of its own.
     const isCalled = resource.method === 'GET' && !record.warnings.includes('price_drift')
@@ -222,6 +222,24 @@ export class BarePayments {
     log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
     return status
   }
+}
+
+/** Returns the call of a URL of which nothing is known but what was paid for it. */
+function callOf(url: string, { asset, symbol, amount }: BarePayment & { symbol: string }) {
+  return {
+    url,
+    method: 'GET',
+    title: '',
+    description: '',
+    pricing: 'fixed',
+    price: amount,
+    asset,
+    symbol,
+    tags: [],
+    example: {},
+    inputSchema: null,
+    output: null,
+  } satisfies WrittenEndpoint
 }
 
 /** Says what a GET found, about the payment instead of a listing. */

@@ -89,7 +89,7 @@ export function isAskedFor(
   })
 }
 
-/** Returns the name of a merchant with its warnings in a few words, for places that show nothing else. */
+/** Returns the name of a merchant with its warnings in a few words, for texts that show nothing else. */
 export function markedName(merchant: Merchant): string {
   const marks = shortWarnings(merchant)
   return marks.length === 0 ? merchant.name : `${merchant.name} (${marks.join(', ')})`

@@ -64,6 +64,7 @@ export class BarePayments {
   /** What became of the URLs that were asked a short time ago, by payTo and URL. */
   readonly #asked: LRUCache<string, BazaarStatus>
   readonly #underWay = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
 
   constructor(options: BarePaymentsOptions) {
     const { now } = options
@@ -86,8 +87,9 @@ export class BarePayments {
     if (url !== undefined) await this.#askLater(payment, url, report)
   }
 
-  /** Resolves when the calls under way have ended. */
+  /** Begins no further call; resolves when those under way have ended. */
   async stop(): Promise<void> {
+    this.#stopping.abort()
     await Promise.allSettled(this.#underWay)
   }
 
@@ -136,6 +138,7 @@ export class BarePayments {
       return report(this.#refuse(payment, leftOut.notYet(`asked ${full}`)))
     }
     const asking = this.#turns.run(site, async () => {
+      this.#stopping.signal.throwIfAborted()
       return this.#ask(payment, url, (seconds) => bounds.add(one, seconds))
     })
     if (asking === undefined) {
@@ -154,7 +157,10 @@ export class BarePayments {
         if (!(err instanceof RequestFault)) throw err
         await report(this.#refuse(payment, leftOut.notYet('asked at this host just now')))
       })
-      .catch((err) => this.#options.log.warn({ err }, 'a paid URL could not be asked'))
+      .catch((err) => {
+        if (this.#stopping.signal.aborted) return
+        this.#options.log.warn({ err }, 'a paid URL could not be asked')
+      })
       .finally(() => this.#underWay.delete(work))
     this.#underWay.add(work)
   }
@@ -182,6 +188,7 @@ export class BarePayments {
     const { symbol } = findToken(tokens, asset) as Stablecoin
     const call = callOf(url, { ...payment, symbol })
     const found = await pace.inTurn(url, async () => {
+      this.#stopping.signal.throwIfAborted()
       const startedAt = now()
       const result = await probe(call, payTo)
       charge(Math.max(0, Math.floor((now() - startedAt) / 1_000)))

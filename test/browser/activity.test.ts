@@ -225,6 +225,20 @@ describe('activity', () => {
     expect(lines[1]).toContain(devnetPayer.address)
   })
 
+  it('says which payment listed nothing, and which side left something out', async () => {
+    const missing = `${world.strangers.url}/nowhere`
+    expect((await world.pay(missing)).body.success).toBe(true)
+    const asked = new URLSearchParams({ resource: missing })
+    const refusals = async () =>
+      (await (await fetch(`${world.url}/discovery/status?${asked}`)).json()).refusals
+    await expect.poll(refusals, { timeout: 15_000 }).toHaveLength(1)
+    const { page, faults } = await openActivity()
+    await page.getByRole('heading', { name: 'Paid and not listed' }).waitFor()
+    await page.getByText(missing, { exact: true }).first().waitFor()
+    await page.getByText("the buyer's client left the bazaar extension out").first().waitFor()
+    expect(faults).toEqual([])
+  })
+
   it('tells of payments that fail one after another, and of an endpoint that begins to', async () => {
     await world.list('failing-house', {})
     const failed = anActivity({

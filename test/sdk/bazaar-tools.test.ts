@@ -198,7 +198,8 @@ describe('the status of a URL', () => {
     const answer = await world.post('/settle', payment)
     expect(answer.body).toMatchObject({ success: true })
     const header = Buffer.from(answer.headers.get('EXTENSION-RESPONSES') as string, 'base64')
-    const reason = 'info.input.toolName must be 1 to 128 visible ASCII characters.'
+    const reason =
+      "info.input.toolName must be 1 to 128 visible ASCII characters. The seller's server declares the extension and the buyer's client sends it back: POST /discovery/validate shows what the server sends. The next good payment lists it."
     expect(JSON.parse(header.toString())).toEqual({
       bazaar: { status: 'rejected', rejectedReason: reason },
     })

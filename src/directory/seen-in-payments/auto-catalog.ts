@@ -6,7 +6,7 @@ import type { ProbeResult } from '../probe/probe.js'
 import type { ListingStore, StoredEndpoint } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
 import { describeEndpoint } from './draft.js'
-import { type EntryPlace, findPlace, healthOfSeen, isStale } from './entry-place.js'
+import { type EntryPlace, entriesAt, findPlace, healthOfSeen, isStale } from './entry-place.js'
 import { createHourlyBounds } from './hourly-bounds.js'
 import type { InfoCheck } from './info-check.js'
 import { leftOut } from './left-out.js'
@@ -43,8 +43,6 @@ export type AutoCatalog = ReturnType<typeof createAutoCatalog>
 const MAX_RECENT = 5_000
 const MAX_REFUSALS = 2_000
 const MAX_REFUSALS_FOUND = 5
-/** Entries of one URL that are read. */
-const MAX_AT_URL = 20
 /** New entries in an hour. One payTo has at most fifty entries; a host may serve several merchants. */
 const growthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
 /** Times for which the same offer gets the same answer; for a rejection as long as discovery may be cached. */
@@ -74,11 +72,7 @@ export function createAutoCatalog(options: AutoCatalogOptions) {
   }: OfferedResource) => findPlace(store, { url, method, toolName, network, payTo })
 
   async function isListed(url: string, payTo: Address): Promise<boolean> {
-    const found = [...(await store.findAtUrl({ url }, MAX_AT_URL))]
-    found.push(...(await store.findTemplates({ url }, MAX_AT_URL)))
-    return found.some(
-      ({ endpoint, merchant }) => merchant.payTo === payTo && endpoint.status === 'live',
-    )
+    return (await entriesAt(store, url, payTo)).some(({ status }) => status === 'live')
   }
 
   function keepRejected(

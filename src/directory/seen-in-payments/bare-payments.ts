@@ -8,13 +8,13 @@ import { createTurns } from '../../async/turns.js'
 import { RequestFault } from '../../http/errors.js'
 import type { HostPace } from '../probe/call-limits.js'
 import type { QuotedPayment } from '../probe/payment-required.js'
-import type { Market, Probe, ProbeResult } from '../probe/probe.js'
+import type { Market, Probe } from '../probe/probe.js'
 import type { ListingReader, WrittenEndpoint } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { isAskedFor } from '../store/published.js'
 import { siteOf } from '../store/site.js'
 import type { AutoCatalog } from './auto-catalog.js'
-import { FRESH_PROBE_SECONDS, isStale } from './entry-place.js'
+import { entriesAt, FRESH_PROBE_SECONDS, isStale } from './entry-place.js'
 import { createHourlyBounds } from './hourly-bounds.js'
 import { leftOut } from './left-out.js'
 import { type BarePayment, offerOn } from './offer.js'
@@ -48,8 +48,6 @@ const strangerBounds = { inAll: 600, perPayer: 30, perPayTo: 30, perHost: 30 }
 const provenBounds = { inAll: 600, perPayer: 100, perPayTo: 100, perHost: 100 }
 const turnBounds = { atOnce: 3, waitingOfParty: 20, waitingInAll: 200 }
 const MAX_ASKED = 5_000
-/** Entries of one URL that are read. */
-const MAX_ENTRIES = 20
 
 const processing: BazaarStatus = { status: 'processing' }
 
@@ -66,6 +64,7 @@ export class BarePayments {
   /** What became of the URLs that were asked a short time ago, by payTo and URL. */
   readonly #asked: LRUCache<string, BazaarStatus>
   readonly #underWay = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
 
   constructor(options: BarePaymentsOptions) {
     const { now } = options
@@ -88,8 +87,9 @@ export class BarePayments {
     if (url !== undefined) await this.#askLater(payment, url, report)
   }
 
-  /** Resolves when the calls under way have ended. */
+  /** Begins no further call; resolves when those under way have ended. */
   async stop(): Promise<void> {
+    this.#stopping.abort()
     await Promise.allSettled(this.#underWay)
   }
 
@@ -109,13 +109,7 @@ export class BarePayments {
     const { store, probeSoon, now } = this.#options
     const { payTo } = payment
     const asked = this.#asked.get(`${payTo} ${url}`)
-    const found = [
-      ...(await store.findAtUrl({ url }, MAX_ENTRIES)),
-      ...(await store.findTemplates({ url }, MAX_ENTRIES)),
-    ]
-    const own = found
-      .filter(({ merchant }) => merchant.payTo === payTo && speaksForPayTo(merchant))
-      .map(({ endpoint }) => endpoint)
+    const own = await entriesAt(store, url, payTo)
     const live = own.filter(({ status }) => status === 'live')
     if (live.some(({ accepts }) => isAskedFor(payment, accepts))) return { status: 'success' }
     const nowSeconds = Math.floor(now() / 1_000)
@@ -144,6 +138,7 @@ export class BarePayments {
       return report(this.#refuse(payment, leftOut.notYet(`asked ${full}`)))
     }
     const asking = this.#turns.run(site, async () => {
+      this.#stopping.signal.throwIfAborted()
       return this.#ask(payment, url, (seconds) => bounds.add(one, seconds))
     })
     if (asking === undefined) {
@@ -156,9 +151,14 @@ export class BarePayments {
         this.#asked.set(key, status)
         await report(status)
       })
-      .catch((err) => {
+      .catch(async (err) => {
         // The next payment asks again.
         this.#asked.delete(key)
+        if (!(err instanceof RequestFault)) throw err
+        await report(this.#refuse(payment, leftOut.notYet('asked at this host just now')))
+      })
+      .catch((err) => {
+        if (this.#stopping.signal.aborted) return
         this.#options.log.warn({ err }, 'a paid URL could not be asked')
       })
       .finally(() => this.#underWay.delete(work))
@@ -176,7 +176,7 @@ export class BarePayments {
     return false
   }
 
-  /** Asks a URL by GET, without a payment, and has the catalog take in what its 402 declares. */
+  /** Asks a URL by GET, without a payment, and has the catalog take in what its 402 declares. Throws a 429 for a busy host. */
   async #ask(
     payment: BarePayment,
     url: string,
@@ -187,18 +187,13 @@ export class BarePayments {
     const { payTo, asset } = payment
     const { symbol } = findToken(tokens, asset) as Stablecoin
     const call = callOf(url, { ...payment, symbol })
-    let found: ProbeResult
-    try {
-      found = await pace.inTurn(url, async () => {
-        const startedAt = now()
-        const result = await probe(call, payTo)
-        charge(Math.max(0, Math.floor((now() - startedAt) / 1_000)))
-        return result
-      })
-    } catch (error) {
-      if (!(error instanceof RequestFault)) throw error
-      return this.#refuse(payment, leftOut.notYet('asked at this host just now'))
-    }
+    const found = await pace.inTurn(url, async () => {
+      this.#stopping.signal.throwIfAborted()
+      const startedAt = now()
+      const result = await probe(call, payTo)
+      charge(Math.max(0, Math.floor((now() - startedAt) / 1_000)))
+      return result
+    })
     const { quote, record } = found
     if (quote === undefined) {
       return this.#refuse(payment, `${leftOut.found} ${describe(record, payTo)} ${leftOut.next}`)
@@ -244,9 +239,11 @@ function callOf(url: string, { asset, symbol, amount }: BarePayment & { symbol: 
 
 /** Says what a GET found, about the payment instead of a listing. */
 function describe({ verdict, seen, message }: ProbeRecord, payTo: Address): string {
-  return verdict === 'wrong_payto' && seen.payTo !== undefined
-    ? `The 402 pays to ${seen.payTo}, and the payment went to ${payTo}.`
-    : message
+  if (verdict === 'wrong_payto' && seen.payTo !== undefined) {
+    return `The 402 pays to ${seen.payTo}, and the payment went to ${payTo}.`
+  }
+  // No schedule tries it again: a later payment does.
+  return message.replace(/\.?;? it is tried again later\.$/i, '.')
 }
 
 /** Reads the resource that a 402 declares; `undefined` where it declares none that can be listed. */

@@ -98,6 +98,24 @@ function count(
   return endpoints.filter(is).length
 }
 
+/** Entries of one URL that are read. */
+const MAX_AT_URL = 20
+
+/** Finds the entries of a recipient at a URL, also under the template of its route. */
+export async function entriesAt(
+  store: Pick<ListingReader, 'findAtUrl' | 'findTemplates'>,
+  url: string,
+  payTo: Address,
+): Promise<StoredEndpoint[]> {
+  const found = [
+    ...(await store.findAtUrl({ url }, MAX_AT_URL)),
+    ...(await store.findTemplates({ url }, MAX_AT_URL)),
+  ]
+  return found
+    .filter(({ merchant }) => merchant.payTo === payTo && speaksForPayTo(merchant))
+    .map(({ endpoint }) => endpoint)
+}
+
 function taken(reason: string, rival?: StoredEndpoint): EntryPlace {
   return { state: 'taken', rejectedReason: `${reason}.`, rival }
 }

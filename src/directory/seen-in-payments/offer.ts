@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { asSentence } from '@arcus/protocol/listing/text'
 import {
   type BazaarResource,
   canonicalUrl,
@@ -87,7 +88,7 @@ export function readOffer(
 ): { ok: true; offer: OfferedResource } | { ok: false; rejectedReason: string } | undefined {
   const parsed = parseBazaar(settled.payload)
   if (parsed === undefined) return undefined
-  if (!parsed.ok) return rejected(`${parsed.rejectedReason} ${leftOut.malformed}`)
+  if (!parsed.ok) return rejected(`${asSentence(parsed.rejectedReason)} ${leftOut.malformed}`)
   const { resource } = parsed
   const requirement = readAgreedTerms(settled)
   if (requirement === undefined) {

@@ -220,6 +220,11 @@ describe('a payment for a URL, without the extension', () => {
     },
   )
 
+  it('is not said to be tried again where its host is away', async () => {
+    const reason = await reasonOf(aBare('https://away.example.com/x'))
+    expect(reason).toContain('found: The host name does not resolve to an address. A payment whose')
+  })
+
   it('is not asked at a private host, which the seller reads', () => {
     for (const at of ['https://10.0.0.1/x', 'http://localhost:3000/x', 'https://0x7f.1/']) {
       const read = readBare(aPayment({ resource: { url: at } }), rules)

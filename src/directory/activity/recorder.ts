@@ -89,7 +89,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function toRefund(answer: PaymentAnswer, sale: RefundedSale): Promise<NewActivity> {
     const { resource, toolName } = sale
     const { found } = sold.get(sale.settlementId) ?? {
-      found: await attributor.find(sale.payTo, resource, toolName),
+      found: await attributor.find(sale.payTo, resource, { toolName }),
     }
     const row = toRow(answer, null, found, 'row')
     const { amount, isOtherMoney } = row
@@ -107,10 +107,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
         rows.push(await toRefund(answer, sale))
         continue
       }
-      const { payTo, resourceUrl, toolName } = answer.payment
+      const { payment, query } = answer
+      const { payTo, resourceUrl, toolName } = payment
       const url = readResource(resourceUrl)
-      const found = await attributor.find(payTo, url, toolName, answer.query)
       const { state, settlementId } = answer
+      // Verify is open to anybody, so only what moved money is compared with all prices.
+      const paid = state === 'settled' ? payment : undefined
+      const found = await attributor.find(payTo, url, { toolName, query, paid })
       if (state === 'settled' && settlementId !== null) sold.set(settlementId, { found })
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }

@@ -55,7 +55,8 @@ export function createEventCollector(options: EventCollectorOptions) {
     if (job === null || job.network !== network || job.state !== wanted) return undefined
     const { asset, payer, payTo, value, nonce, resourceUrl, toolName } = options.readPayment(job)
     const url = readResource(resourceUrl)
-    const found = await attributor.find(payTo, url, toolName)
+    const paid = { network, asset, amount: BigInt(value) }
+    const found = await attributor.find(payTo, url, { toolName, paid })
     if (found === undefined || found.owner === null) return undefined
     const { merchantId, endpointId } = found
     const { transaction, reason } = job

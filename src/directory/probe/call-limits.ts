@@ -75,7 +75,7 @@ function tooMany(what: string, retryAfterSeconds: number): RequestFault {
 }
 
 /** Least time between two calls of one host, from the end of the first. */
-const GAP_MS = 1_000
+export const GAP_MS = 1_000
 /** Hosts remembered at once; those whose gap is over are forgotten first. */
 const MAX_HOSTS = 10_000
 const RETRY_MS = 50

@@ -6,7 +6,7 @@ import type {
   ListingStore,
   StoredEndpoint,
 } from '../store/listings.js'
-import type { HostPace } from './call-limits.js'
+import { GAP_MS, type HostPace } from './call-limits.js'
 import { asOneFailure } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 import { hostKey } from './target-rules.js'
@@ -106,6 +106,12 @@ export class ProbeSchedule {
     )
   }
 
+  /** Keeps the result of a probe that was made a moment ago, before the endpoint had its entry. */
+  async keepProbe(endpointId: number, result: ProbeResult): Promise<void> {
+    const entry = await this.#find(endpointId)
+    if (entry !== undefined) await this.#keep(entry, result, 'early')
+  }
+
   async #addEarly(endpointId: number): Promise<void> {
     const entry = await this.#find(endpointId)
     const isKnown = this.#early.some(({ endpoint }) => endpoint.id === endpointId)
@@ -159,18 +165,30 @@ export class ProbeSchedule {
       this.#options.pace.leave(url)
       this.#underWay.delete(id)
       this.#startWaiting()
+      // The next early probe of this host can begin then, and need not wait for the next look.
+      if (this.#early.length > 0) setTimeout(() => this.#startWaiting(), GAP_MS).unref()
     })
     this.#underWay.set(id, work)
     return work
   }
 
   async #probeOne(id: number, cause: ProbeCause): Promise<ProbeNowResult> {
-    const { store, probe, effectOf, log } = this.#options
+    const { probe } = this.#options
     const before = await this.#find(id)
     if (before === undefined) return { state: 'missing' }
     // A due entry may have been saved or probed on request while it waited.
     if (cause === 'due' && !isDue(before.endpoint, this.#seconds())) return { state: 'changed' }
-    const result = await probe(before.endpoint, before.merchant.payTo)
+    return this.#keep(before, await probe(before.endpoint, before.merchant.payTo), cause)
+  }
+
+  /** Keeps the result of a probe of an entry as it was before. */
+  async #keep(
+    before: CatalogEntry,
+    result: ProbeResult,
+    cause: ProbeCause,
+  ): Promise<ProbeNowResult> {
+    const { store, effectOf, log } = this.#options
+    const { id } = before.endpoint
     const effect = await effectOf(before, result, this.#seconds())
     const after = await this.#find(id)
     if (after === undefined) return { state: 'missing' }

@@ -1,4 +1,4 @@
-/** Resolves with the value, or with what `late` returns after so many milliseconds. Rejects as either of them does. */
+/** Resolves with the value, or after a number of milliseconds with the result of `late`. Rejects as either of them does. */
 export async function inTime<Value, Late>(
   value: Promise<Value>,
   ms: number,

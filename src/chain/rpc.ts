@@ -83,7 +83,10 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
     ]
   }
 
-  /** Returns one result a call: each node is asked for what the nodes before it left open, and all again if they failed fast. */
+  /**
+   * Returns one result per call. Each node gets the calls that earlier nodes left unanswered; if all fail quickly, the round
+   * is repeated.
+   */
   async function ask(calls: readonly RpcCall[], options?: RpcOptions): Promise<NodeResult[]> {
     const results: NodeResult[] = []
     let open = calls.map((_, i) => i)
@@ -101,7 +104,7 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
         open = open.filter((i) => isOpen(results[i], calls[i] as RpcCall))
         if (open.length === 0) return 'done'
       }
-      return open.length < before ? 'nearer' : 'vain'
+      return open.length < before ? 'progress' : 'stuck'
     })
     return results
   }
@@ -123,7 +126,7 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
       await inRounds(async () => {
         const sent = nodes.map((node) => node.send([{ method, params }], options))
         answers = (await Promise.all(sent)).flat()
-        return answers.every((answer) => isOpen(answer, { method, params })) ? 'vain' : 'done'
+        return answers.every((answer) => isOpen(answer, { method, params })) ? 'stuck' : 'done'
       })
       return answers
     },
@@ -142,12 +145,12 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
 }
 
 /** Runs a round until it is done, or has failed as often as allowed; it repeats only while rounds are fast. */
-async function inRounds(round: () => Promise<'done' | 'nearer' | 'vain'>): Promise<void> {
+async function inRounds(round: () => Promise<'done' | 'progress' | 'stuck'>): Promise<void> {
   const startedAt = Date.now()
   const pauses = [...AGAIN_AFTER_MS]
   for (;;) {
     const came = await round()
-    const pauseMs = came === 'nearer' ? 0 : pauses.shift()
+    const pauseMs = came === 'progress' ? 0 : pauses.shift()
     if (came === 'done' || pauseMs === undefined) return
     if (Date.now() - startedAt > FAST_FAILURE_MS) return
     if (pauseMs > 0) await sleep(pauseMs)

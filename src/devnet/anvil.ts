@@ -27,7 +27,7 @@ type AnvilOptions = {
   chainId?: number
   /** 0, the default, takes any free port. */
   port?: number
-  /** A block per transaction, only on `evm_mine`, or one every so many seconds. Default `auto`. */
+  /** A block per transaction, only on `evm_mine`, or one at each interval, in seconds. Default `auto`. */
   mining?: 'auto' | 'manual' | number
   forkUrl?: string
   baseFeeWei?: bigint

@@ -44,7 +44,7 @@ import { createPaymentCheck } from './verify/payment-check.js'
 import { createVerifiedCheck, createVerifiedPayments } from './verify/verified-payments.js'
 import { createVerifier, type Verify } from './verify/verifier.js'
 
-/** What a facilitator is given. Whoever gives it also closes it, after the facilitator has stopped. */
+/** What the facilitator needs. The caller closes these after `stop`. */
 interface FacilitatorPorts {
   stores: FacilitatorStores
   leases: LeaseKeeper

@@ -71,7 +71,6 @@ describe('samples of other pages', () => {
   const hash = /0x[0-9a-f]{64}/
   it.each<[string, string, RegExp[]]>([
     ['docs/agents.md', 'type=mcp', [/highTide/, /success: true/, hash]],
-    ['docs/agents.md', 'arcus.pay(item', [/^200 \{"city":.*\} 0x[0-9a-f]{64}$/m]],
     ['docs/agents.md', 'buyer.quote(item)', [/within the limits/, /^200 \{.*\} \d+n \d+n$/m]],
     ['packages/client/README.md', 'arcus.describe(found)', [/quote: '.+'/, hash]],
     ['packages/client/README.md', 'response.json(), cost', [/quote: '.+'/, / 10000n \d+n$/m]],

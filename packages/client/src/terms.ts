@@ -88,8 +88,8 @@ export function choose(required: PaymentRequired | undefined, limits: Limits): R
 }
 
 /**
- * A metered price may depend on the request where its scheme is no ceiling by itself, so such a call may cost so many times
- * the price of its listing.
+ * A metered price may depend on the request where its scheme is no ceiling by itself, so such a call may cost this multiple
+ * of the price of its listing.
  */
 export const METERED_MULTIPLE = 2n
 

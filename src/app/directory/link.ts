@@ -45,7 +45,7 @@ interface DirectoryLinkOptions {
 const MAX_HEAP_MB = 1_024
 /** With V8's own measure the process keeps some 20 MB more at rest (measured 2026-11-28). */
 const MAX_YOUNG_MB = 8
-/** A thread that is silent for so long does not answer anybody either. */
+/** A thread that is silent for this time does not answer callers either. */
 const SILENCE_MS = 30_000
 const CHECK_MS = 1_000
 /** The time that the directory has to answer its open requests and to close. */

@@ -62,7 +62,7 @@ export function MenuButton({
     if (!currentTarget.contains(relatedTarget)) setIsOpen(false)
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it hears the keys of the button and the list inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: it receives the keys of the button and the list inside
     <div className="relative" onKeyDown={move} onBlur={leave}>
       <span ref={trigger}>
         <Button

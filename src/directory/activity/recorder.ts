@@ -263,7 +263,7 @@ const MAX_SUMMED_MERCHANTS = 2_000
 
 /**
  * Creates the bounds on kept answers: verify is open and costs nothing. Settled payments always get a row. Other answers
- * get so many rows an hour, and those about payments that were never valid have bounds of their own, so that they
+ * get a bounded number of rows an hour, and those about payments that were never valid have bounds of their own, so that they
  * displace nothing. Further answers are only summed, refusals no longer by endpoint, because a flood could name them all.
  * `now` is in Unix milliseconds.
  */

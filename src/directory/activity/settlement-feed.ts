@@ -17,7 +17,7 @@ interface SettlementFeedOptions extends Pick<SharedPorts, 'findRefunds'> {
   log: { warn(details: object, message: string): void }
 }
 
-/** The store is read so often while somebody listens, and never without a reader. */
+/** How often to read the store while somebody listens; without a listener it is never read. */
 const LOOK_MS = 1_000
 const KEPT = 30
 const ROWS_AT_ONCE = 1_000

@@ -38,8 +38,8 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 6 * 3_600_000
 const PATIENCE_MS = 3 * DAY_MS
 /**
- * A challenge is sent so often, within three quarters of an hour: the receiver can check its signature only once the owner
- * has put the secret there.
+ * How often a challenge is sent, within three quarters of an hour, because the receiver can check its signature only once
+ * the owner has put the secret there.
  */
 const CHALLENGE_TRIES = 10
 const CHALLENGE_PAUSE_MS = 5_000

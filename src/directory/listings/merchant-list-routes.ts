@@ -208,7 +208,7 @@ interface KeptList {
   packed: { pieces: readonly Buffer[]; bytes: number } | undefined
 }
 
-/** A list of so many bytes is kept, so that many who ask for it cost the database and zlib nothing. It has a tenth of them. */
+/** The largest list that is kept, in bytes, so that many callers cost the database and zlib nothing. Compressed it has a tenth of them. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** Creates the read of the list, which many who ask at once share. It has every change that was committed before. */

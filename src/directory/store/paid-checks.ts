@@ -99,7 +99,7 @@ interface CheckBudget {
 
 /** No endpoint of others is bought from again within this time unless its owner asks. */
 const PAUSE_SECONDS = 7 * DAY_SECONDS
-/** The operator's own endpoints are bought from so often, or as often as half of the day's money allows. */
+/** The least pause between two checks of an endpoint of the operator; longer if half of the day's money requires it. */
 const OWN_PAUSE_SECONDS = 3_600
 /** An attempt that said nothing about the endpoint is made again after this time. */
 const RETRY_SECONDS = 3_600

@@ -4,8 +4,8 @@ import type { TrackedJob } from './jobs.js'
 /**
  * Jobs that wait for a lane. They take turns: a round has one job for each recipient with standing, and one for all others
  * together. Behind that callers take turns, then the other recipients, then payers. Who was served last comes last in the
- * next round, so a crowd delays its own caller: the keys of payers and the addresses of recipients cost nothing. A job is in one place at a time: it waits here, it rests until it waits again, somebody has it
- * in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
+ * next round, so a crowd delays its own caller: the keys of payers and the addresses of recipients cost nothing. A job is
+ * waiting, paused, being handled, in a slot, or with the examiner, and only one of these. So no two lanes get the same job.
  */
 export interface JobQueue {
   /** Adds a job behind the others of its payer; one that waits, rests or is in hand stays where it is. */

@@ -354,7 +354,7 @@ const deliveryUnknown = reject(
 )
 const turnTooLate = reject(
   'notSentInTime',
-  'Its turn did not come in time behind other payments of its payer; nothing was sent, so settle it again.',
+  'Other payments of this payer were ahead of it for too long. Nothing was sent; settle it again.',
 )
 const keyConflict = reject(
   'idempotencyKeyConflict',

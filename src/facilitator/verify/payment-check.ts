@@ -286,7 +286,7 @@ class PaymentChecks {
   }
 }
 
-/** Lets the row decide about the very bytes that passed before, and refuses what nobody can have used yet. */
+/** Answers a repeat of the same signed payment from its row. Refuses a payment that is not valid yet. */
 function checkRow(asked: Asked, active: Job | undefined): CheckResult | undefined {
   const { payment, digest, clock } = asked
   if (active?.digest === digest) {

@@ -53,7 +53,7 @@ export function pointsOf(
   return Math.floor(request + (bodyKiB * bodyBytes) / 1_024 + row * rows)
 }
 
-/** Returns the points of an answer of so many bytes that was made for one request. */
+/** Returns the points of an answer that was made for one request, by its bytes. */
 export function pointsOfAnswer({ answerKiB }: RouteCost, bytes: number): number {
   return Math.floor((answerKiB * bytes) / 1_024)
 }

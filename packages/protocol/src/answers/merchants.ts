@@ -95,7 +95,7 @@ export const catalogQuery = z.object({
   limit: limitParameter(MAX_FIRST)
     .optional()
     .describe(
-      `Only so many merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
+      `The number of merchants; all of them without \`sort\` and \`limit\`; above ${MAX_FIRST} it counts as ${MAX_FIRST}.`,
     ),
 })
 

@@ -13,7 +13,7 @@ export const NAME = '{name}'
 /** Returns the message for a parameter that is given twice or as a list. */
 const once = (rule: string) => `must be given once, as ${NAME}=…; it must be ${rule}`
 
-/** A text of at most so many characters, if a maximum is given. `missing` is the message for a required one. */
+/** A text, with at most `maxChars` characters if that is given. `missing` is the message for a required one. */
 export function textParameter(maxChars?: number, missing?: string) {
   const rule = maxChars === undefined ? 'a text' : `at most ${maxChars} characters`
   const text = z.string({

@@ -64,7 +64,7 @@ function byteLength(value: unknown, left: number): number {
 /** Deepest nesting of arrays and objects in JSON of strangers. Schemas, the deepest that anybody sends, nest 24 levels. */
 export const MAX_JSON_DEPTH = 32
 
-/** Returns whether parsed JSON nests deeper than so many arrays and objects within each other. */
+/** Returns whether parsed JSON nests arrays and objects deeper than a number of levels. */
 export function isDeeperThan(maxDepth: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (maxDepth === 0) return true

@@ -114,7 +114,7 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
 }
 
 const SHOWN = 30
-/** Figures that a payment changed are read again at most so often. */
+/** The least pause between two reads of figures that payments change. */
 const REREAD_MS = 10_000
 const connections = {
   connecting: ['plain', 'Connecting'],

@@ -22,6 +22,7 @@ import { schemeContracts } from './methods/contracts.js'
 import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './methods/exact-job.js'
 import { createPermit2Kind, type OwnMulticall } from './methods/permit2-job.js'
 import type { FacilitatorObserver } from './observer.js'
+import { MAX_BATCH } from './relayer/batch-size.js'
 import { createGasModel, priceOf } from './relayer/gas.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
@@ -36,8 +37,6 @@ import { createGasGuard, type GasGuard } from './verify/gas-guard.js'
 import type { ServedNetwork } from './verify/payment-check.js'
 import { createRecipients, type Recipients } from './verify/recipients.js'
 
-/** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
-const MAX_BATCH = 50
 /** With the multicall of the relayers, payments of `upto` share transactions. */
 const SHARED_UPTO = 'upto in shared transactions'
 

@@ -40,17 +40,17 @@ export const rooms: readonly Room[] = [
     'src/facilitator/relayer/outcomes.ts':
       'createGasShares markRefused markTaken readSlotResult rename',
     'src/facilitator/relayer/examiner.ts':
-      'examineOnce failedBy isFree refuseResend settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
+      '#confirm #examineOnce failedBy #isFree refuseResend #settleSlot MAX_RESENDS MAX_WALLET_RESENDS',
   }),
   money(relayer('repairs', 'restart'), {
-    'src/facilitator/relayer/lane.ts': 'resume',
-    'src/facilitator/relayer/sending.ts':
-      'alignNonce checkConsumed closeWith giveBack isTakenAnywhere offer openAt replace sendNow sign',
-    'src/facilitator/relayer/repairs.ts':
-      'checkReopening fillGaps followBaseFee isPassedOver noteNext repairStuck',
+    'src/facilitator/relayer/lane/lane.ts':
+      '#alignNonce checkConsumed #closeWith giveBack #isTakenAnywhere offer #openAt replace resume #sendNow #sign',
+    'src/facilitator/relayer/lane/repairs.ts':
+      '#checkReopening #fillGaps #followBaseFee #isPassedOver #noteNext #repairStuck',
+    'src/facilitator/relayer/lane/slot.ts': 'noteGaps takeNonce',
   }),
   money(relayer('replicas', 'restart'), {
-    'src/facilitator/relayer/sending.ts': 'mayWork requireEpoch',
+    'src/facilitator/relayer/lane/lane.ts': '#mayWork #requireEpoch',
     'src/facilitator/relayer/intake.ts': '',
   }),
   money(relayer('gas'), {
@@ -58,10 +58,10 @@ export const rooms: readonly Room[] = [
   }),
   money(relayer('waste', 'budgets'), {
     'src/facilitator/relayer/waste.ts':
-      'beginPass budgetsOf headroomFor isPaused isWithin mayGo mayRisk noteEnd ofCoded ofPlain spentBudget MAX_UNDER_WAY',
+      '#beginPass budgetsOf headroomFor #isPaused #isWithin mayGo #mayRisk noteEnd #ofCoded #ofPlain spentBudget MAX_UNDER_WAY',
   }),
   money(['test/unit/sql/lease-keeper.test.ts', ...relayer('replicas')], {
-    'src/sql/lease-keeper.ts': 'held renew takeFree',
+    'src/sql/lease-keeper.ts': 'held #renew #takeFree',
   }),
   money(relayer('payments', 'outcomes', 'waste'), {
     'src/facilitator/relayer/preparation.ts':
@@ -69,7 +69,8 @@ export const rooms: readonly Room[] = [
   }),
   money(relayer('payments', 'fairness', 'waste', 'restart'), {
     'src/facilitator/relayer/dispatcher.ts':
-      'carry freeLanes giveUp isGathering isGivenUp leaveAt maxMembers postpone refuse stopAtBudget takeForAnyLane',
+      '#carry #freeLanes #giveUp #isGathering #isGivenUp #leaveAt #postpone #putBack #quote #refuse #stopAtBudget #takeForAnyLane',
+    'src/facilitator/relayer/batch-size.ts': 'maxMembers',
   }),
   money(relayer('fairness', 'payments'), {
     'src/facilitator/relayer/queue.ts': 'take add putBack inTurn',

@@ -31,10 +31,10 @@ import type { Outcome } from '../journal/settlement-journal.js'
 import type { Examiner } from './examiner.js'
 import { type GasModel, priceOf } from './gas.js'
 import type { TrackedJob } from './jobs.js'
+import type { SlotCall } from './lane/slot.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
-import type { SlotCall } from './slot.js'
 import type { Waste } from './waste.js'
 
 /** A transaction ready to be signed, and the jobs in it. */

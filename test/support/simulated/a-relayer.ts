@@ -22,6 +22,7 @@ import {
   createOwnTransactions,
   EXACT,
 } from '../../../src/facilitator/methods/exact-job.js'
+import { MAX_BATCH } from '../../../src/facilitator/relayer/batch-size.js'
 import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
 import type { JobKind, JobProfile, Standing } from '../../../src/facilitator/relayer/jobs.js'
 import { createRelayer, type RelayerOptions } from '../../../src/facilitator/relayer/relayer.js'
@@ -264,7 +265,7 @@ async function startProcess(
     books: world.budgets,
     guard: () => wish.guard,
     hasMulticall3: wish.hasMulticall3 ?? true,
-    maxBatch: wish.maxBatch ?? 50,
+    maxBatch: wish.maxBatch ?? MAX_BATCH,
     maxFeePerGas: wish.maxFeePerGas ?? 10n ** 12n,
     now: Date.now,
     events: {

@@ -6,7 +6,7 @@ import type { Address } from 'viem'
 import type { Teardown } from '../async/teardown.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { type Block, createBlockFeed } from '../chain/blocks.js'
+import { BlockFeed, type BlockHead } from '../chain/blocks.js'
 import { type DeploymentWatch, relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
@@ -64,7 +64,7 @@ export interface NetworkFigures {
   relayer: Relayer
   /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
   readTokens: readonly (() => Promise<Token>)[]
-  latestBlock(): Block | undefined
+  latestBlock(): BlockHead | undefined
   /** Unix seconds of the newest block; undefined before the first. */
   chainSeconds(): number | undefined
 }
@@ -115,7 +115,7 @@ export async function openNetwork(
     relayer,
     tokens,
     served: toServed({ place, world, tokens, multicall, chain, watches, ...settling }),
-    lookedAt: { network, kinds: settling.payments, latest: chain.feed.latest },
+    lookedAt: { network, kinds: settling.payments, latest: () => chain.feed.latest() },
     batchWatch,
     uptoWatch: permit2Watches.upto,
     figures: {
@@ -125,7 +125,7 @@ export async function openNetwork(
       rpc,
       relayer,
       readTokens: [...tokenWatches.values()].map(({ read }) => read),
-      latestBlock: chain.feed.latest,
+      latestBlock: () => chain.feed.latest(),
       chainSeconds: chain.chainSeconds,
     },
   }
@@ -135,7 +135,7 @@ type Chain = ReturnType<typeof openChain>
 
 /** Makes the feed of blocks, and the reads of payments by both methods. */
 function openChain(rpc: Rpc, tokens: readonly Token[]) {
-  const feed = createBlockFeed(rpc)
+  const feed = new BlockFeed(rpc)
   const headBlock = () => feed.latest()?.number ?? 0
   return {
     rpc,

@@ -92,9 +92,9 @@ function checkJournal(isWritable: boolean, isServer: boolean): Finding {
   return fail('journal', `the journal cannot be written: check the ${place}`, fix)
 }
 
-function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {
-  const seconds = ((ageMs() ?? 0) / 1000).toFixed(1)
-  if (isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
+function checkLeases(leases: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {
+  const seconds = ((leases.ageMs() ?? 0) / 1000).toFixed(1)
+  if (leases.isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
   const detail = `not renewed for ${seconds} s, so nothing is sent from here: the database waits or cannot be reached`
   return fail('leases', detail, 'Check the database server and the network to it.')
 }

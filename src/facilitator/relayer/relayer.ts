@@ -1,7 +1,7 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Address } from 'viem'
 import { asQuantity } from '../../chain/abi.js'
-import type { Block } from '../../chain/blocks.js'
+import type { BlockHead } from '../../chain/blocks.js'
 import { createBlockReceiptsReader } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { BudgetStore } from '../journal/budgets.js'
@@ -221,7 +221,7 @@ function createBlockFollower(options: BlockFollowerOptions) {
   }
 
   /** Lands our transactions in a block. A listed one is mined, so a receipt that no node shows yet is asked for again. */
-  async function landThoseIn({ number, transactions }: Block): Promise<void> {
+  async function landThoseIn({ number, transactions }: BlockHead): Promise<void> {
     const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
     if (ours().length === 0) return
     for (const receipt of await readBlockReceipts(number, ours())) {
@@ -230,7 +230,7 @@ function createBlockFollower(options: BlockFollowerOptions) {
     if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
   }
 
-  async function onBlock(block: Block): Promise<void> {
+  async function onBlock(block: BlockHead): Promise<void> {
     await keeper.persistently(() => landThoseIn(block))
     pace()
     // Past its end an authorization cannot land any more: if it is still unused, that is final.

@@ -13,6 +13,7 @@ import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { createFacilitator, type Facilitator } from '../facilitator/facilitator.js'
 import { createAttestor } from '../facilitator/methods/attestor.js'
+import type { Network } from '../facilitator/methods/network.js'
 import type { FacilitatorObserver } from '../facilitator/observer.js'
 import { facilitatorOperations } from '../facilitator/operations.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
@@ -125,13 +126,9 @@ async function build(
     : undefined
 
   // How things stand
-  const watched = watchNetworks(facilitator?.figures ?? [], stores, metrics, now)
+  const watched = watchNetworks(facilitator?.ports.networks ?? [], stores, metrics, now)
   metrics?.watchDisk(disk)
-  metrics?.watchLeases(
-    hasFacilitator
-      ? { ageMs: () => leases.ageMs(), clockAhead: () => leases.clockAhead() }
-      : leasesOf(() => link),
-  )
+  metrics?.watchLeases(hasFacilitator ? leases : leasesOf(() => link))
   const { isWritable } = stores.journal
   metrics?.watchDatabase({ store: database.kind, isWritable, sizeBytes: stores.sizeBytes })
   const { checksum } = facilitator?.ports ?? { checksum: createChecksum(await createKeccak256()) }
@@ -295,16 +292,23 @@ async function openFacilitator({
 
 /** Adds to the figures of each network what metrics, readiness and the status page read. */
 function watchNetworks(
-  figures: Facilitator['figures'],
+  networks: readonly Network[],
   { budgets }: Stores,
   metrics: Metrics | undefined,
   now: () => number,
 ) {
-  const watched = figures.map((network) => ({
-    ...network,
-    readBalances: createBalances(network.rpc, network.relayer.addresses, now),
-    readRunway: createRunway({ network: network.network, budgets, now }),
-    feePerGas: () => network.latestBlock()?.baseFeePerGas,
+  const watched = networks.map((it) => ({
+    network: it.terms.network,
+    chainId: it.terms.chainId,
+    name: it.name,
+    rpc: it.rpc,
+    relayer: it.relayer,
+    readTokens: it.readTokens,
+    latestBlock: it.latestBlock,
+    chainSeconds: it.chainSeconds,
+    feePerGas: () => it.latestBlock()?.baseFeePerGas,
+    readBalances: createBalances(it.rpc, it.relayer.addresses, now),
+    readRunway: createRunway({ network: it.terms.network, budgets, now }),
   }))
   for (const network of watched) metrics?.watch(network)
   return watched
@@ -316,11 +320,11 @@ function openHandOver(
   { ports: { networks, blocks } }: Facilitator,
   { stores, disk, now, log }: { stores: Stores; disk: DiskWatch; now: () => number; log: Logger },
 ): HandOver {
-  const [{ tokens, served }] = networks
+  const [{ terms }] = networks
   return createHandOver({
     outbox: stores.outbox,
     rules: {
-      networks: new Map([[served.terms.network, tokens]]),
+      networks: new Map([[terms.network, [...terms.tokens.values()]]]),
       targetRules: {
         allowPrivateHosts: probeAllowPrivateHosts,
         ownOrigins: [baseUrl, directoryUrl],

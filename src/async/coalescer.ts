@@ -12,18 +12,18 @@ export function createCoalescer<Input, Output>(options: {
   /** Milliseconds, monotonic; for tests. */
   now?: () => number
 }): (input: Input) => Promise<Output> {
-  interface Waiting {
+  interface WaitingInput {
     input: Input
     patientUntil: number
     resolve(output: Output): void
     reject(error: unknown): void
   }
   const { now = () => performance.now() } = options
-  let waiting: Waiting[] = []
+  let waiting: WaitingInput[] = []
   let inFlight = 0
   let isPumping = false
 
-  async function settle(batch: Waiting[], mayRetry: boolean): Promise<void> {
+  async function settle(batch: WaitingInput[], mayRetry: boolean): Promise<void> {
     try {
       const outputs = await options.run(batch.map((member) => member.input))
       batch.forEach((member, i) => {

@@ -463,9 +463,9 @@ function createSignedWrites(
   const { listings } = stores
   const { chainId } = tokens[0]
   const checkSignature = createSignatureCheck({ chainId, recovery, isContractSignature })
-  const checking = { listings, audience, chainId, checkSignature, keccak256, now }
+  const { isDiskLow, isPayToBlocked } = world
+  const checking = { listings, audience, chainId, checkSignature, keccak256, isPayToBlocked, now }
   const check = createWriteCheck(checking)
-  const { isDiskLow } = world
   const maxNewOwners = settings.newOwnersPerHour
   const quota = createWriteQuota({ listings, maxNewOwners, isDiskLow, now })
   const writes = createWrites({

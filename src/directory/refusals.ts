@@ -37,6 +37,7 @@ export const writeCodes = codesByStatus({
     not_pay_to: 'The signer is not the address that the merchant is paid at.',
     pay_to_unproven:
       'The owner has not shown that the payout address is theirs: its key has to confirm the owner.',
+    pay_to_not_allowed: 'The operator refuses payments to the payout address.',
     merchant_hidden: 'The operator hides the merchant; the sentence says why.',
   },
   404: {

@@ -23,8 +23,9 @@ import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
 import type { Attestor } from './methods/attestor.js'
+import type { Network } from './methods/network.js'
 import { createPaymentDigest } from './methods/payment-method.js'
-import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
+import { openNetwork } from './network.js'
 import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
@@ -71,7 +72,7 @@ export interface Facilitator {
   /** All that it does by itself. Others may add to it before it starts. */
   background: Background
   ports: {
-    networks: readonly [OpenNetwork, ...OpenNetwork[]]
+    networks: readonly [Network, ...Network[]]
     payments: PaymentFinder
     blocks: OperatorBlocks
     recovery: SignerRecovery
@@ -81,7 +82,6 @@ export interface Facilitator {
     /** Makes a client for a merchant in the same process. Calls wait until `started` resolves. */
     client(started: Promise<void>, onAnswer: (answer: PaymentAnswer) => void): FacilitatorClient
   }
-  figures: readonly NetworkFigures[]
 }
 
 /** Interval at which one replica checks whether another has delivered a success. */
@@ -118,11 +118,11 @@ async function build(
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const blocks = await readOperatorBlocks(stores.blocks)
 
-  const networks: OpenNetwork[] = []
+  const networks: Network[] = []
   for (const place of settings.networks) {
     const { own = [], isListed = () => false } = ports
-    const world = { ...ports, own, isListed, settings, attestor, observer, blocks, teardown, now }
-    networks.push(await openNetwork(place, world).catch(namingNodes(place)))
+    const shared = { ...ports, own, isListed, settings, attestor, observer, blocks, teardown, now }
+    networks.push(await openNetwork(place, shared).catch(namingNodes(place)))
   }
   requireKnownSymbols(settings, networks)
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
@@ -151,7 +151,7 @@ async function build(
   const supported = createSupported({ networks, attestor, checksum })
   const payments = createPaymentFinder({
     journal: stores.journal,
-    terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
+    terms: new Map(networks.map(({ terms }) => [terms.network as string, terms])),
     explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
     checksum,
     refundWallets: ports.refundWallets,
@@ -192,7 +192,7 @@ async function build(
     stop: teardown.run,
     background,
     ports: {
-      networks: networks as [OpenNetwork, ...OpenNetwork[]],
+      networks: networks as [Network, ...Network[]],
       payments,
       blocks,
       recovery,
@@ -201,7 +201,6 @@ async function build(
       client: (started, onAnswer) =>
         createLocalClient({ verify, settle, supported, started, onAnswer }),
     },
-    figures: networks.map(({ figures }) => figures),
   }
 }
 
@@ -209,18 +208,18 @@ async function build(
 function listBackgroundWork(
   { journalRetentionDays }: FacilitatorSettings,
   { stores, leases, log }: FacilitatorPorts,
-  networks: readonly OpenNetwork[],
+  networks: readonly Network[],
   blocks: OperatorBlocks,
 ): Background {
   const { now } = leases
   const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
   const background = createBackground({ isKeeper, log })
-  const names = networks.map(({ relayer }) => relayer.network)
+  const names = networks.map(({ terms }) => terms.network)
   background.every('read operator blocks', 2_000, blocks.refresh)
   const lookAgain = createFailedPayments({
     store: stores.failedJobs,
     journal: stores.journal,
-    networks: networks.map(({ lookedAt }) => lookedAt),
+    networks,
     now,
   })
   background.every('look at failed payments again', 30_000, lookAgain, { keeper: true })
@@ -244,7 +243,7 @@ function createSchemes(
   { baseUrl, settleWaitSeconds }: FacilitatorSettings,
   { stores, leases, keccak256, log }: FacilitatorPorts,
   world: {
-    networks: readonly OpenNetwork[]
+    networks: readonly Network[]
     checksum: (address: Address) => Address
     recovery: SignerRecovery
   },
@@ -252,7 +251,7 @@ function createSchemes(
   const { checksum, recovery } = world
   const { journal, deliveries: deliveryStore } = stores
   const { now, isShared } = leases
-  const networks = new Map(world.networks.map(({ served }) => [served.terms.network, served]))
+  const networks = new Map(world.networks.map((it) => [it.terms.network as string, it]))
   const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
   const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const computeDigest = createPaymentDigest(keccak256)
@@ -322,9 +321,11 @@ function namingNodes({ network, rpcUrls, nodesSetting }: NetworkSettings) {
 /** Throws where the minimum of a symbol is set that no token of any network has: it would protect nothing. */
 function requireKnownSymbols(
   { minAmount }: FacilitatorSettings,
-  networks: readonly OpenNetwork[],
+  networks: readonly Network[],
 ): void {
-  const known = new Set(networks.flatMap(({ tokens }) => tokens.map(({ symbol }) => symbol)))
+  const known = new Set(
+    networks.flatMap(({ terms }) => [...terms.tokens.values()].map(({ symbol }) => symbol)),
+  )
   const unknown = Object.keys(minAmount.bySymbol).filter((symbol) => !known.has(symbol))
   if (unknown.length === 0) return
   throw new FacilitatorSettingsError(

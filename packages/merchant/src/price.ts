@@ -9,7 +9,7 @@ import {
   findToken,
   type Stablecoin,
 } from '@arcus/protocol/x402/currencies'
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 
 /**
  * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or
@@ -37,17 +37,17 @@ const moneyForm = new RegExp(
 )
 
 /** Returns the token of dollars. */
-export function stablecoinOf(network: Network): Stablecoin {
+export function stablecoinOf(network: NetworkId): Stablecoin {
   return circleTokens[network][0]
 }
 
 /** Finds the known token of an address in any case. */
 export function findStablecoin(asset: string, network: string): Stablecoin | undefined {
-  return findToken(circleTokens[network as Network] ?? [], asset)
+  return findToken(circleTokens[network as NetworkId] ?? [], asset)
 }
 
 /** Reads a price without rounding. Throws with the problem in the price. */
-export function parsePrice(price: Price, network: Network): PriceTerms {
+export function parsePrice(price: Price, network: NetworkId): PriceTerms {
   if (typeof price === 'string') {
     const { currency, amount } = parseMoney(price)
     if (amount === 0n) {
@@ -72,7 +72,7 @@ function domainOf({ name, version }: Stablecoin): PriceTerms['extra'] {
 /** Returns the EIP-712 domain of a price. Throws where it is not the one of the token, or the token is of another network. */
 function readDomain(
   asset: string,
-  network: Network,
+  network: NetworkId,
   extra: Partial<PriceTerms['extra']> | undefined,
 ): PriceTerms['extra'] {
   const known = findStablecoin(asset, network)

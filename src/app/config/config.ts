@@ -1,7 +1,11 @@
 import type { NativeAmount } from '@arcus/protocol/x402/amounts'
-import { type Network, networks } from '@arcus/protocol/x402/networks'
+import { type NetworkId, networks } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
-import type { PayToAllowed } from '../../facilitator/settings.js'
+import type {
+  NetworkSettings,
+  PayToAllowed,
+  ScreeningSettings,
+} from '../../facilitator/settings.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
@@ -10,16 +14,9 @@ import { DEFAULT_ASSET, IDENTITY_REGISTRY, type Settings, settings } from './set
 
 export type LogLevel = Settings['LOG_LEVEL']
 
-/** A network that is served because its list of nodes is set. */
-export interface NetworkConfig {
-  readonly network: Network
-  readonly chainId: number
-  /** The first is the primary. May carry access keys: never logged, never answered. */
-  readonly rpcUrls: readonly string[]
-  /** The name of the setting with the nodes. */
+/** A network that is served because its list of nodes is set. Its assets have their checksums. */
+export interface NetworkConfig extends NetworkSettings {
   readonly nodesSetting: string
-  /** The stablecoins that are settled, with their checksums; the first is the default one. */
-  readonly assets: readonly [Address, ...Address[]]
   /** The nodes that wallets are given, so none with a key. */
   readonly publicRpcUrls: readonly string[]
   /** `undefined` on the devnet, which has no explorer. */
@@ -53,6 +50,8 @@ export interface Config {
   readonly multicallWallets: readonly Address[] | undefined
   /** The recipients for which gas is paid; `undefined` for all. */
   readonly payToAllowed: PayToAllowed | undefined
+  /** Who may not pay and not be paid; `undefined` where nobody is screened. */
+  readonly screening: ScreeningSettings | undefined
   /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
   readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }
   readonly settleWaitSeconds: number
@@ -122,6 +121,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     multicallWallets: set.RELAYER_MULTICALL_WALLETS,
     payToAllowed: set.PAY_TO_ALLOWED,
+    screening: screeningConfig(set),
     checks: Object.freeze({ dailyLimit: set.CHECK_DAILY_USD, maxAmount: set.CHECK_MAX_USD }),
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
@@ -150,13 +150,19 @@ function tracingConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Settings): Con
   return endpoint === undefined ? undefined : concealing({}, { endpoint })
 }
 
+function screeningConfig(set: Settings): Config['screening'] {
+  const { SCREENING_LIST_FILE: listFile, SCREENING_ON_ERROR: onError, SCREENING_URL: url } = set
+  if (listFile === undefined && url === undefined) return undefined
+  return concealing({ listFile, onError }, { serviceUrl: url })
+}
+
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
   if (set.kind === 'sqlite') return Object.freeze(set)
   return concealing({ kind: set.kind, poolSize }, { url: set.url })
 }
 
 function networkConfig(
-  network: Network,
+  network: NetworkId,
   set: Settings,
   group: 'MAINNET' | 'TESTNET',
 ): NetworkConfig[] {
@@ -203,6 +209,17 @@ function groupProblems(env: Env): string[] {
       'PROBE_ALLOW_PRIVATE_HOSTS must not be true with NODE_ENV=production, where anybody could have ' +
         'private addresses called: unset it.',
     )
+  }
+  if (env.SCREENING_URL !== undefined && env.SCREENING_ON_ERROR === undefined) {
+    problems.push(
+      'SCREENING_URL needs SCREENING_ON_ERROR: refuse or allow says what becomes of a payment about which the service gives no verdict in time.',
+    )
+  }
+  if (env.SCREENING_URL === undefined && env.SCREENING_ON_ERROR !== undefined) {
+    problems.push('SCREENING_ON_ERROR is about SCREENING_URL, which is unset: set both or none.')
+  }
+  if (/^https?:\/\/[^/]*@/.test(env.SCREENING_URL ?? '')) {
+    problems.push('SCREENING_URL must not name a user; put the key of the service into its path.')
   }
   if (env.SERVE_ONLY !== undefined && !/^postgres(ql)?:/.test(env.DATABASE_URL ?? '')) {
     problems.push(
@@ -278,9 +295,9 @@ export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secre
   throw new ConfigError([...problemsOf(config), ...problemsOf(secrets), ...misspelt])
 }
 
-type Attempt<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
+type ReadResult<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
 
-function attempt<T>(read: () => T): Attempt<T> {
+function attempt<T>(read: () => T): ReadResult<T> {
   try {
     return { ok: true, value: read() }
   } catch (error) {
@@ -289,6 +306,6 @@ function attempt<T>(read: () => T): Attempt<T> {
   }
 }
 
-function problemsOf(attempted: Attempt<unknown>): readonly string[] {
+function problemsOf(attempted: ReadResult<unknown>): readonly string[] {
   return attempted.ok ? [] : attempted.problems
 }

@@ -15,6 +15,7 @@ import { networks } from '@arcus/protocol/x402/networks'
 import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
 import type { z } from 'zod'
 import { createHourlyCounts } from '../../async/limits.js'
+import { DAY_SECONDS } from '../../async/time.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import { blockOf } from '../../http/rate-limit.js'
@@ -45,6 +46,8 @@ interface WriteCheckOptions {
   chainId: number
   checkSignature: SignatureCheck
   keccak256: Keccak256
+  /** Returns whether the operator refuses payments to the address, which is in lower case. */
+  isPayToBlocked: (payTo: Address) => boolean
   /** Unix milliseconds. */
   now: () => number
 }
@@ -69,7 +72,7 @@ export type WriteCheck = <Body>(
  * Throws a `WriteFault` with the code of the first problem; the clock is that of the call.
  */
 export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
-  const { listings, audience, chainId, checkSignature, keccak256, now } = options
+  const { listings, audience, chainId, checkSignature, keccak256, isPayToBlocked, now } = options
 
   return async (request, expected) => {
     const receivedAt = Math.floor(now() / 1000)
@@ -88,7 +91,11 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
     const canonicalBody = checkBodyHash(envelope.body, message.bodyHash, keccak256)
     await nextTurn()
     const body = parseBody(expected.schema, envelope.body)
-    checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
+    const payTo = expected.payToOf?.(body)
+    checkPayTo(message, payTo ?? merchant?.payTo)
+    if (payTo !== undefined && isPayToBlocked(payTo.toLowerCase() as Address)) {
+      throw payToRefusedFault(payTo)
+    }
     return {
       body,
       merchant,
@@ -215,6 +222,11 @@ export function ownerFault(isUnclaimed: boolean): WriteFault {
   return new WriteFault('not_owner', text)
 }
 
+function payToRefusedFault(payTo: Address): WriteFault {
+  const text = `The operator refuses payments to ${payTo}, so nothing is listed here that is paid there.`
+  return new WriteFault('pay_to_not_allowed', text)
+}
+
 export function payToFault(): WriteFault {
   const text = 'Only the key of the payTo address can confirm who sees its payments.'
   return new WriteFault('not_pay_to', text)
@@ -334,7 +346,7 @@ const MAX_BYTES = { ofOwner: 4 * 2 ** 20, ofBlock: 16 * 2 ** 20, ofNewOwners: 64
 /** Bytes that the rows around a message take. */
 const ROW_BYTES = 512
 /** An owner whose oldest listing is younger than this is new. */
-const NEW_SECONDS = 86_400
+const NEW_SECONDS = DAY_SECONDS
 /** Listings of an owner that are read to find their age. */
 const MAX_READ = 20
 

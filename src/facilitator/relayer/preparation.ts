@@ -11,7 +11,7 @@ import { toSeconds } from '../../async/time.js'
 import {
   callsOf,
   decodeAggregate3,
-  type EncodedCall,
+  type EvmCall,
   encodeAggregate3,
   multicall3Address,
   parseQuantity,
@@ -201,7 +201,7 @@ const SIMULATION_TIMEOUT_MS = 3_000
  * Wraps several calls into one transaction of a multicall in which each may fail alone; one call stays as it is, unless the
  * multicall of the relayers must make it. That one makes shared calls wherever it can, because it skips what can only fail.
  */
-function toTransaction(members: readonly TrackedJob[], guard?: Address): EncodedCall {
+function toTransaction(members: readonly TrackedJob[], guard?: Address): EvmCall {
   const calls = members.map(({ job }) => ({ to: job.to, data: job.calldata }))
   const [only] = calls
   const through = members[0]?.through
@@ -213,7 +213,7 @@ function toTransaction(members: readonly TrackedJob[], guard?: Address): Encoded
 export async function simulateSingle(
   rpc: Rpc,
   from: Address,
-  call: EncodedCall,
+  call: EvmCall,
   gasCap: bigint,
 ): Promise<{ ok: true; gas: bigint } | { ok: false; revert: string | undefined }> {
   try {
@@ -232,7 +232,7 @@ export async function simulateSingle(
 /** Simulates a batch under the very gas limit it will have. Throws `RpcUnavailableError`. */
 async function simulateBatch(
   rpc: Rpc,
-  call: EncodedCall & { from: Address },
+  call: EvmCall & { from: Address },
   gasLimit: bigint,
 ): Promise<CallResult[]> {
   const transaction = { ...call, gas: toQuantity(gasLimit) }

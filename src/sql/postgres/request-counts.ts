@@ -1,4 +1,4 @@
-import type { Database } from './database.js'
+import type { PostgresDatabase } from './database.js'
 
 /** Requests of a caller that a process counted since its last report; below 0 where it took counts back. */
 interface CallerCount {
@@ -16,7 +16,7 @@ interface CallerTotal extends CallerCount {
 const MAX_BUSIEST = 10_000
 
 /** Adds up the counts of all processes. */
-export function createRequestCountStore(database: Database) {
+export function createRequestCountStore(database: PostgresDatabase) {
   return {
     /** Adds to the window of each caller and begins a new one where it has ended; resolves with the totals. */
     async add(

@@ -14,7 +14,7 @@ import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { createFacilitator, type Facilitator } from '../facilitator/facilitator.js'
 import { createAttestor } from '../facilitator/methods/attestor.js'
 import type { Network } from '../facilitator/methods/network.js'
-import type { FacilitatorObserver } from '../facilitator/observer.js'
+import { type FacilitatorObserver, silentObserver } from '../facilitator/observer.js'
 import { facilitatorOperations } from '../facilitator/operations.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
 import { openSigners } from '../facilitator/relayer/signer.js'
@@ -124,6 +124,9 @@ async function build(
   const facilitator = hasFacilitator
     ? await openFacilitator({ config, secrets, stores, leases, metrics, tracing, log, teardown })
     : undefined
+
+  const screeningList = facilitator?.ports.screeningList
+  if (screeningList !== undefined) metrics?.watchScreeningList(() => screeningList.figures())
 
   // How things stand
   const watched = watchNetworks(facilitator?.ports.networks ?? [], stores, metrics, now)
@@ -317,7 +320,7 @@ function watchNetworks(
 /** Builds what hands payments over to the directory. Listings are about the first network: the settings name the mainnet first. */
 function openHandOver(
   { baseUrl, directoryUrl, probeAllowPrivateHosts }: Config,
-  { ports: { networks, blocks } }: Facilitator,
+  { ports: { networks, isPayToBlocked } }: Facilitator,
   { stores, disk, now, log }: { stores: Stores; disk: DiskWatch; now: () => number; log: Logger },
 ): HandOver {
   const [{ terms }] = networks
@@ -329,7 +332,7 @@ function openHandOver(
         allowPrivateHosts: probeAllowPrivateHosts,
         ownOrigins: [baseUrl, directoryUrl],
       },
-      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+      isPayToBlocked,
     },
     isDiskLow: disk.isLow,
     now,
@@ -476,7 +479,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin !== undefined) {
     throw new ConfigError([
-      `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
+      `Two settings use the wallet ${twin}. Relayers, check wallets, the wallet of hosted endpoints and the attestation key must be different. Remove one of them.`,
     ])
   }
   return { signers, attestor, refundWallets, close }
@@ -504,6 +507,7 @@ function observe(metrics: Metrics | undefined, tracing: Tracing | undefined): Fa
     claimed: (request, settlementId) => tracing?.claimed(request, settlementId),
     verified: (...seen) => metrics?.verified(...seen),
     settled: (...seen) => metrics?.settled(...seen),
+    screening: metrics?.screening ?? silentObserver.screening,
   }
 }
 

@@ -95,7 +95,7 @@ function disagreement(payments: number, isWriting: boolean): string {
   const them = payments === 1 ? '1 payment is' : `${payments} payments are`
   const fix = isWriting
     ? 'docs/operations.md, "Rebuilding the journal from the chain", says what to do.'
-    : 'Nothing was written; --write corrects what is missing or failed.'
+    : 'Nothing was written; --write corrects the payments that are missing or failed.'
   return `${them} not in the journal as on chain. ${fix}`
 }
 

@@ -29,6 +29,8 @@ import { openNetwork } from './network.js'
 import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
+import type { ScreeningList } from './screening/list.js'
+import { openScreening, type Screening } from './screening/screening.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
@@ -74,7 +76,10 @@ export interface Facilitator {
   ports: {
     networks: readonly [Network, ...Network[]]
     payments: PaymentFinder
-    blocks: OperatorBlocks
+    /** Returns whether the operator refuses payments to an address, which is in lower case. */
+    isPayToBlocked(payTo: Address): boolean
+    /** `undefined` where no list is set. */
+    screeningList: ScreeningList | undefined
     recovery: SignerRecovery
     checksum(address: Address): Address
     /** The wallets of all networks, lower-case. */
@@ -117,12 +122,14 @@ async function build(
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const blocks = await readOperatorBlocks(stores.blocks)
+  const screening = await openScreening(settings.screening, observer.screening, log)
 
   const networks: Network[] = []
   for (const place of settings.networks) {
     const { own = [], isListed = () => false } = ports
-    const shared = { ...ports, own, isListed, settings, attestor, observer, blocks, teardown, now }
-    networks.push(await openNetwork(place, shared).catch(namingNodes(place)))
+    const shared = { ...ports, own, isListed, settings, attestor, observer, teardown, now }
+    const policy = { blocks, screening }
+    networks.push(await openNetwork(place, { ...shared, ...policy }).catch(namingNodes(place)))
   }
   requireKnownSymbols(settings, networks)
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
@@ -158,7 +165,7 @@ async function build(
     now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)
-  const background = listBackgroundWork(settings, ports, networks, blocks)
+  const background = listBackgroundWork(settings, ports, networks, { blocks, screening })
 
   return {
     async plugin(app, links) {
@@ -194,7 +201,9 @@ async function build(
     ports: {
       networks: networks as [Network, ...Network[]],
       payments,
-      blocks,
+      isPayToBlocked: (payTo) =>
+        blocks.isBlocked('payTo', payTo) || (screening?.list?.has(payTo) ?? false),
+      screeningList: screening?.list,
       recovery,
       checksum,
       addresses,
@@ -209,13 +218,15 @@ function listBackgroundWork(
   { journalRetentionDays }: FacilitatorSettings,
   { stores, leases, log }: FacilitatorPorts,
   networks: readonly Network[],
-  blocks: OperatorBlocks,
+  { blocks, screening }: { blocks: OperatorBlocks; screening: Screening | undefined },
 ): Background {
   const { now } = leases
   const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
   const background = createBackground({ isKeeper, log })
   const names = networks.map(({ terms }) => terms.network)
   background.every('read operator blocks', 2_000, blocks.refresh)
+  const list = screening?.list
+  if (list !== undefined) background.every('read screening list', 2_000, () => list.refresh(log))
   const lookAgain = createFailedPayments({
     store: stores.failedJobs,
     journal: stores.journal,

@@ -28,6 +28,7 @@ import { createGasGuard } from './relayer/gas-guard.js'
 import { createRecipients } from './relayer/recipients.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
+import type { Screening } from './screening/screening.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
@@ -44,6 +45,7 @@ interface NetworkPorts {
   stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets' | 'customers'>
   leases: LeaseKeeper
   blocks: OperatorBlocks
+  screening: Screening | undefined
   keccak256: Keccak256
   signers: readonly Signer[]
   /** `undefined` where nothing is attested. */
@@ -66,7 +68,7 @@ export async function openNetwork(
   ports: NetworkPorts,
 ): Promise<Network> {
   const { network, chainId } = settings
-  const { blocks, keccak256, teardown } = ports
+  const { blocks, screening, keccak256, teardown } = ports
   const log = ports.log.child({ network })
   const rpc = createRpc(settings.rpcUrls, ports.observer.rpc(network))
   teardown.add('chain connections', () => rpc.close())
@@ -116,6 +118,7 @@ export async function openNetwork(
     readCoded: chain.readCoded,
     guardGas,
     recipients,
+    screening,
     isBatchOffered: batchWatch.isDeployed,
     channelDigests: createBatchDigests(keccak256, chainId),
     tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),

@@ -88,7 +88,9 @@ it('a payment that settled before its payer was listed is answered with its hash
   const { transaction } = (await settle(payment)).body
   await writeFile(file, `${devnetPayer.address}\n`)
   await expect
-    .poll(async () => (await verify(await aSignedPayment())).body.invalidReason, { timeout: 15_000 })
+    .poll(async () => (await verify(await aSignedPayment())).body.invalidReason, {
+      timeout: 15_000,
+    })
     .toBe(payerRefused)
   expect((await settle(payment)).body).toMatchObject({ transaction })
 })

@@ -1,6 +1,7 @@
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkOptionNames, warnOfFacilitator } from './check-options.js'
+import { describePayment } from './described-payment.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
 import type { X402Options } from './options.js'
@@ -10,6 +11,7 @@ import {
   answerRefusal,
   answerUnpayable,
   askForPayment,
+  resourceUrl,
 } from './payment-required.js'
 import { createResourceServer } from './resource-server.js'
 import { RouteSale } from './sale.js'
@@ -60,8 +62,9 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const offer = server.match(offered.payload, terms)
-    if (typeof offer === 'string') return ask(offer)
+    const matched = server.match(offered.payload, terms)
+    if (typeof matched === 'string') return ask(matched)
+    const offer = describePayment(matched, resourceUrl(request, baseUrl))
     sales.set(request, new RouteSale(offer, { server, refunds }, request, reply))
     return undefined
   }

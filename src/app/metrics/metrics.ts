@@ -3,10 +3,13 @@ import type { TaskFigures } from '../../async/background.js'
 import { inTime } from '../../async/in-time.js'
 import type { RpcObserver } from '../../chain/rpc.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
+import type { ScreeningListFigures } from '../../facilitator/screening/list.js'
+import type { ScreeningObserver } from '../../facilitator/screening/screening.js'
 import { shareReads } from '../../http/cached-reply.js'
 import type { LeaseKeeper } from '../../sql/lease-keeper.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import type { MetricsPage } from './routes.js'
+import { createScreeningMetrics } from './screening.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
@@ -21,6 +24,10 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   watchActivity(dropped: () => number): void
   /** Shows in every scrape from now on how the tasks of one half went. */
   watchBackground(list: () => readonly TaskFigures[]): void
+  /** Counts what screening refuses, and what its service says. */
+  screening: ScreeningObserver
+  /** Shows the screening list in every scrape from now on. */
+  watchScreeningList(figures: () => ScreeningListFigures): void
   /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
   /** Shows the database in every scrape from now on. */
@@ -91,6 +98,7 @@ export function createMetrics(now: () => number): Metrics {
   collectDefaultMetrics({ register: registry })
   const answers = createAnswerMetrics(registry)
   const settling = createSettlingMetrics(registry)
+  const screening = createScreeningMetrics(registry)
   const spans = new Counter({
     name: 'arcus_trace_spans_total',
     help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
@@ -119,6 +127,8 @@ export function createMetrics(now: () => number): Metrics {
     },
     watchDatabase: (database) => watchDatabase(page, database, now),
     watchDirectory: (directory) => watchDirectory(page, directory),
+    screening,
+    watchScreeningList: (figures) => watchScreeningList(page, figures, now),
     watchActivity(dropped) {
       const help = 'Answers since the start whose activity could not be kept.'
       page.addGauge('arcus_activity_dropped', help, dropped)
@@ -192,6 +202,28 @@ function watchDatabase(
   page.addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
   const bytes = 'Size of the database, its log included on SQLite.'
   page.addGauge('arcus_database_bytes', bytes, size, labels)
+}
+
+function watchScreeningList(
+  page: ScrapedPage,
+  figures: () => ScreeningListFigures,
+  now: () => number,
+): void {
+  page.addGauge(
+    'arcus_screening_list_addresses',
+    'Addresses of the screening list that is in force.',
+    () => figures().addresses,
+  )
+  page.addGauge(
+    'arcus_screening_list_age_seconds',
+    'Time since the file of the screening list that is in force was written.',
+    () => (now() - figures().writtenAt) / 1_000,
+  )
+  page.addGauge(
+    'arcus_screening_list_broken',
+    '1 while the file of the screening list cannot be used and an older list is in force, else 0.',
+    () => Number(figures().isBroken),
+  )
 }
 
 function watchDirectory(page: ScrapedPage, { figures, isUp, restarts }: WatchedDirectory): void {

@@ -133,7 +133,7 @@ async function copyAll(source: SqliteDatabase, url: string): Promise<CopyReport[
     return report
   } catch (error) {
     if ((error as { code?: unknown }).code === '55P03') {
-      throw new CopyError('The target is in use: stop what is connected to it first.')
+      throw new CopyError('The target is in use: stop the programs that are connected to it first.')
     }
     throw error instanceof CopyError ? error : toStoreError(error)
   } finally {
@@ -206,7 +206,7 @@ async function copyTable(
   return { name, ...copied }
 }
 
-/** Returns the columns of the source with their types in the target, and their places in the key, 0 for the others. */
+/** Returns the columns of the source with their types in the target, and their positions in the key, 0 for the others. */
 async function columnsOf(source: SqliteDatabase, client: pg.Client, table: string) {
   const { rows } = await client.query<{ name: string; type: string }>(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns

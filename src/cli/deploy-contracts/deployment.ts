@@ -12,7 +12,7 @@ import type { Signer } from '../../facilitator/relayer/signer.js'
 import { CommandError } from '../command-line.js'
 import type { FoundCode } from './creation-code.js'
 
-/** Nodes estimate a creation to the unit; what is left over is given back. */
+/** Nodes estimate a creation to the unit; gas that is left over is given back. */
 const GAS_MARGIN_PERCENT = 110n
 const RECEIPT_TIMEOUT_MS = 60_000
 const POLL_MS = 500

@@ -116,7 +116,7 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
 /** Throws a `WriteFault` for a message that was signed for another directory. */
 function checkAudience(message: { audience: string }, audience: string): void {
   if (message.audience === audience) return
-  const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
+  const text = `message.audience must be ${audience}, the address of this directory; it is ${quote(message.audience)}.`
   throw new WriteFault('wrong_audience', text)
 }
 
@@ -377,7 +377,7 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     const newcomers = `newcomers ${block}`
     const isCounted = isSave && owned.length === 0 && counts.of(newcomer) === 0
     if (isCounted && maxNewOwners > 0 && counts.of(newcomers) >= maxNewOwners) {
-      const text = `From addresses near yours ${maxNewOwners} new owners listed within the hour, which is the limit`
+      const text = `Your network has reached the limit of ${maxNewOwners} new owners per hour`
       throw refuse('too_many_new_owners', text)
     }
     const size = bytes + ROW_BYTES

@@ -76,6 +76,19 @@ export async function checkRecipient(
   return found as Brought
 }
 
+/** Refuses parties that the operator screens out. It is asked once the signatures are checked and before a job is claimed. */
+export async function screenParties(
+  { payload }: BatchRequest,
+  { screening, terms: { network } }: Network,
+): Promise<Rejection | undefined> {
+  if (screening === undefined) return undefined
+  for (const { payer, receiver } of partiesOf(payload)) {
+    const rejection = await screening.check({ network, payer, payTo: receiver })
+    if (rejection !== undefined) return rejection
+  }
+  return undefined
+}
+
 /** Returns the payers and receivers that a payload is about. Anybody may ask for a payout, so that it names no payer. */
 function partiesOf(payload: BatchRequest['payload']): { payer: Address; receiver: Address }[] {
   switch (payload.type) {

@@ -20,7 +20,7 @@ import type { Relayer } from '../relayer/relayer.js'
 import type { Deliveries } from '../settle/deliveries.js'
 import { createOutcomeWait, type Settle, type SettleRequest } from '../settle/settler.js'
 import type { CheckTurns } from './check-turns.js'
-import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest, screenParties } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
 import { checkWorth, coverDeposit, type Plan, planJob, type SettledPayload } from './plan.js'
@@ -168,7 +168,7 @@ class BatchSettler {
       send: async (call) => {
         hasPassed = true
         if (isDone) throw new Error('a transaction would change nothing')
-        worthless = await checkWorth(plan, call, chain)
+        worthless = (await screenParties(request, chain)) ?? (await checkWorth(plan, call, chain))
         if (worthless !== undefined) throw new Error(worthless.message)
         const covered = await coverDeposit(job, chain)
         if (isRejection(covered)) {

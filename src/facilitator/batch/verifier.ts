@@ -17,7 +17,7 @@ import type { AcceptedToken, Network } from '../methods/network.js'
 import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verify/verified-payments.js'
 import type { Verify } from '../verify/verifier.js'
 import type { CheckTurns } from './check-turns.js'
-import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest, screenParties } from './checks.js'
 import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
@@ -154,21 +154,23 @@ export function createBatchVerifier(options: {
   /** Verifies by the scheme, and checks that the settlement contract would accept the voucher. */
   async function askScheme(
     request: VerifiedRequest,
-    { rpc, relayer }: Network,
+    chain: Network,
     digest?: Hex,
   ): Promise<SchemeResult> {
     const send = () => Promise.reject(new Error('verify sends nothing'))
     const authorization = digest && { digest, asset: request.requirements.asset }
     const requestSigner = createRequestSigner({
-      rpc,
-      relayers: relayer.addresses,
+      rpc: chain.rpc,
+      relayers: chain.relayer.addresses,
       send,
       authorization,
     })
     const result = await verifyByScheme(request, requestSigner)
     if (!result.ok) return result
     const { channelConfig, voucher } = request.payload
-    const rejection = await checkClaimable(rpc, channelConfig, voucher, requestSigner.deposit())
+    const rejection =
+      (await screenParties(request, chain)) ??
+      (await checkClaimable(chain.rpc, channelConfig, voucher, requestSigner.deposit()))
     return rejection === undefined ? result : refused(rejection)
   }
 }

@@ -13,6 +13,7 @@ import type { GasGuard } from '../relayer/gas-guard.js'
 import type { JobKind } from '../relayer/jobs.js'
 import type { Recipients } from '../relayer/recipients.js'
 import type { Relayer } from '../relayer/relayer.js'
+import type { Screening } from '../screening/screening.js'
 
 /** A token in which payments are settled. */
 export interface AcceptedToken extends Token {
@@ -71,6 +72,8 @@ export interface Network {
   readCoded: ReadCoded
   guardGas: GasGuard
   recipients: Recipients
+  /** `undefined` where nobody is screened. */
+  screening: Screening | undefined
   /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
   channelDigests: BatchDigests

@@ -106,7 +106,7 @@ class PaymentChecks {
 
   /**
    * Checks a payment in this order, so that the caller learns the real cause: the terms, the journal, the signature, the
-   * chain's facts, the gas budgets, the simulation of a contract wallet. Rejects with `RpcUnavailableError` when the chain
+   * screening of both sides, the chain's facts, the gas budgets, the simulation of a contract wallet. Rejects with `RpcUnavailableError` when the chain
    * could not be read and with `TokenMismatchError` when the token has changed.
    */
   async check(payment: ParsedPayment, purpose: Purpose): Promise<CheckResult> {
@@ -118,10 +118,15 @@ class PaymentChecks {
     if (early !== undefined) return early
     const standing = await checkRecipient(asked, active)
     if (typeof standing !== 'string') return rejected(standing)
+    const isScreenedFirst = active === undefined && this.#isSignedByAccount(asked)
+    const screenedOut = isScreenedFirst ? await screen(asked) : undefined
+    if (screenedOut !== undefined) return rejected(screenedOut)
     const facts = await asked.method.readFacts(payment, asked.network)
     const signature = await this.#checkSigner(asked, active, facts)
     if (typeof signature !== 'string') return rejected(signature)
     if (active !== undefined) return byRow(asked, active)
+    const walletScreenedOut = isScreenedFirst ? undefined : await screen(asked)
+    if (walletScreenedOut !== undefined) return rejected(walletScreenedOut)
     const intent: Intent = {
       payment,
       digest: asked.digest,
@@ -223,6 +228,14 @@ class PaymentChecks {
     )
   }
 
+  /** Returns whether a payment that is to be screened has a signature that is right without a look at the chain. */
+  #isSignedByAccount({ payment, network, method, digest, digestBytes }: Asked): boolean {
+    if (network.screening === undefined) return false
+    const recoverable = method.toRecoverable(payment.signature)
+    const { from } = payment.authorization
+    return recoverable !== undefined && this.#isPayers(digest, recoverable, digestBytes, from)
+  }
+
   /** Recovers the signer once for verify and settle: the digest names the payer, so a match stays valid. */
   #isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
     if (this.#recent.get(digest) === signature) return true
@@ -290,6 +303,16 @@ async function checkRecipient({ payment, network }: Asked, active: Job | undefin
   if (active !== undefined) return 'none'
   const { authorization, payTo } = payment
   return network.recipients.check({ payer: authorization.from, payTo })
+}
+
+/** Refuses parties that the operator screens out. It is asked about payments that are signed and not claimed. */
+async function screen({ payment, network }: Asked): Promise<Rejection | undefined> {
+  const { authorization, payTo } = payment
+  return network.screening?.check({
+    network: payment.network,
+    payer: authorization.from,
+    payTo,
+  })
 }
 
 /** Checks that the operator pays the gas. */

@@ -36,7 +36,7 @@ export function createRequestCountStore(database: PostgresDatabase) {
         [counts.map(({ caller }) => caller), counts.map(({ count }) => count), now, now + windowMs],
       )
     },
-    /** Returns the callers with at least so many requests in a window that has not ended, busiest first. */
+    /** Returns the callers with at least this number of requests in a window that has not ended, busiest first. */
     async busiest(atLeast: number, now: number): Promise<CallerTotal[]> {
       return database.rows<CallerTotal>(
         `SELECT caller, count, ends_at AS "endsAt" FROM request_counts WHERE count >= $1 AND ends_at > $2

@@ -111,7 +111,7 @@ export function createGroupCommit(
   }
 
   async function commitWaiting(): Promise<void> {
-    // The rest of this turn of the event loop may bring more writes.
+    // The rest of this tick of the event loop may bring more writes.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (held !== undefined) await held
     await turns.take()

@@ -84,6 +84,7 @@ export function aFacilitator(
     guardGas: async () => undefined,
     recipients: { check: async () => 'none' },
     gasPrice: () => 0n,
+    screening: undefined,
     tokenMismatch: () => undefined,
   }
   const checkPayment = createPaymentCheck({

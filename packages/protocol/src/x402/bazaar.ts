@@ -22,7 +22,7 @@ export interface BazaarResource extends ServiceMetadata {
   toolName?: string
   transport?: (typeof mcpTransports)[number]
   routeTemplate?: string
-  /** The values of the template's places in the paid URL. */
+  /** The values of the template's parameters in the paid URL. */
   pathParams?: Record<string, string>
   description?: string
   /** Members that break a rule and are left out. */
@@ -118,7 +118,7 @@ function readResource(
 }
 
 /**
- * Reads the values of a template's places from the paid URL, or those next to it where a server names the template itself;
+ * Reads the values of a template's parameters from the paid URL, or those next to it where a server names the template itself;
  * `undefined` unless it is a template of that URL.
  */
 function pathParamsIn(

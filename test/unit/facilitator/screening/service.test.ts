@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ScreeningService, type ScreeningVerdict } from '../../../../src/facilitator/screening/service.js'
+import {
+  ScreeningService,
+  type ScreeningVerdict,
+} from '../../../../src/facilitator/screening/service.js'
 import { startServer, type TestServer } from '../../../support/a-server.js'
 import { withResolvers } from '../../../support/with-resolvers.js'
 

@@ -42,7 +42,7 @@ import { type CountExchange, installRateLimit, type RateLimiter } from '../http/
 import { createServer } from '../http/server.js'
 import { version } from '../http/version.js'
 import { StoreUnavailableError } from '../sql/errors.js'
-import { createLeaseKeeper, type LeaseKeeper } from '../sql/lease-keeper.js'
+import { LeaseKeeper } from '../sql/lease-keeper.js'
 import { lockForService } from '../sql/sqlite/service-lock.js'
 import { createTurnFlags } from '../sql/sqlite/write-turns.js'
 import type { Config } from './config/config.js'
@@ -244,8 +244,8 @@ async function openDatabase(
     log.warn({ err }, 'the upkeep of the database failed; trying again'),
   )
   teardown.add('upkeep', upkeep.stop)
-  const leases = createLeaseKeeper(stores.leases, log)
-  teardown.add('leases', leases.stop)
+  const leases = new LeaseKeeper(stores.leases, log)
+  teardown.add('leases', () => leases.stop())
   if (stores.sharing.isSole) await stores.deliveries.dropLeases()
   const folder = folderOf(database)
   const disk = await watchDisk({ folder, minFreeBytes: MIN_FREE_DISK_BYTES, log })

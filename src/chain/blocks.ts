@@ -3,7 +3,7 @@ import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
 /** The head of a block; fees in native 18-decimal units, timestamp in Unix seconds. */
-export interface Block {
+export interface BlockHead {
   number: number
   timestamp: number
   baseFeePerGas: bigint
@@ -12,21 +12,21 @@ export interface Block {
 }
 
 /** Reads one block without its transactions' bodies; `undefined` when the node has none of that number. */
-export async function readBlock(rpc: Rpc, at: number | 'latest'): Promise<Block | undefined> {
+export async function readBlock(rpc: Rpc, at: number | 'latest'): Promise<BlockHead | undefined> {
   const tag = at === 'latest' ? at : `0x${at.toString(16)}`
   const block = await rpc.request('eth_getBlockByNumber', [tag, false])
   return block === null ? undefined : parseBlock(block)
 }
 
 /** Reads blocks in one round trip; the result ends early at the first one that the node does not have. */
-export async function readBlocks(rpc: Rpc, numbers: readonly number[]): Promise<Block[]> {
+export async function readBlocks(rpc: Rpc, numbers: readonly number[]): Promise<BlockHead[]> {
   const results = await rpc.batch(
     numbers.map((number) => ({
       method: 'eth_getBlockByNumber',
       params: [`0x${number.toString(16)}`, false],
     })),
   )
-  const blocks: Block[] = []
+  const blocks: BlockHead[] = []
   for (const result of results) {
     if (!result.ok || result.value === null) break
     blocks.push(parseBlock(result.value))
@@ -34,7 +34,7 @@ export async function readBlocks(rpc: Rpc, numbers: readonly number[]): Promise<
   return blocks
 }
 
-function parseBlock(value: unknown): Block {
+function parseBlock(value: unknown): BlockHead {
   const block = value as Record<string, unknown>
   if (typeof block?.number !== 'string' || typeof block.timestamp !== 'string') {
     throw new RpcUnavailableError('the chain node answered a block in another shape')
@@ -80,23 +80,6 @@ export async function findFirstBlockSince(
   return from
 }
 
-/** Follows the head of the chain by asking for it. */
-export interface BlockFeed {
-  /** Returns the newest block seen; `undefined` until the first. */
-  latest(): Block | undefined
-  /** Returns the milliseconds since a node last answered with a head. */
-  silentMs(): number
-  /** Polls at once, for when a transaction has just been sent. */
-  poke(): void
-  /** While busy the feed polls often, else once a second. */
-  setBusy(isBusy: boolean): void
-  /** Calls the listener for every new block in order; after a gap too long to follow it starts again at the head. */
-  onBlock(listener: (block: Block) => void): void
-  /** Rejects with `RpcUnavailableError` when no node answers with a head. */
-  start(): Promise<void>
-  stop(): void
-}
-
 /** On average polling adds half of this to a settle, against blocks of half a second. */
 const BUSY_POLL_MS = 40
 /** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
@@ -111,121 +94,152 @@ const LAG_PATIENCE_MS = 5_000
 /** Milliseconds between two comparisons of the nodes' heads, where there are several. */
 const COMPARE_MS = 2_000
 
-export function createBlockFeed(rpc: Rpc): BlockFeed {
-  const listeners: ((block: Block) => void)[] = []
-  let latest: Block | undefined
-  let heardAt = 0
-  let comparedAt = 0
-  let laggingSince: number | undefined
-  let gapSince: number | undefined
-  let isBusy = false
-  let isStopped = false
-  let timer: NodeJS.Timeout | undefined
-  let polling: Promise<void> | undefined
-  let isPoked = false
-  let pokedAt = 0
+/** Follows the head of the chain by asking for it. */
+export class BlockFeed {
+  readonly #rpc: Rpc
+  readonly #listeners: ((block: BlockHead) => void)[] = []
+  #latest: BlockHead | undefined
+  #heardAt = 0
+  #comparedAt = 0
+  /** Since when the head is behind the newest block seen. */
+  #laggingSince: number | undefined
+  /** Since when a node shows a head and not the blocks below it. */
+  #gapSince: number | undefined
+  #isBusy = false
+  #isStopped = false
+  #timer: NodeJS.Timeout | undefined
+  #polling: Promise<void> | undefined
+  #isPoked = false
+  #pokedAt = 0
   /** The usual time from a transaction to its block, milliseconds. */
-  let usualWaitMs = BUSY_POLL_MS * POLLS_A_BLOCK
+  #usualWaitMs = BUSY_POLL_MS * POLLS_A_BLOCK
 
-  function accept(block: Block): void {
-    latest = block
-    if (pokedAt > 0) {
-      usualWaitMs = (usualWaitMs * 3 + Math.min(Date.now() - pokedAt, IDLE_POLL_MS)) / 4
-      pokedAt = 0
-    }
-    for (const listener of listeners) listener(block)
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc
   }
 
-  async function readHead(): Promise<void> {
-    const head = await readBlock(rpc, 'latest')
-    if (head === undefined) return
-    heardAt = Date.now()
-    if (latest === undefined) return accept(head)
-    const missed = head.number - latest.number - 1
-    if (head.number >= latest.number) laggingSince = undefined
-    if (missed < 0) return followBack(head, latest)
-    if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
-      const first = latest.number + 1
-      const numbers = Array.from({ length: missed }, (_, i) => first + i)
-      for (const block of await readBlocks(rpc, numbers)) accept(block)
-      if (latest.number < head.number - 1 && !isGapOld()) return
+  /** Returns the newest block seen; `undefined` until the first. */
+  latest(): BlockHead | undefined {
+    return this.#latest
+  }
+
+  /** Returns the milliseconds since a node last answered with a head. */
+  silentMs(): number {
+    return Date.now() - this.#heardAt
+  }
+
+  /** Polls at once, for when a transaction has just been sent. */
+  poke(): void {
+    this.#isPoked = true
+    this.#pokedAt ||= Date.now()
+    if (this.#polling === undefined) this.#schedule()
+  }
+
+  /** While busy the feed polls often, else once a second. */
+  setBusy(isBusy: boolean): void {
+    const becameBusy = isBusy && !this.#isBusy
+    this.#isBusy = isBusy
+    if (becameBusy && this.#polling === undefined) this.#schedule()
+  }
+
+  /** Calls the listener for every new block in order; after a gap too long to follow it starts again at the head. */
+  onBlock(listener: (block: BlockHead) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Rejects with `RpcUnavailableError` when no node answers with a head. */
+  async start(): Promise<void> {
+    await this.#readHead()
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return
+    clearTimeout(this.#timer)
+    const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
+    const pauseMs = this.#isBusy ? Math.max(LEAST_POLL_MS, wanted) : IDLE_POLL_MS
+    const delay = this.#isPoked ? 0 : pauseMs
+    this.#isPoked = false
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll()
+    }, delay)
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      if (Date.now() - this.#comparedAt > COMPARE_MS) void this.#compareNodes()
+      await this.#readHead()
+    } catch {
+      // The next poll asks again; readiness shows how long the chain has been silent.
     }
-    gapSince = undefined
-    accept(head)
+    this.#polling = undefined
+    this.#schedule()
+  }
+
+  async #readHead(): Promise<void> {
+    const head = await readBlock(this.#rpc, 'latest')
+    if (head === undefined) return
+    this.#heardAt = Date.now()
+    const latest = this.#latest
+    if (latest === undefined) return this.#accept(head)
+    const missed = head.number - latest.number - 1
+    if (head.number >= latest.number) this.#laggingSince = undefined
+    if (missed < 0) return this.#followBack(head, latest)
+    if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
+      const last = await this.#catchUp(latest.number + 1, missed)
+      if (last < head.number - 1 && !this.#isGapOld()) return
+    }
+    this.#gapSince = undefined
+    this.#accept(head)
+  }
+
+  /** Accepts so many blocks from this one on, as far as the node has them; returns the number of the last one. */
+  async #catchUp(first: number, count: number): Promise<number> {
+    const numbers = Array.from({ length: count }, (_, i) => first + i)
+    const blocks = await readBlocks(this.#rpc, numbers)
+    for (const block of blocks) this.#accept(block)
+    return blocks.at(-1)?.number ?? first - 1
+  }
+
+  #accept(block: BlockHead): void {
+    this.#latest = block
+    if (this.#pokedAt > 0) {
+      const waitedMs = Math.min(Date.now() - this.#pokedAt, IDLE_POLL_MS)
+      this.#usualWaitMs = (this.#usualWaitMs * 3 + waitedMs) / 4
+      this.#pokedAt = 0
+    }
+    for (const listener of this.#listeners) listener(block)
   }
 
   /** Returns whether the gap has lasted long enough to skip. A node that has a head and not the blocks below it is asked again for a while. */
-  function isGapOld(): boolean {
-    gapSince ??= Date.now()
-    return Date.now() - gapSince >= LAG_PATIENCE_MS
+  #isGapOld(): boolean {
+    this.#gapSince ??= Date.now()
+    return Date.now() - this.#gapSince >= LAG_PATIENCE_MS
   }
 
   /**
    * Handles a head that went backwards. It comes from a node that lags, not from a reorganisation: Arc has none. If it
    * stays there, the feed has gone too far ahead, as after a node that served another chain for a while.
    */
-  function followBack(head: Block, newest: Block): void {
+  #followBack(head: BlockHead, newest: BlockHead): void {
     if (head.number === newest.number) return
-    laggingSince ??= Date.now()
-    if (Date.now() - laggingSince < LAG_PATIENCE_MS) return
-    laggingSince = undefined
-    accept(head)
+    this.#laggingSince ??= Date.now()
+    if (Date.now() - this.#laggingSince < LAG_PATIENCE_MS) return
+    this.#laggingSince = undefined
+    this.#accept(head)
   }
 
-  async function compareNodes(): Promise<void> {
-    comparedAt = Date.now()
-    const heads = await rpc.everywhere('eth_blockNumber', [])
+  async #compareNodes(): Promise<void> {
+    this.#comparedAt = Date.now()
+    const heads = await this.#rpc.everywhere('eth_blockNumber', [])
     const numbers = heads.map((head) => (head.ok ? Number(head.value) : -1))
     const best = Math.max(...numbers)
     // Two nodes are seldom asked at the very same moment: one block behind is not behind.
-    rpc.prefer(numbers.flatMap((number, i) => (number >= Math.max(0, best - 1) ? [i] : [])))
-  }
-
-  async function poll(): Promise<void> {
-    try {
-      if (Date.now() - comparedAt > COMPARE_MS) void compareNodes()
-      await readHead()
-    } catch {
-      // The next poll asks again; readiness shows how long the chain has been silent.
-    }
-    polling = undefined
-    schedule()
-  }
-
-  function schedule(): void {
-    if (isStopped) return
-    clearTimeout(timer)
-    const busyDelay = Math.max(LEAST_POLL_MS, Math.min(BUSY_POLL_MS, usualWaitMs / POLLS_A_BLOCK))
-    const delay = isPoked ? 0 : isBusy ? busyDelay : IDLE_POLL_MS
-    isPoked = false
-    timer = setTimeout(() => {
-      polling = poll()
-    }, delay)
-  }
-
-  return {
-    latest: () => latest,
-    silentMs: () => Date.now() - heardAt,
-    poke() {
-      isPoked = true
-      pokedAt ||= Date.now()
-      if (polling === undefined) schedule()
-    },
-    setBusy(busy) {
-      const becameBusy = busy && !isBusy
-      isBusy = busy
-      if (becameBusy && polling === undefined) schedule()
-    },
-    onBlock(listener) {
-      listeners.push(listener)
-    },
-    async start() {
-      await readHead()
-      schedule()
-    },
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
+    this.#rpc.prefer(numbers.flatMap((number, i) => (number >= Math.max(0, best - 1) ? [i] : [])))
   }
 }

@@ -101,7 +101,7 @@ export async function mintToken(
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
 }
 
-async function sendFromMinter(url: string, to: Address, data: Hex): Promise<Receipt> {
+async function sendFromMinter(url: string, to: Address, data: Hex): Promise<MinedStatus> {
   await fundNative(url, minter, minterGas)
   await call(url, 'anvil_impersonateAccount', [minter])
   const maxFeePerGas = toHex(minterMaxFeeWei)
@@ -149,13 +149,13 @@ const balanceAbi = [
   },
 ] as const satisfies Abi
 
-type Receipt = { status: Hex }
+type MinedStatus = { status: Hex }
 
 /** Waits for a receipt, and mines blocks at an unchanged base fee while the node does not mine by itself. */
-async function minedReceipt(url: string, hash: Hex): Promise<Receipt> {
+async function minedReceipt(url: string, hash: Hex): Promise<MinedStatus> {
   const deadline = Date.now() + receiptTimeoutMs
   for (;;) {
-    const receipt = await call<Receipt | null>(url, 'eth_getTransactionReceipt', [hash])
+    const receipt = await call<MinedStatus | null>(url, 'eth_getTransactionReceipt', [hash])
     if (receipt !== null) return receipt
     if (Date.now() > deadline) throw new Error(`transaction ${hash} was not mined`)
     await mineAtSameFee(url)

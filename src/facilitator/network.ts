@@ -6,7 +6,7 @@ import type { Address } from 'viem'
 import type { Teardown } from '../async/teardown.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { createBlockFeed } from '../chain/blocks.js'
+import { BlockFeed } from '../chain/blocks.js'
 import { relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
@@ -22,6 +22,7 @@ import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './method
 import type { Network, OwnMulticall } from './methods/network.js'
 import { createPermit2Kind } from './methods/permit2-job.js'
 import type { FacilitatorObserver } from './observer.js'
+import { MAX_BATCH } from './relayer/batch-size.js'
 import { createGasModel, priceOf } from './relayer/gas.js'
 import { createGasGuard } from './relayer/gas-guard.js'
 import { createRecipients } from './relayer/recipients.js'
@@ -35,8 +36,6 @@ import {
 } from './settings.js'
 import { readTokens } from './tokens.js'
 
-/** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
-const MAX_BATCH = 50
 /** With the multicall of the relayers, payments of `upto` share transactions. */
 const SHARED_UPTO = 'upto in shared transactions'
 
@@ -105,7 +104,7 @@ export async function openNetwork(
     name: networks[network].name,
     rpc,
     relayer,
-    latestBlock: chain.feed.latest,
+    latestBlock: () => chain.feed.latest(),
     headBlock: chain.headBlock,
     chainSeconds: chain.chainSeconds,
     gasPrice: () => priceOf(chain.feed.latest()?.baseFeePerGas ?? 0n),
@@ -132,7 +131,7 @@ type Chain = ReturnType<typeof openChain>
 
 /** Makes the feed of blocks, and the reads of payments by both methods. */
 function openChain(rpc: Rpc, tokens: readonly Token[]) {
-  const feed = createBlockFeed(rpc)
+  const feed = new BlockFeed(rpc)
   const headBlock = () => feed.latest()?.number ?? 0
   return {
     rpc,

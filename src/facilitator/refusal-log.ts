@@ -1,4 +1,4 @@
-interface Log {
+interface LeveledLog {
   info(details: object, message: string): void
   debug(details: object, message: string): void
 }
@@ -12,10 +12,10 @@ const MINUTE_MS = 60_000
  * says how many there were. Metrics count all of them by reason.
  */
 export function createRefusalLog(
-  log: Log,
+  log: LeveledLog,
   /** Milliseconds. */
   now: () => number = performance.now.bind(performance),
-): (requestLog: Log, details: object) => void {
+): (requestLog: LeveledLog, details: object) => void {
   let began = now()
   let lines = 0
   let others = 0

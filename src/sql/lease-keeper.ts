@@ -1,141 +1,155 @@
 import type { ClockAhead, LeaseStore } from './leases.js'
 
-/** Knows which leases this process holds at this moment, and the time by the store's clock. */
-export interface LeaseKeeper {
-  /** Returns the epoch under which this process surely holds the lease; `undefined` once it was not renewed in time. */
-  held(name: string): number | undefined
-  /** Returns the epoch as of the last beat that was answered; `undefined` when another process has the lease. */
-  known(name: string): number | undefined
-  /** Returns where the lease is held, as far as this process knows. */
-  holder(name: string): 'here' | 'elsewhere' | 'nobody'
-  /** Returns the number of processes that live, this one included. */
-  replicas(): number
-  /** Returns how long ago the leases were last renewed, milliseconds; `undefined` where they need no renewal. */
-  ageMs(): number | undefined
-  /** Returns whether the leases were renewed in time, so that this process may work under them. */
-  isRenewed(): boolean
-  /**
-   * Returns the time by the store's clock, Unix milliseconds: the same on every process, within the time that a beat
-   * takes. Before the first beat it is the time of this process.
-   */
-  now(): number
-  clockAhead(): ClockAhead
-  /** True when leases can pass to other processes at all. */
-  isShared: boolean
-  /** Begins to hold these, each group divided evenly among the processes that live. Rejects when the store does not answer. */
-  start(groups: readonly (readonly string[])[]): Promise<void>
-  /** Returns the names of the group that this process should give up, because others have too few. */
-  surplus(group: readonly string[]): string[]
-  release(name: string): Promise<void>
-  /** Gives everything up at once. */
-  stop(): Promise<void>
-}
-
 const BEAT_MS = 1_000
 /** Clocks and answers are late by less than this. */
 const SAFETY_MS = 500
 
 /**
- * Renews leases while the process lives. A beat that is late or unanswered ends the leases here, before they end
- * anywhere else.
+ * Renews leases while the process lives, and knows which of them it holds at this moment and the time by the store's clock. A
+ * beat that is late or unanswered ends the leases here, before they end anywhere else.
  */
-export function createLeaseKeeper(
-  store: LeaseStore,
-  log: { warn(o: object, m: string): void },
-): LeaseKeeper {
-  const isShared = store.durationMs !== undefined
-  const clock = createSharedClock()
-  let groups: readonly (readonly string[])[] = []
-  let epochs: ReadonlyMap<string, number> = new Map()
-  let elsewhere: ReadonlySet<string> = new Set()
-  let replicas = 1
-  let renewedAt = performance.now()
-  let endsAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-  let beating: Promise<void> = Promise.resolve()
+export class LeaseKeeper {
+  /** True when leases can pass to other processes at all. */
+  readonly isShared: boolean
+  readonly #store: LeaseStore
+  readonly #log: { warn(o: object, m: string): void }
+  readonly #clock = createSharedClock()
+  /**
+   * Returns the time by the store's clock, Unix milliseconds: the same on every process, within the time that a beat
+   * takes. Before the first beat it is the time of this process. It is handed on without the keeper.
+   */
+  readonly now: () => number = this.#clock.now
+  #groups: readonly (readonly string[])[] = []
+  #epochs: ReadonlyMap<string, number> = new Map()
+  #elsewhere: ReadonlySet<string> = new Set()
+  #replicas = 1
+  #renewedAt = performance.now()
+  #endsAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+  #beating: Promise<void> = Promise.resolve()
 
-  const share = (group: readonly string[]) => Math.ceil(group.length / replicas)
-  const ownOf = (group: readonly string[]) => group.filter((name) => epochs.has(name))
-  const isRenewed = () => performance.now() < endsAt
-  const held = (name: string) => (isRenewed() ? epochs.get(name) : undefined)
+  constructor(store: LeaseStore, log: { warn(o: object, m: string): void }) {
+    this.#store = store
+    this.#log = log
+    this.isShared = store.durationMs !== undefined
+  }
 
-  function beat(): Promise<void> {
-    beating = renew().then(takeFree)
-    return beating
+  /** Returns the epoch under which this process surely holds the lease; `undefined` once it was not renewed in time. */
+  held(name: string): number | undefined {
+    return this.isRenewed() ? this.#epochs.get(name) : undefined
+  }
+
+  /** Returns the epoch as of the last beat that was answered; `undefined` when another process has the lease. */
+  known(name: string): number | undefined {
+    return this.#epochs.get(name)
+  }
+
+  /** Returns where the lease is held, as far as this process knows. */
+  holder(name: string): 'here' | 'elsewhere' | 'nobody' {
+    if (this.held(name) !== undefined) return 'here'
+    return this.isRenewed() && this.#elsewhere.has(name) ? 'elsewhere' : 'nobody'
+  }
+
+  /** Returns the number of processes that live, this one included. */
+  replicas(): number {
+    return this.#replicas
+  }
+
+  /** Returns how long ago the leases were last renewed, milliseconds; `undefined` where they need no renewal. */
+  ageMs(): number | undefined {
+    return this.isShared ? performance.now() - this.#renewedAt : undefined
+  }
+
+  /** Returns whether the leases were renewed in time, so that this process may work under them. */
+  isRenewed(): boolean {
+    return performance.now() < this.#endsAt
+  }
+
+  clockAhead(): ClockAhead {
+    return this.#clock.ahead()
+  }
+
+  /** Begins to hold these, each group divided evenly among the processes that live. Rejects when the store does not answer. */
+  async start(groups: readonly (readonly string[])[]): Promise<void> {
+    this.#groups = groups
+    await this.#beat()
+    this.#schedule()
+  }
+
+  /** Returns the names of the group that this process should give up, because others have too few. */
+  surplus(group: readonly string[]): string[] {
+    return this.#ownOf(group).slice(this.#share(group))
+  }
+
+  async release(name: string): Promise<void> {
+    // A beat under way would bring the lease back.
+    await this.#beating.catch(() => {})
+    const next = new Map(this.#epochs)
+    next.delete(name)
+    this.#epochs = next
+    await this.#store.release(name)
+  }
+
+  /** Gives everything up at once. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#beating.catch(() => {})
+    this.#epochs = new Map()
+    await this.#store.leave()
+  }
+
+  #schedule(): void {
+    if (!this.isShared || this.#isStopped) return
+    this.#timer = setTimeout(() => {
+      this.#beat()
+        .catch((err) => this.#log.warn({ err }, 'leases could not be renewed'))
+        .finally(() => this.#schedule())
+    }, BEAT_MS)
+  }
+
+  #beat(): Promise<void> {
+    this.#beating = this.#renew().then(() => this.#takeFree())
+    return this.#beating
   }
 
   /** Renews what is held. This counts at once, whatever becomes of the leases that are free. */
-  async function renew(): Promise<void> {
+  async #renew(): Promise<void> {
+    const store = this.#store
     const askedAt = performance.now()
     const answer = await store.beat()
-    epochs = answer.epochs
-    elsewhere = answer.elsewhere
-    replicas = answer.replicas
-    clock.note(answer.clockAhead)
-    renewedAt = askedAt
-    endsAt =
+    this.#epochs = answer.epochs
+    this.#elsewhere = answer.elsewhere
+    this.#replicas = answer.replicas
+    this.#clock.note(answer.clockAhead)
+    this.#renewedAt = askedAt
+    this.#endsAt =
       store.durationMs === undefined
         ? Number.POSITIVE_INFINITY
         : askedAt + store.durationMs - SAFETY_MS
   }
 
   /** Takes leases that nobody holds, up to an even share, and stops when the next beat is due. */
-  async function takeFree(): Promise<void> {
+  async #takeFree(): Promise<void> {
     const nextBeatAt = performance.now() + BEAT_MS
-    for (const group of groups) {
+    for (const group of this.#groups) {
       for (const name of group) {
-        if (ownOf(group).length >= share(group)) break
-        if (epochs.has(name) || elsewhere.has(name)) continue
+        if (this.#ownOf(group).length >= this.#share(group)) break
+        if (this.#epochs.has(name) || this.#elsewhere.has(name)) continue
         if (performance.now() >= nextBeatAt) return
-        epochs = new Map([...epochs, ...(await store.take([name]))])
+        this.#epochs = new Map([...this.#epochs, ...(await this.#store.take([name]))])
       }
     }
   }
 
-  function schedule(): void {
-    if (!isShared || isStopped) return
-    timer = setTimeout(() => {
-      beat()
-        .catch((err) => log.warn({ err }, 'leases could not be renewed'))
-        .finally(schedule)
-    }, BEAT_MS)
+  /** Returns how many leases of the group an even share is. */
+  #share(group: readonly string[]): number {
+    return Math.ceil(group.length / this.#replicas)
   }
 
-  return {
-    isShared,
-    held,
-    known: (name) => epochs.get(name),
-    holder(name) {
-      if (held(name) !== undefined) return 'here'
-      return isRenewed() && elsewhere.has(name) ? 'elsewhere' : 'nobody'
-    },
-    replicas: () => replicas,
-    ageMs: () => (isShared ? performance.now() - renewedAt : undefined),
-    isRenewed,
-    now: clock.now,
-    clockAhead: clock.ahead,
-    async start(wanted) {
-      groups = wanted
-      await beat()
-      schedule()
-    },
-    surplus: (group) => ownOf(group).slice(share(group)),
-    async release(name) {
-      // A beat under way would bring the lease back.
-      await beating.catch(() => {})
-      const next = new Map(epochs)
-      next.delete(name)
-      epochs = next
-      await store.release(name)
-    },
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await beating.catch(() => {})
-      epochs = new Map()
-      await store.leave()
-    },
+  #ownOf(group: readonly string[]): string[] {
+    return group.filter((name) => this.#epochs.has(name))
   }
 }
 

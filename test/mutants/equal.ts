@@ -4,11 +4,11 @@
  */
 export const equal: readonly (readonly [name: string, reason: string])[] = [
   [
-    'src/facilitator/relayer/sending.ts isTakenAnywhere: await keeper.markRefused(attempt) -> void keeper.markRefused(attempt)',
+    'src/facilitator/relayer/lane/lane.ts #isTakenAnywhere: await keeper.markRefused(attempt) -> void keeper.markRefused(attempt)',
     'The row is renamed a moment later.',
   ],
   [
-    'src/facilitator/relayer/repairs.ts repairStuck: await landMissed(lane, stale) -> void landMissed(lane, stale)',
+    'src/facilitator/relayer/lane/repairs.ts #repairStuck: await lane.landMissed(stale) -> void lane.landMissed(stale)',
     'The receipt lands a moment later.',
   ],
   [

@@ -36,7 +36,7 @@ import { installNotFound } from '../../http/not-found.js'
 import { reportMadeBytes } from '../../http/rate-limit.js'
 import { createServer } from '../../http/server.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
-import { createLeaseKeeper } from '../../sql/lease-keeper.js'
+import { LeaseKeeper } from '../../sql/lease-keeper.js'
 import { UPKEEP } from '../../sql/leases.js'
 import { createCheckBuyer, createCheckSigner } from '../check-buyer.js'
 import type { Config, NetworkConfig } from '../config/config.js'
@@ -254,8 +254,8 @@ async function openDatabase(
       log.warn({ err }, 'a connection to the database broke; another one is opened'),
   })
   teardown.add('database', stores.close)
-  const leases = createLeaseKeeper(stores.leases, log)
-  teardown.add('leases', leases.stop)
+  const leases = new LeaseKeeper(stores.leases, log)
+  teardown.add('leases', () => leases.stop())
   const disk = await watchDisk({
     folder: folderOf(database),
     minFreeBytes: MIN_FREE_DISK_BYTES,

@@ -2,7 +2,7 @@ import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { Rpc } from '../../chain/rpc.js'
 import type { Token } from '../../chain/token.js'
 import type { SettlementJournal } from '../../facilitator/journal/settlement-journal.js'
-import { closedAnywhere } from '../../facilitator/relayer/lane.js'
+import { closedAnywhere } from '../../facilitator/relayer/lane/lane.js'
 import type { Relayer } from '../../facilitator/relayer/relayer.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import type { LeaseKeeper } from '../../sql/lease-keeper.js'
@@ -92,9 +92,9 @@ function checkJournal(isWritable: boolean, isServer: boolean): Finding {
   return fail('journal', `the journal cannot be written: check the ${place}`, fix)
 }
 
-function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {
-  const seconds = ((ageMs() ?? 0) / 1000).toFixed(1)
-  if (isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
+function checkLeases(leases: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {
+  const seconds = ((leases.ageMs() ?? 0) / 1000).toFixed(1)
+  if (leases.isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
   const detail = `not renewed for ${seconds} s, so nothing is sent from here: the database waits or cannot be reached`
   return fail('leases', detail, 'Check the database server and the network to it.')
 }

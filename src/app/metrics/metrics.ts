@@ -266,16 +266,16 @@ function watchDirectory(page: ScrapedPage, { figures, isUp, restarts }: WatchedD
   )
 }
 
-function watchLeases(page: ScrapedPage, { ageMs, clockAhead }: WatchedLeases): void {
+function watchLeases(page: ScrapedPage, leases: WatchedLeases): void {
   page.addGauge(
     'arcus_lease_age_seconds',
     'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
-    () => (ageMs() ?? 0) / 1000,
+    () => (leases.ageMs() ?? 0) / 1000,
   )
   page.addGauge(
     'arcus_clock_ahead_seconds',
     'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
-    () => (clockAhead().least + clockAhead().most) / 2_000,
+    () => (leases.clockAhead().least + leases.clockAhead().most) / 2_000,
   )
 }
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
 import { isPayment } from '../../facilitator/methods/exact-job.js'
-import type { Lane } from '../../facilitator/relayer/lane.js'
+import type { Lane } from '../../facilitator/relayer/lane/lane.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
 import { knownRunway, type ReadRunway } from './gas-money.js'
 

@@ -9,10 +9,10 @@ import type {
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import type { Block } from '../../chain/blocks.js'
+import type { BlockHead } from '../../chain/blocks.js'
 import { count, percentiles, rate } from '../../directory/activity/summary.js'
 import type { ActivityStore, ActivitySum } from '../../directory/store/activity.js'
-import { closedAnywhere } from '../../facilitator/relayer/lane.js'
+import { closedAnywhere } from '../../facilitator/relayer/lane/lane.js'
 import { shareReads } from '../../http/cached-reply.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { version } from '../../http/version.js'
@@ -22,7 +22,7 @@ import type { WatchedNetwork } from './settling.js'
 interface StatusNetwork extends WatchedNetwork {
   chainId: number
   name: string
-  latestBlock(): Block | undefined
+  latestBlock(): BlockHead | undefined
 }
 
 interface FacilitatorStatusOptions {
@@ -109,7 +109,7 @@ async function readNetwork(
   }
 }
 
-function describeBlock(block: Block | undefined, now: number): NetworkStatus['block'] {
+function describeBlock(block: BlockHead | undefined, now: number): NetworkStatus['block'] {
   if (block === undefined) return null
   const { number, timestamp } = block
   const ageSeconds = Math.max(0, Math.round(now / 100 - timestamp * 10) / 10)

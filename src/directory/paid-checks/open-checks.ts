@@ -7,7 +7,7 @@ import type { Address, Hex } from 'viem'
 import type { MayGoOn } from '../../async/background.js'
 import { toSeconds } from '../../async/time.js'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
-import type { Block } from '../../chain/blocks.js'
+import type { BlockHead } from '../../chain/blocks.js'
 import type { SharedPorts } from '../ports.js'
 import type { ListingStore } from '../store/listings.js'
 import type { CheckStore, PaidCheck } from '../store/paid-checks.js'
@@ -25,7 +25,7 @@ export interface OpenChecksOptions extends Pick<SharedPorts, 'findPayment' | 'no
   /** `undefined` where verdicts are not signed. */
   signer: CheckSigner | undefined
   findUse: FindAuthorizationUse
-  readHead: () => Promise<Block>
+  readHead: () => Promise<BlockHead>
   log: {
     warn(details: object, message: string): void
     info(details: object, message: string): void
@@ -78,7 +78,7 @@ export class OpenChecks {
   /** Closes the checks of which it is known by now whether they paid. The head of the chain is read once for all. */
   async closeKnown(mayGoOn: MayGoOn): Promise<void> {
     const { store, log } = this.#options
-    let head: Promise<Block> | undefined
+    let head: Promise<BlockHead> | undefined
     const readHead = () => (head ??= this.#options.readHead())
     for (const check of await store.open(OPEN_AT_ONCE)) {
       if (!mayGoOn()) return
@@ -89,7 +89,7 @@ export class OpenChecks {
   }
 
   /** Closes a check if it is known by now whether it paid. */
-  async #close(check: PaidCheck, readHead: () => Promise<Block>): Promise<void> {
+  async #close(check: PaidCheck, readHead: () => Promise<BlockHead>): Promise<void> {
     const { listings, signer, now, log } = this.#options
     const transaction = await this.#findTransaction(check, readHead)
     if (transaction === undefined) return
@@ -114,7 +114,7 @@ export class OpenChecks {
   /** Returns the transaction of the payment, `null` if there is none, and `undefined` while it is not known. */
   async #findTransaction(
     check: PaidCheck,
-    readHead: () => Promise<Block>,
+    readHead: () => Promise<BlockHead>,
   ): Promise<Hex | null | undefined> {
     const { findPayment, findUse } = this.#options
     const { payer, nonce, validBefore, afterBlock } = check

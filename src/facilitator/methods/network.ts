@@ -4,7 +4,7 @@ import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import type { Address } from 'viem'
 import type { ReadCoded } from '../../chain/accounts.js'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
-import type { Block } from '../../chain/blocks.js'
+import type { BlockHead } from '../../chain/blocks.js'
 import type { ReadPaymentFacts } from '../../chain/payment-facts.js'
 import type { Permit2Transfer } from '../../chain/permit2.js'
 import type { Rpc } from '../../chain/rpc.js'
@@ -59,7 +59,7 @@ export interface Network {
   rpc: Rpc
   relayer: Relayer
   /** Undefined before the first block is seen. */
-  latestBlock(): Block | undefined
+  latestBlock(): BlockHead | undefined
   /** The number of the newest block seen; 0 before the first. */
   headBlock(): number
   /** The time of the newest block seen, Unix seconds; undefined before the first. */

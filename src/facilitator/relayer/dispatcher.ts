@@ -2,10 +2,11 @@ import type { ReasonKey, Rejection } from '@arcus/protocol/x402/reasons'
 import { StoreUnavailableError } from '../../sql/errors.js'
 import { JobsTakenError, LeaseLostError } from '../../sql/leases.js'
 import { GasBudgetError, WASTED } from '../journal/budgets.js'
+import { blockGasOf, maxMembers } from './batch-size.js'
 import type { Examiner } from './examiner.js'
-import { type GasModel, quoteFees } from './gas.js'
+import { type Fees, type GasModel, quoteFees } from './gas.js'
 import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
-import type { Lane } from './lane.js'
+import type { Lane } from './lane/lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { isAlone, type JobQueue, type MayGo, RETRY_MS } from './queue.js'
@@ -13,22 +14,6 @@ import type { RelayerContext } from './relayer-context.js'
 import { type HasRoom, MAX_IN_FLIGHT, measureShares } from './shares.js'
 import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
 import { spentBudget, type Waste } from './waste.js'
-
-/** Hands jobs of the queue to the lanes. */
-export interface Dispatcher {
-  /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
-  expect(): () => void
-  /**
-   * Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work, and for those that
-   * only wait for others of their payer.
-   */
-  takeWaiting(longerThanMs: number): TrackedJob[]
-  /** Returns the test whether a job would only wait here for others of its payer, or of its kind, that are under way. */
-  heldBack(): (entry: JobProfile) => boolean
-  /** Fails jobs that nobody will send because every lane is closed. */
-  giveUpStranded(): void
-  stop(): void
-}
 
 /** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
 const UNPACED_IN_FLIGHT = 1
@@ -42,72 +27,138 @@ const BUDGET_RETRY_MS = 100
 const SPENT_RETRY_MS = 5_000
 /** A job that could not even be signed for this long is failed: it was never sent, which is proof enough. */
 const GIVE_UP_MS = 4_000
-/** The gas of a block until the first is seen. */
-const USUAL_BLOCK_GAS = 30_000_000n
-
-/** Batches naturally: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
-export function createDispatcher(
-  options: Pick<
+interface DispatcherOptions
+  extends Pick<
     RelayerContext,
     'feed' | 'hasMulticall3' | 'guard' | 'maxBatch' | 'maxFeePerGas' | 'now'
-  > & {
-    lanes: readonly Lane[]
-    queue: JobQueue
-    jobs: TrackedJobs
-    preparation: Preparation
-    waste: Waste
-    examiner: Pick<Examiner, 'examine'>
-    keeper: OutcomeKeeper
-    gas: GasModel
-    events: RelayerEvents
-    log: { warn(o: object, m: string): void }
-  },
-): Dispatcher {
-  const { lanes, queue, jobs, preparation, keeper, examiner, waste, feed, gas, now } = options
-  const { events, log } = options
-  let isStopped = false
-  let openedAt = 0
-  let expected = 0
-  let gathering: NodeJS.Timeout | undefined
+  > {
+  lanes: readonly Lane[]
+  queue: JobQueue
+  jobs: TrackedJobs
+  preparation: Preparation
+  waste: Waste
+  examiner: Pick<Examiner, 'examine'>
+  keeper: OutcomeKeeper
+  gas: GasModel
+  events: RelayerEvents
+  log: { warn(o: object, m: string): void }
+}
+
+/**
+ * Hands jobs of the queue to the lanes. It batches naturally: a free lane takes what waits at once; while all are busy the
+ * queue grows into the next batch.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  #isStopped = false
+  /** When the last batch was taken, Unix milliseconds. */
+  #openedAt = 0
+  /** The number of jobs that are being verified. */
+  #expected = 0
+  #gathering: NodeJS.Timeout | undefined
   /** The lanes whose last transaction carried a job that travels alone. */
-  const sentSingle = new WeakSet<Lane>()
+  readonly #sentSingle = new WeakSet<Lane>()
 
-  void follow()
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    void this.#follow()
+  }
 
-  async function follow(): Promise<void> {
-    while (!isStopped) {
+  /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
+  expect(): () => void {
+    this.#expected++
+    return () => {
+      this.#expected--
+      if (this.#expected === 0) this.#dispatch()
+    }
+  }
+
+  /** Returns the test whether a job would only wait here for others of its payer, or of its kind, that are under way. */
+  heldBack(): (entry: JobProfile) => boolean {
+    const hasRoom = this.#shares()
+    const open = this.#options.lanes
+      .filter(isUsable)
+      .map((lane) => ({ lane, hasRoom: hasRoom(lane) }))
+    return (entry) => {
+      const own = open.filter(({ lane }) => maySend(lane, entry))
+      return own.length > 0 && own.every((it) => !it.hasRoom(entry, []))
+    }
+  }
+
+  /**
+   * Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work, and for those that
+   * only wait for others of their payer.
+   */
+  takeWaiting(longerThanMs: number): TrackedJob[] {
+    const { lanes, queue, now } = this.#options
+    const kept = lanes.some(isUsable) ? maxMembers(this.#options) : 0
+    const isHeldBack = this.heldBack()
+    const isWaiting = (entry: TrackedJob) =>
+      entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs && !isHeldBack(entry)
+    const free = queue.entries().filter(({ senders }) => senders === undefined)
+    const isElsewhere = (entry: TrackedJob) =>
+      entry.senders !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
+    const waiting = [...free.slice(kept), ...queue.entries().filter(isElsewhere)].filter(isWaiting)
+    for (const entry of waiting) queue.takeOut(entry)
+    return waiting
+  }
+
+  /** Fails jobs that nobody will send because every lane is closed. */
+  giveUpStranded(): void {
+    const { queue, examiner, feed } = this.#options
+    const isStranded = (entry: TrackedJob) => !this.#hasOpenLane(entry)
+    const seconds = feed.latest()?.timestamp ?? 0
+    for (const entry of queue.entries().filter(isStranded)) {
+      if (!this.#isGivenUp(entry) && entry.job.expiresAt > seconds) continue
+      queue.takeOut(entry)
+      if (!this.#giveUp(entry, 'unexpectedSettleError')) void examiner.examine(entry, {})
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#gathering)
+  }
+
+  // Which jobs go to which lane.
+
+  async #follow(): Promise<void> {
+    const { queue, log } = this.#options
+    while (!this.#isStopped) {
       await queue.untilChange()
       try {
-        dispatch()
+        this.#dispatch()
       } catch (err) {
         log.warn({ err }, 'jobs could not be handed to the lanes')
       }
     }
   }
 
-  function dispatch(): void {
-    while (!isStopped && queue.length() > 0) {
-      const taken = takeForAnyLane()
+  #dispatch(): void {
+    const { queue, events, now } = this.#options
+    while (!this.#isStopped && queue.length() > 0) {
+      const taken = this.#takeForAnyLane()
       if (taken === undefined) return
       const { lane, batch } = taken
       events.taken(batch.map(({ job }) => job.id))
-      if (batch.every(isAlone)) sentSingle.add(lane)
-      else sentSingle.delete(lane)
+      if (batch.every(isAlone)) this.#sentSingle.add(lane)
+      else this.#sentSingle.delete(lane)
       lane.isSigning = true
-      openedAt = now()
-      void carry(lane, batch).finally(() => {
+      this.#openedAt = now()
+      void this.#carry(lane, batch).finally(() => {
         lane.isSigning = false
-        dispatch()
+        this.#dispatch()
       })
     }
   }
 
   /** Takes jobs for the free lane with least under way that can send some. */
-  function takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
-    const free = freeLanes()
+  #takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
+    const { queue, waste } = this.#options
+    const free = this.#freeLanes()
     if (free.length === 0) return undefined
     const isWithinBudget = waste.mayGo()
-    const hasRoom = shares()
+    const hasRoom = this.#shares()
     const next = queue.next()
     for (const lane of free) {
       const isWithinShare = hasRoom(lane)
@@ -115,79 +166,59 @@ export function createDispatcher(
       const mayGo: MayGo = (entry, taken) =>
         maySend(lane, entry) && isWithinShare(entry, taken) && isWithinBudget(entry, taken)
       const ready = next.filter((entry) => mayGo(entry, []))
-      if (ready.length === 0 || isGathering(lane, ready)) continue
-      const mayLead = (entry: TrackedJob) => !(sentSingle.has(lane) && isAlone(entry))
-      const batch = queue.take(maxMembers, mayGo, mayLead)
+      if (ready.length === 0 || this.#isGathering(lane, ready)) continue
+      const mayLead = (entry: TrackedJob) => !(this.#sentSingle.has(lane) && isAlone(entry))
+      const batch = queue.take((entry) => maxMembers(this.#options, entry), mayGo, mayLead)
       if (batch.length > 0) return { lane, batch }
     }
     return undefined
   }
 
-  function shares(): (lane: Lane) => HasRoom {
-    return measureShares(lanes, { blockGas: blockGas(), gasPerPayment: gas.perPayment() })
+  #shares(): (lane: Lane) => HasRoom {
+    const { lanes, gas } = this.#options
+    const blockGas = blockGasOf(this.#options)
+    return measureShares(lanes, { blockGas, gasPerPayment: gas.perPayment() })
   }
 
-  /** Returns the test whether lanes that may send a job are open, and all have what its payer or its kind may have of them. */
-  function heldBack(): (entry: JobProfile) => boolean {
-    const hasRoom = shares()
-    const open = lanes.filter(isUsable).map((lane) => ({ lane, hasRoom: hasRoom(lane) }))
-    return (entry) => {
-      const own = open.filter(({ lane }) => maySend(lane, entry))
-      return own.length > 0 && own.every((it) => !it.hasRoom(entry, []))
-    }
-  }
-
-  function freeLanes(): Lane[] {
+  #freeLanes(): Lane[] {
     const isFree = (lane: Lane) =>
       !lane.isSigning && !lane.isLeaving && isUsable(lane) && lane.inFlight() < MAX_IN_FLIGHT
-    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())
+    return this.#options.lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())
   }
 
   /** Returns whether the queue should grow a little first; if so, sets the next dispatch itself. */
-  function isGathering(lane: Lane, ready: readonly TrackedJob[]): boolean {
+  #isGathering(lane: Lane, ready: readonly TrackedJob[]): boolean {
     const [head] = ready as [TrackedJob, ...TrackedJob[]]
     // A job that shares its transaction with none has nobody to wait for.
-    if (head.isSingle || ready.length >= maxMembers(head)) return false
-    const left = leaveAt(lane, head) - now()
+    if (head.isSingle || ready.length >= maxMembers(this.#options, head)) return false
+    const left = this.#leaveAt(lane, head) - this.#options.now()
     if (left <= 0) return false
-    gathering ??= setTimeout(() => {
-      gathering = undefined
-      dispatch()
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined
+      this.#dispatch()
     }, left)
     return true
   }
 
   /** Returns when this job has waited long enough for the lane, Unix milliseconds. */
-  function leaveAt(lane: Lane, head: TrackedJob): number {
-    const paced = lane.inFlight() >= UNPACED_IN_FLIGHT ? openedAt + GATHER_MS : 0
-    return expected > 0 ? Math.max(paced, head.queuedAt + COMPANY_MS) : paced
+  #leaveAt(lane: Lane, head: TrackedJob): number {
+    const paced = lane.inFlight() >= UNPACED_IN_FLIGHT ? this.#openedAt + GATHER_MS : 0
+    return this.#expected > 0 ? Math.max(paced, head.queuedAt + COMPANY_MS) : paced
   }
 
-  function blockGas(): bigint {
-    return feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS
-  }
-
-  /** Returns how many jobs like this one a transaction may carry. */
-  function maxMembers({ through, expectedGas }: Partial<TrackedJob> = {}): number {
-    const canShare = options.hasMulticall3 || options.guard() !== undefined
-    if (through === undefined && !canShare) return 1
-    return Math.min(options.maxBatch, gas.maxMembers(blockGas(), expectedGas))
-  }
+  // From the queue into a slot.
 
   /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
-  async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
-    const quote = (members: TrackedJob[]) => {
-      const baseFee = feed.latest()?.baseFeePerGas ?? 0n
-      return quoteFees(baseFee, options.maxFeePerGas, waste.headroomFor(members))
-    }
-    if (quote(batch) === undefined) return postpone(batch, 'gasPriceTooHigh')
+  async #carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
+    const { preparation, queue, events } = this.#options
+    if (this.#quote(batch) === undefined) return this.#postpone(batch, 'gasPriceTooHigh')
     let held: TrackedJob[] = []
     try {
       const balance = lane.readBalance()
       const prepared = await preparation.prepare(lane.address, batch)
       if (prepared === undefined) return
-      const fees = quote(prepared.members)
-      if (fees === undefined) return postpone(prepared.members, 'gasPriceTooHigh')
+      const fees = this.#quote(prepared.members)
+      if (fees === undefined) return this.#postpone(prepared.members, 'gasPriceTooHigh')
       held = prepared.members
       for (const entry of held) entry.liveSlots++
       const ids = held.map(({ job }) => job.id)
@@ -197,27 +228,40 @@ export function createDispatcher(
       if (hash != null) events.signed(ids, hash)
     } catch (error) {
       for (const entry of held) entry.liveSlots--
-      if (error instanceof GasBudgetError) return stopAtBudget(held, error)
-      const settlementIds = batch.map(({ job }) => job.id)
-      log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
-      if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
-      // The others are decided, or the preparation has put them somewhere.
-      const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
-      const left = batch.filter(isHere)
-      // The lane has closed, and another signer may do: its lane takes them at once, until each lane had its turn.
-      const mayGoElsewhere =
-        error instanceof SignerError && lanes.some((it) => isUsable(it) && maySend(it, batch[0]))
-      const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
-      for (const entry of left) {
-        entry.troubledAt ??= now()
-        if (mayGoElsewhere && now() - entry.troubledAt < patienceMs) queue.putBack(entry)
-        else postpone([entry], 'unexpectedSettleError', error)
-      }
+      if (error instanceof GasBudgetError) return this.#stopAtBudget(held, error)
+      this.#putBack(batch, error)
+    }
+  }
+
+  /** Returns the fees of a transaction with these jobs; `undefined` while the base fee is above the cap. */
+  #quote(members: readonly TrackedJob[]): Fees | undefined {
+    const { feed, maxFeePerGas, waste } = this.#options
+    const baseFee = feed.latest()?.baseFeePerGas ?? 0n
+    return quoteFees(baseFee, maxFeePerGas, waste.headroomFor(members))
+  }
+
+  /** Lets the jobs of a batch wait again of which no transaction was kept, or fails them when they have waited too long. */
+  #putBack(batch: readonly TrackedJob[], error: unknown): void {
+    const { lanes, queue, jobs, now, log } = this.#options
+    const settlementIds = batch.map(({ job }) => job.id)
+    log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
+    if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
+    // The others are decided, or the preparation has put them somewhere.
+    const left = batch.filter((entry) => jobs.isOpen(entry) && queue.isInHand(entry))
+    // The lane has closed, and another signer may do: its lane takes them at once, until each lane had its turn.
+    const mayGoElsewhere =
+      error instanceof SignerError && lanes.some((it) => isUsable(it) && maySend(it, batch[0]))
+    const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
+    for (const entry of left) {
+      entry.troubledAt ??= now()
+      if (mayGoElsewhere && now() - entry.troubledAt < patienceMs) queue.putBack(entry)
+      else this.#postpone([entry], 'unexpectedSettleError', error)
     }
   }
 
   /** Handles a batch that a budget has no room for, of which nothing was kept: jobs the budget is about wait or are refused. */
-  async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
+  async #stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
+    const { waste, queue } = this.#options
     const { budget, burnt } = error
     if (budget.name === WASTED.plain) {
       // Nobody is refused: from now on each caller has one payment under way beyond what is left.
@@ -233,14 +277,15 @@ export function createDispatcher(
       // Several jobs may share a budget: as many are sent as it has room for.
       const left = each > 0n ? Math.max(0, Number((limit - burnt) / each)) : 0
       for (const entry of concerned.slice(0, left)) queue.putBack(entry)
-      for (const entry of concerned.slice(left)) await refuse(entry, spentBudget(error))
+      for (const entry of concerned.slice(left)) await this.#refuse(entry, spentBudget(error))
       return
     }
     waste.pause(error, BUDGET_RETRY_MS)
     for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
   }
 
-  async function refuse(entry: TrackedJob, refusal: Rejection): Promise<void> {
+  async #refuse(entry: TrackedJob, refusal: Rejection): Promise<void> {
+    const { keeper, examiner } = this.#options
     // A transaction signed before may have landed, or may land yet.
     const isNeverSigned = entry.job.transaction === null
     const outcome = failure(refusal.reason, refusal.message, { gasCost: entry.burntGas })
@@ -249,34 +294,38 @@ export function createDispatcher(
     }
   }
 
-  function postpone(entries: TrackedJob[], reason: ReasonKey, cause?: unknown): void {
+  // Jobs that could not be sent.
+
+  #postpone(entries: readonly TrackedJob[], reason: ReasonKey, cause?: unknown): void {
+    const { queue, now } = this.#options
     for (const entry of entries) {
       entry.troubledAt ??= now()
-      if (!giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
+      if (!this.#giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
     }
   }
 
   /** Fails a job in hand that has waited too long; never sent is proof enough. Returns whether it has waited too long. */
-  function giveUp(entry: TrackedJob, reason: ReasonKey, cause?: unknown): boolean {
-    if (!isGivenUp(entry)) return false
+  #giveUp(entry: TrackedJob, reason: ReasonKey, cause?: unknown): boolean {
+    if (!this.#isGivenUp(entry)) return false
+    const { keeper, queue, log } = this.#options
     keeper
-      .refuse(entry, failure(reason, `${explain(entry, reason, cause)}; nothing was sent.`))
+      .refuse(entry, failure(reason, `${this.#explain(entry, reason, cause)}; nothing was sent.`))
       .then((isOver) => isOver || queue.putBack(entry, RETRY_MS))
       .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
     return true
   }
 
-  function isGivenUp(entry: TrackedJob): boolean {
+  #isGivenUp(entry: TrackedJob): boolean {
     const { job, isRefusedByAll, liveSlots, queuedAt, troubledAt = queuedAt } = entry
     const isNeverSent = job.transaction === null && !isRefusedByAll && liveSlots === 0
-    return isNeverSent && now() - troubledAt >= GIVE_UP_MS
+    return isNeverSent && this.#options.now() - troubledAt >= GIVE_UP_MS
   }
 
-  function hasOpenLane(entry: TrackedJob): boolean {
-    return lanes.some((lane) => isOpen(lane) && maySend(lane, entry))
+  #hasOpenLane(entry: TrackedJob): boolean {
+    return this.#options.lanes.some((lane) => isOpen(lane) && maySend(lane, entry))
   }
 
-  function explain(entry: TrackedJob, reason: ReasonKey, cause: unknown): string {
+  #explain(entry: TrackedJob, reason: ReasonKey, cause: unknown): string {
     if (cause instanceof SignerError) return 'The signer of the relayer gave no usable signature'
     if (reason === 'gasPriceTooHigh') {
       return "The chain's base fee is above the cap of this facilitator"
@@ -284,48 +333,10 @@ export function createDispatcher(
     if (cause instanceof StoreUnavailableError || cause instanceof LeaseLostError) {
       return 'The database of this facilitator does not answer in time'
     }
-    if (hasOpenLane(entry)) return 'The chain could not be reached'
+    if (this.#hasOpenLane(entry)) return 'The chain could not be reached'
     return entry.senders === undefined
       ? 'No relayer of this facilitator can sign and pay for gas now'
       : `Only ${entry.senders.join(', ')} may send the payment, and cannot sign and pay for gas now`
-  }
-
-  return {
-    expect() {
-      expected++
-      return () => {
-        expected--
-        if (expected === 0) dispatch()
-      }
-    },
-    heldBack,
-    giveUpStranded() {
-      const isStranded = (entry: TrackedJob) => !hasOpenLane(entry)
-      const seconds = feed.latest()?.timestamp ?? 0
-      for (const entry of queue.entries().filter(isStranded)) {
-        if (!isGivenUp(entry) && entry.job.expiresAt > seconds) continue
-        queue.takeOut(entry)
-        if (!giveUp(entry, 'unexpectedSettleError')) void examiner.examine(entry, {})
-      }
-    },
-    takeWaiting(longerThanMs) {
-      const kept = lanes.some(isUsable) ? maxMembers() : 0
-      const isHeldBack = heldBack()
-      const isWaiting = (entry: TrackedJob) =>
-        entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs && !isHeldBack(entry)
-      const free = queue.entries().filter(({ senders }) => senders === undefined)
-      const isElsewhere = (entry: TrackedJob) =>
-        entry.senders !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
-      const waiting = [...free.slice(kept), ...queue.entries().filter(isElsewhere)].filter(
-        isWaiting,
-      )
-      for (const entry of waiting) queue.takeOut(entry)
-      return waiting
-    },
-    stop() {
-      isStopped = true
-      clearTimeout(gathering)
-    },
   }
 }
 

@@ -6,27 +6,17 @@ import type { Job, JobSharing } from '../journal/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Examiner } from './examiner.js'
 import type { TrackedJobs } from './jobs.js'
-import type { Lane } from './lane.js'
+import type { Lane } from './lane/lane.js'
 import type { JobQueue } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 
-/** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
-interface Intake {
-  /** Takes lanes whose lease was gained and drops lanes whose lease was lost. Rejects when a lane could not be resumed. */
-  followLeases(): Promise<void>
-  /** Offers a job that was claimed here to the others when there is no lane for it; returns whether it did. */
-  passOn(job: Job): boolean
-  /** Takes jobs of processes that are gone. */
-  takeOrphans(): Promise<void>
-  /** Resolves when a job of another process may have an outcome, or after so many milliseconds. */
-  untilDecidedElsewhere(id: string, ms: number): Promise<void>
-  start(): void
-  stop(): void
-}
-
-interface IntakeOptions extends Pick<RelayerContext, 'network' | 'leases' | 'sharing' | 'log'> {
+interface LaneExchangeOptions
+  extends Pick<RelayerContext, 'network' | 'leases' | 'sharing' | 'log'> {
   lanes: readonly Lane[]
   jobs: TrackedJobs
+}
+
+interface JobExchangeOptions extends LaneExchangeOptions {
   queue: JobQueue
   dispatcher: Dispatcher
   examiner: Examiner
@@ -41,79 +31,73 @@ const OFFER_AFTER_MS = 1_000
 const ORPHANS_EVERY_MS = 1_000
 const AT_ONCE = 100
 
-export function createIntake(options: IntakeOptions): Intake {
-  const jobExchange = createJobExchange(options)
-  return {
-    followLeases: createLaneExchange(options),
-    untilDecidedElsewhere: createDecisionWatch(options.sharing),
-    ...jobExchange,
-  }
-}
-
 /** Exchanges jobs with the other processes on the database, through the store alone. */
-function createJobExchange(options: IntakeOptions) {
-  const { network, lanes, leases, sharing, jobs, queue, dispatcher, examiner, log } = options
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-  let orphansAt = 0
-  let offering: string[] = []
+export class JobExchange {
+  readonly #options: JobExchangeOptions
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+  /** By the clock of `performance`. */
+  #orphansAt = 0
+  /** Jobs that the next write offers. */
+  #offering: string[] = []
 
-  /** Returns whether a lane is at work here; for a job that names its wallets it must be the lane of one of them. */
-  const hasLane = (senders?: readonly Address[]) =>
-    lanes.some(
-      (lane) =>
-        lane.isHeld() &&
-        lane.closedBecause() === undefined &&
-        (senders?.includes(lane.address) ?? true),
-    )
-
-  async function offer(ids: readonly string[]): Promise<void> {
-    await sharing.offer(ids)
-    log.info({ settlementIds: ids }, 'offered to the other replicas')
+  constructor(options: JobExchangeOptions) {
+    this.#options = options
   }
 
-  /** Offers jobs that come together in one write. */
-  function offerSoon(id: string): void {
-    offering.push(id)
-    if (offering.length > 1) return
-    setImmediate(() => {
-      const ids = offering
-      offering = []
-      // If the offer fails, the jobs are found as orphans: jobs of this process that it does not know.
-      offer(ids).catch((err) => log.warn({ err }, 'jobs could not be offered'))
-    })
+  start(): void {
+    if (!this.#options.sharing.isSole) this.#schedule()
   }
 
-  /** Works on a job: a queued one is sent; one that was signed and is in no slot is examined. */
-  function begin(job: Job): void {
-    if (jobs.isTracking(job)) return
-    const entry = jobs.track(job)
-    if (entry.job.state === 'queued') queue.add(entry)
-    else void examiner.examine(entry, {})
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
   }
 
-  async function takeOrphans(): Promise<void> {
+  /** Offers a job that was claimed here to the others when there is no lane for it; returns whether it did. */
+  passOn(job: Job): boolean {
+    const { leases, jobs } = this.#options
+    if (leases.replicas() <= 1 || this.#hasLane(jobs.profileOf(job).senders)) return false
+    this.#offerSoon(job.id)
+    return true
+  }
+
+  /** Takes jobs of processes that are gone. */
+  async takeOrphans(): Promise<void> {
+    const { network, leases, sharing, jobs, log } = this.#options
     // All of them: what one payer left behind must not keep those of others waiting.
     for (let count = AT_ONCE; count === AT_ONCE; ) {
       const known = [...jobs.all()].map(({ job }) => job.id)
       const orphans = await sharing.takeOrphans(network, known, AT_ONCE)
       count = orphans.length
-      for (const job of orphans) begin(job)
+      for (const job of orphans) this.#begin(job)
       if (count === 0 || !leases.isShared) continue
       const settlementIds = orphans.map(({ id }) => id)
       log.info({ settlementIds }, 'taken over from a process that is gone')
     }
   }
 
-  async function exchange(): Promise<void> {
+  #schedule(): void {
+    const { leases, log } = this.#options
+    if (this.#isStopped) return
+    const everyMs = leases.replicas() > 1 ? POLL_MS : ALONE_POLL_MS
+    this.#timer = setTimeout(() => {
+      this.#exchange()
+        .catch((err) => log.warn({ err }, 'jobs could not be exchanged'))
+        .finally(() => this.#schedule())
+    }, everyMs)
+  }
+
+  async #exchange(): Promise<void> {
+    const { network, leases, sharing, jobs, queue, dispatcher } = this.#options
     const isAlone = leases.replicas() <= 1
     const waiting = isAlone ? [] : dispatcher.takeWaiting(OFFER_AFTER_MS).map(({ job }) => job.id)
     for (const id of waiting) jobs.abandon(id)
-    if (waiting.length > 0) await offer(waiting)
-    if (!hasLane()) return
-    if (performance.now() >= orphansAt) {
-      orphansAt = performance.now() + ORPHANS_EVERY_MS
-      await takeOrphans()
+    if (waiting.length > 0) await this.#offer(waiting)
+    if (!this.#hasLane()) return
+    if (performance.now() >= this.#orphansAt) {
+      this.#orphansAt = performance.now() + ORPHANS_EVERY_MS
+      await this.takeOrphans()
     }
     // What has just been offered is for the others.
     if (waiting.length > 0) return
@@ -121,40 +105,54 @@ function createJobExchange(options: IntakeOptions) {
     if (queue.entries().filter((entry) => !isHeldBack(entry)).length > AT_ONCE) return
     const mayTake = (job: Job) => {
       const profile = jobs.profileOf(job)
-      return hasLane(profile.senders) && !isHeldBack(profile)
+      return this.#hasLane(profile.senders) && !isHeldBack(profile)
     }
-    for (const job of await sharing.takeOffered(network, AT_ONCE, mayTake)) begin(job)
+    for (const job of await sharing.takeOffered(network, AT_ONCE, mayTake)) this.#begin(job)
   }
 
-  function schedule(): void {
-    if (isStopped) return
-    const everyMs = leases.replicas() > 1 ? POLL_MS : ALONE_POLL_MS
-    timer = setTimeout(() => {
-      exchange()
-        .catch((err) => log.warn({ err }, 'jobs could not be exchanged'))
-        .finally(schedule)
-    }, everyMs)
+  /** Returns whether a lane is at work here; for a job that names its wallets it must be the lane of one of them. */
+  #hasLane(senders?: readonly Address[]): boolean {
+    return this.#options.lanes.some(
+      (lane) =>
+        lane.isHeld() &&
+        lane.closedBecause() === undefined &&
+        (senders?.includes(lane.address) ?? true),
+    )
   }
 
-  return {
-    passOn(job: Job): boolean {
-      if (leases.replicas() <= 1 || hasLane(jobs.profileOf(job).senders)) return false
-      offerSoon(job.id)
-      return true
-    },
-    takeOrphans,
-    start() {
-      if (!sharing.isSole) schedule()
-    },
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
+  /** Offers jobs that come together in one write. */
+  #offerSoon(id: string): void {
+    this.#offering.push(id)
+    if (this.#offering.length > 1) return
+    setImmediate(() => {
+      const ids = this.#offering
+      this.#offering = []
+      // If the offer fails, the jobs are found as orphans: jobs of this process that it does not know.
+      this.#offer(ids).catch((err) => this.#options.log.warn({ err }, 'jobs could not be offered'))
+    })
+  }
+
+  async #offer(ids: readonly string[]): Promise<void> {
+    const { sharing, log } = this.#options
+    await sharing.offer(ids)
+    log.info({ settlementIds: ids }, 'offered to the other replicas')
+  }
+
+  /** Works on a job: a queued one is sent; one that was signed and is in no slot is examined. */
+  #begin(job: Job): void {
+    const { jobs, queue, examiner } = this.#options
+    if (jobs.isTracking(job)) return
+    const entry = jobs.track(job)
+    if (entry.job.state === 'queued') queue.add(entry)
+    else void examiner.examine(entry, {})
   }
 }
 
-/** Keeps the lanes of this process in step with its leases. */
-function createLaneExchange(options: IntakeOptions): () => Promise<void> {
+/**
+ * Makes the function that takes lanes whose lease was gained and drops lanes whose lease was lost. It rejects when a lane
+ * could not be resumed.
+ */
+export function createLaneExchange(options: LaneExchangeOptions): () => Promise<void> {
   const { network, lanes, leases, sharing, jobs, log } = options
   const group = lanes.map(({ address }) => laneLease(network, address))
 
@@ -205,8 +203,11 @@ function createLaneExchange(options: IntakeOptions): () => Promise<void> {
   return singleFlight(follow)
 }
 
-/** Waits for outcomes that other processes find, with one question for all that wait. */
-function createDecisionWatch(sharing: Pick<JobSharing, 'decidedAmong'>) {
+/**
+ * Makes the function that resolves when a job of another process may have an outcome, or after so many milliseconds. There
+ * is one question for all that wait.
+ */
+export function createDecisionWatch(sharing: Pick<JobSharing, 'decidedAmong'>) {
   const waiting = createWaiters<void>()
   let isAsking = false
 

@@ -137,63 +137,146 @@ export interface ExpectedGas {
 /** One try at a job; a job that failed and was opened again is in the next round. */
 export type Round = Pick<Job, 'id' | 'round'>
 
+/** Thousands of jobs are not added up again for each request. */
+const EXPECTED_MS = 20
+
 /** The jobs this process works on, and the callers that wait for them. */
-export interface TrackedJobs {
+export class TrackedJobs {
+  readonly openClaims: OpenClaims = createOpenClaims()
+  readonly #kinds: Record<string, JobKind>
+  /** Unix milliseconds. */
+  readonly #now: () => number
+  readonly #tracked = new Map<string, TrackedJob>()
+  readonly #waiting = createWaiters<{ round: number; job: Job | undefined }>()
+  #expected: ExpectedGas | undefined
+  #expectedAt = 0
+
+  constructor(kinds: Record<string, JobKind>, now: () => number) {
+    this.#kinds = kinds
+    this.#now = now
+  }
+
   /**
    * Tracks a job, unless it is tracked in this round or a later one. A job that was opened again gets a new entry: the
    * outcome of its earlier round does not concern it.
    */
-  track(job: Job): TrackedJob
-  isTracking(job: Round): boolean
+  track(job: Job): TrackedJob {
+    const known = this.#tracked.get(job.id)
+    return known !== undefined && known.job.round >= job.round ? known : this.#add(job)
+  }
+
+  isTracking({ id, round }: Round): boolean {
+    return (this.#tracked.get(id)?.job.round ?? -1) >= round
+  }
+
   /** Returns whether this very entry is worked on: not decided, not abandoned, and no receipt shows it settled. */
-  isOpen(entry: TrackedJob): boolean
-  find(id: string): TrackedJob | undefined
+  isOpen(entry: TrackedJob): boolean {
+    return this.#tracked.get(entry.job.id) === entry && !entry.isSettled
+  }
+
+  find(id: string): TrackedJob | undefined {
+    return this.#tracked.get(id)
+  }
+
   /** Returns those of these jobs that are not decided. */
-  findAll(ids: Iterable<string>): TrackedJob[]
-  all(): Iterable<TrackedJob>
+  findAll(ids: Iterable<string>): TrackedJob[] {
+    return [...ids].flatMap((id) => this.#tracked.get(id) ?? [])
+  }
+
+  all(): Iterable<TrackedJob> {
+    return this.#tracked.values()
+  }
+
+  profileOf(job: Job): JobProfile {
+    return this.#kindOf(job).profile(job)
+  }
+
   /** Adds up the gas that all these jobs are expected to take, where a payment takes this much unless said. */
-  expectedGas(perPayment: bigint): ExpectedGas
-  profileOf(job: Job): JobProfile
-  openClaims: OpenClaims
+  expectedGas(perPayment: bigint): ExpectedGas {
+    const now = this.#now()
+    if (this.#expected !== undefined && now - this.#expectedAt < EXPECTED_MS) return this.#expected
+    let [all, newcomers] = [0n, 0n]
+    const of = new Map<string, bigint>()
+    for (const { expectedGas = perPayment, caller, payTo, standing } of this.#tracked.values()) {
+      all += expectedGas
+      if (standing === 'none') newcomers += expectedGas
+      for (const name of [caller, payTo]) of.set(name, (of.get(name) ?? 0n) + expectedGas)
+    }
+    this.#expectedAt = now
+    this.#expected = { all, newcomers, of }
+    return this.#expected
+  }
+
   /** Notes that one more slot of an earlier process holds the job, with these transactions. */
-  hold(id: string, hashes: readonly Hex[]): void
+  hold(id: string, hashes: readonly Hex[]): void {
+    const entry = this.#tracked.get(id)
+    if (entry === undefined) return
+    entry.leaveOpenClaims()
+    entry.liveSlots++
+    for (const hash of hashes) entry.mayBeOut.add(hash)
+  }
+
   /** Notes that a slot holds these jobs no longer, and returns them. */
-  leave(ids: Iterable<string>): TrackedJob[]
+  leave(ids: Iterable<string>): TrackedJob[] {
+    const entries = this.findAll(ids)
+    for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
+    return entries
+  }
+
   /** Notes that a transaction with its jobs is signed and kept, and about to be sent. */
-  markSigned(attempt: Attempt): void
+  markSigned({ hash, jobIds }: Attempt): void {
+    for (const entry of this.findAll(jobIds)) {
+      entry.mayBeOut.add(hash)
+      entry.isRefusedByAll = false
+      const { message, transaction } = entry.job
+      // One of others that may have settled the job stays named.
+      const named = message == null ? hash : transaction
+      this.update({ ...entry.job, state: 'submitted', transaction: named })
+    }
+  }
+
   /**
    * Notes that a row changed: resolves the callers that wait, and forgets the job when it is decided. A change in an
    * earlier round neither decides a job that was opened again meanwhile nor reaches callers that wait for the later one.
    */
-  update(job: Job): void
+  update(job: Job): void {
+    const entry = this.#tracked.get(job.id)
+    if (entry !== undefined && entry.job.round <= job.round) {
+      entry.job = job
+      if (!isWaiting(job)) entry.leaveOpenClaims()
+      if (isDecided(job)) this.#tracked.delete(job.id)
+    }
+    this.#waiting.wake(job.id, { round: job.round, job })
+  }
+
   /** Forgets a job that another process works on, unless it is in a later round than this. */
-  abandon(id: string, round?: number): void
+  abandon(id: string, round = Number.POSITIVE_INFINITY): void {
+    const entry = this.#tracked.get(id)
+    if (entry !== undefined && entry.job.round <= round) {
+      entry.leaveOpenClaims()
+      this.#tracked.delete(id)
+    }
+    this.#waiting.wake(id, { round, job: undefined })
+  }
+
   /** Resolves with the row once `test` holds for it in this round or a later one, or with `undefined` when it is abandoned. */
-  until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
-}
+  async until({ id, round }: Round, test: (job: Job) => boolean): Promise<Job | undefined> {
+    const entry = this.#tracked.get(id)
+    if (entry !== undefined && entry.job.round >= round && test(entry.job)) return entry.job
+    const news = await this.#waiting.until(id, {
+      isMeant: ({ round: of, job }) => round <= of && (job === undefined || test(job)),
+    })
+    return news?.job
+  }
 
-/** Thousands of jobs are not added up again for each request. */
-const EXPECTED_MS = 20
-
-export function createTrackedJobs(
-  kinds: Record<string, JobKind>,
-  /** Unix milliseconds. */
-  now: () => number,
-): TrackedJobs {
-  const tracked = new Map<string, TrackedJob>()
-  const waiting = createWaiters<{ round: number; job: Job | undefined }>()
-  const openClaims = createOpenClaims()
-  let expected: ExpectedGas | undefined
-  let expectedAt = 0
-
-  function kindOf(job: Job): JobKind {
-    const kind = kinds[job.kind]
+  #kindOf(job: Job): JobKind {
+    const kind = this.#kinds[job.kind]
     if (kind === undefined) throw new Error(`no handler for jobs of kind ${job.kind}`)
     return kind
   }
 
-  function add(job: Job): TrackedJob {
-    const kind = kindOf(job)
+  #add(job: Job): TrackedJob {
+    const kind = this.#kindOf(job)
     const profile = kind.profile(job)
     const entry: TrackedJob = {
       job,
@@ -206,99 +289,19 @@ export function createTrackedJobs(
       mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),
       isRefusedByAll: false,
       resends: 0,
-      queuedAt: now(),
+      queuedAt: this.#now(),
       isSettled: false,
       withdrawnAs: undefined,
-      leaveOpenClaims: isWaiting(job) ? countOpen(job, profile) : () => {},
+      leaveOpenClaims: isWaiting(job) ? this.#countOpen(job, profile) : () => {},
     }
-    tracked.get(job.id)?.leaveOpenClaims()
-    tracked.set(job.id, entry)
+    this.#tracked.get(job.id)?.leaveOpenClaims()
+    this.#tracked.set(job.id, entry)
     return entry
   }
 
-  function countOpen({ kind, key }: Job, { asset, payer, value }: JobProfile): () => void {
+  #countOpen({ kind, key }: Job, { asset, payer, value }: JobProfile): () => void {
     if (asset === undefined || value === undefined) return () => {}
-    return openClaims.add({ kind, key, asset, payer, value })
-  }
-
-  function findAll(ids: Iterable<string>): TrackedJob[] {
-    return [...ids].flatMap((id) => tracked.get(id) ?? [])
-  }
-
-  function update(job: Job): void {
-    const entry = tracked.get(job.id)
-    if (entry !== undefined && entry.job.round <= job.round) {
-      entry.job = job
-      if (!isWaiting(job)) entry.leaveOpenClaims()
-      if (isDecided(job)) tracked.delete(job.id)
-    }
-    waiting.wake(job.id, { round: job.round, job })
-  }
-
-  return {
-    track(job) {
-      const known = tracked.get(job.id)
-      return known !== undefined && known.job.round >= job.round ? known : add(job)
-    },
-    isTracking: ({ id, round }) => (tracked.get(id)?.job.round ?? -1) >= round,
-    isOpen: (entry) => tracked.get(entry.job.id) === entry && !entry.isSettled,
-    find: (id) => tracked.get(id),
-    findAll,
-    all: () => tracked.values(),
-    expectedGas(perPayment) {
-      if (expected !== undefined && now() - expectedAt < EXPECTED_MS) return expected
-      let [all, newcomers] = [0n, 0n]
-      const of = new Map<string, bigint>()
-      for (const { expectedGas = perPayment, caller, payTo, standing } of tracked.values()) {
-        all += expectedGas
-        if (standing === 'none') newcomers += expectedGas
-        for (const name of [caller, payTo]) of.set(name, (of.get(name) ?? 0n) + expectedGas)
-      }
-      expectedAt = now()
-      expected = { all, newcomers, of }
-      return expected
-    },
-    profileOf: (job) => kindOf(job).profile(job),
-    openClaims,
-    hold(id, hashes) {
-      const entry = tracked.get(id)
-      if (entry === undefined) return
-      entry.leaveOpenClaims()
-      entry.liveSlots++
-      for (const hash of hashes) entry.mayBeOut.add(hash)
-    },
-    leave(ids) {
-      const entries = findAll(ids)
-      for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
-      return entries
-    },
-    markSigned({ hash, jobIds }) {
-      for (const entry of findAll(jobIds)) {
-        entry.mayBeOut.add(hash)
-        entry.isRefusedByAll = false
-        const { message, transaction } = entry.job
-        // One of others that may have settled the job stays named.
-        const named = message == null ? hash : transaction
-        update({ ...entry.job, state: 'submitted', transaction: named })
-      }
-    },
-    update,
-    abandon(id, round = Number.POSITIVE_INFINITY) {
-      const entry = tracked.get(id)
-      if (entry !== undefined && entry.job.round <= round) {
-        entry.leaveOpenClaims()
-        tracked.delete(id)
-      }
-      waiting.wake(id, { round, job: undefined })
-    },
-    async until({ id, round }, test) {
-      const entry = tracked.get(id)
-      if (entry !== undefined && entry.job.round >= round && test(entry.job)) return entry.job
-      const news = await waiting.until(id, {
-        isMeant: ({ round: of, job }) => round <= of && (job === undefined || test(job)),
-      })
-      return news?.job
-    },
+    return this.openClaims.add({ kind, key, asset, payer, value })
   }
 }
 

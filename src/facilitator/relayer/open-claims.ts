@@ -22,13 +22,13 @@ export interface OpenClaims {
 }
 
 /** The claims of one payer in one token. The claims under a key count as the largest of them. */
-interface Account {
+interface PayerClaims {
   sum: bigint
   keys: Map<string, { value: bigint; claims: number }>
 }
 
 export function createOpenClaims(): OpenClaims {
-  const accounts = new Map<string, Account>()
+  const accounts = new Map<string, PayerClaims>()
   const nameOf = ({ asset, payer }: Omit<Taking, 'value'>) => `${asset}/${payer}`
   const keyOf = ({ kind, key }: Pick<Taking, 'kind' | 'key'>) => `${kind}/${key}`
 

@@ -115,7 +115,7 @@ export interface OutcomeKeeper {
    * Keeps outcomes, and the closed slot with them, in one commit; callers that wait get them only then. A job that another
    * process works on by now is abandoned instead: that process finds its outcome.
    */
-  keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
+  keep(decisions: readonly DecidedJob[], closed?: ClosedSlot): Promise<void>
   decide(entry: TrackedJob, outcome: Outcome): Promise<void>
   /** Decides what the chain has not decided, unless a transaction signed for it may still land; returns whether it did. */
   refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
@@ -133,7 +133,8 @@ export interface OutcomeKeeper {
   stop(): void
 }
 
-interface Decision {
+/** A job, and the outcome that it is about to get. */
+interface DecidedJob {
   entry: TrackedJob
   outcome: Outcome
 }
@@ -168,7 +169,7 @@ export function createOutcomeKeeper(
       },
     })
 
-  async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
+  async function keep(decisions: readonly DecidedJob[], closed?: ClosedSlot): Promise<void> {
     const outcomes = decisions.map(({ entry: { job }, outcome }) => ({
       id: job.id,
       round: job.round,

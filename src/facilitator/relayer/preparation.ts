@@ -11,6 +11,7 @@ import { toSeconds } from '../../async/time.js'
 import {
   callsOf,
   decodeAggregate3,
+  type EvmCall,
   encodeAggregate3,
   multicall3Address,
   parseQuantity,
@@ -31,21 +32,21 @@ import type { Outcome } from '../journal/settlement-journal.js'
 import type { Examiner } from './examiner.js'
 import { type GasModel, priceOf } from './gas.js'
 import type { TrackedJob } from './jobs.js'
+import type { SlotCall } from './lane/slot.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
-import type { SlotCall } from './slot.js'
 import type { Waste } from './waste.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
-interface Prepared extends SlotCall {
+interface BatchTransaction extends SlotCall {
   members: TrackedJob[]
 }
 
 /** Turns a batch into a transaction that will land; a job that cannot land is dropped here, before gas is spent. */
 export interface Preparation {
   /** Resolves with `undefined` when no job is left. Throws `RpcUnavailableError`. */
-  prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined>
+  prepare(from: Address, batch: TrackedJob[]): Promise<BatchTransaction | undefined>
   /** Drops jobs that nobody waits for, and those that could not land in time by the chain's clock or ours. */
   dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
@@ -64,7 +65,10 @@ const SINGLE_GAS_CAP = 1_000_000n
 export function createPreparation(options: PreparationOptions): Preparation {
   const { rpc, feed, gas, waste, queue, keeper, examiner, now } = options
 
-  async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
+  async function prepare(
+    from: Address,
+    batch: TrackedJob[],
+  ): Promise<BatchTransaction | undefined> {
     const simulated = await simulate(from, await dropHopeless(batch))
     const members = await dropHopeless(keepPlain(simulated.members))
     if (members.length === 0) return undefined
@@ -185,11 +189,6 @@ function isEarly(revert = ''): boolean {
   return /not yet valid/i.test(revert) || revert.includes(PAYMENT_TOO_EARLY)
 }
 
-interface Call {
-  to: Address
-  data: Hex
-}
-
 /** The result of one member when its transaction was simulated. */
 type CallResult =
   | { ok: true }
@@ -202,7 +201,7 @@ const SIMULATION_TIMEOUT_MS = 3_000
  * Wraps several calls into one transaction of a multicall in which each may fail alone; one call stays as it is, unless the
  * multicall of the relayers must make it. That one makes shared calls wherever it can, because it skips what can only fail.
  */
-function toTransaction(members: readonly TrackedJob[], guard?: Address): Call {
+function toTransaction(members: readonly TrackedJob[], guard?: Address): EvmCall {
   const calls = members.map(({ job }) => ({ to: job.to, data: job.calldata }))
   const [only] = calls
   const through = members[0]?.through
@@ -214,7 +213,7 @@ function toTransaction(members: readonly TrackedJob[], guard?: Address): Call {
 export async function simulateSingle(
   rpc: Rpc,
   from: Address,
-  call: Call,
+  call: EvmCall,
   gasCap: bigint,
 ): Promise<{ ok: true; gas: bigint } | { ok: false; revert: string | undefined }> {
   try {
@@ -233,7 +232,7 @@ export async function simulateSingle(
 /** Simulates a batch under the very gas limit it will have. Throws `RpcUnavailableError`. */
 async function simulateBatch(
   rpc: Rpc,
-  call: Call & { from: Address },
+  call: EvmCall & { from: Address },
   gasLimit: bigint,
 ): Promise<CallResult[]> {
   const transaction = { ...call, gas: toQuantity(gasLimit) }

@@ -58,12 +58,12 @@ export function isAlone(entry: Pick<TrackedJob, 'isAlone' | 'isSingle'>): boolea
 }
 
 /** Jobs that take turns by what they have in common; those of one payer wait in the order in which they came. */
-interface Turns {
-  groups: Map<string, Turns>
+interface WaitingGroup {
+  groups: Map<string, WaitingGroup>
   jobs: Set<TrackedJob>
 }
 
-const noTurns = (): Turns => ({ groups: new Map(), jobs: new Set() })
+const emptyGroup = (): WaitingGroup => ({ groups: new Map(), jobs: new Set() })
 
 /** Returns by what a job takes turns, the outermost group first. */
 function groupsOf({ standing, caller, payTo, payer }: TrackedJob): string[] {
@@ -71,7 +71,7 @@ function groupsOf({ standing, caller, payTo, payer }: TrackedJob): string[] {
 }
 
 /** Returns the jobs in the order of the turns, at most so many of each payer. */
-function inTurn({ groups, jobs }: Turns, most: number): TrackedJob[] {
+function inTurn({ groups, jobs }: WaitingGroup, most: number): TrackedJob[] {
   if (groups.size === 0) return firstOf(jobs, most)
   const lines = Array.from(groups.values(), (group) => inTurn(group, most))
   const [only] = lines
@@ -95,7 +95,7 @@ function firstOf(jobs: ReadonlySet<TrackedJob>, most: number): TrackedJob[] {
 }
 
 export function createJobQueue(): JobQueue {
-  const waiting = noTurns()
+  const waiting = emptyGroup()
   let count = 0
   const inHand = new WeakSet<TrackedJob>()
   const resting = new WeakSet<TrackedJob>()
@@ -103,7 +103,9 @@ export function createJobQueue(): JobQueue {
 
   const noteChange = () => changes.wake(CHANGE)
   /** Returns the groups of a job, the outermost first and the one that holds it last; empty where it does not wait. */
-  function pathTo(entry: TrackedJob): { name: string; within: Turns; group: Turns }[] {
+  function pathTo(
+    entry: TrackedJob,
+  ): { name: string; within: WaitingGroup; group: WaitingGroup }[] {
     const path: ReturnType<typeof pathTo> = []
     let within = waiting
     for (const name of groupsOf(entry)) {
@@ -136,7 +138,7 @@ export function createJobQueue(): JobQueue {
     if (!has(entry)) {
       let group = waiting
       for (const name of groupsOf(entry)) {
-        const inner = group.groups.get(name) ?? noTurns()
+        const inner = group.groups.get(name) ?? emptyGroup()
         group.groups.set(name, inner)
         group = inner
       }

@@ -1,32 +1,26 @@
 import { formatNative } from '@arcus/protocol/x402/amounts'
 import type { Address } from 'viem'
 import { asQuantity } from '../../chain/abi.js'
-import type { Block } from '../../chain/blocks.js'
+import type { BlockHead } from '../../chain/blocks.js'
 import { createBlockReceiptsReader } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { BudgetStore } from '../journal/budgets.js'
 import { isDecided, type Job } from '../journal/settlement-journal.js'
-import { createDispatcher } from './dispatcher.js'
-import { createExaminer, type Examiner } from './examiner.js'
+import { Dispatcher } from './dispatcher.js'
+import { Examiner } from './examiner.js'
 import { type GasModel, quoteFees } from './gas.js'
-import { createIntake } from './intake.js'
-import {
-  createTrackedJobs,
-  type ExpectedGas,
-  type JobKind,
-  type Round,
-  type TrackedJob,
-  type TrackedJobs,
-} from './jobs.js'
-import { createLane, type Lane } from './lane.js'
+import { createDecisionWatch, createLaneExchange, JobExchange } from './intake.js'
+import { type ExpectedGas, type JobKind, type Round, type TrackedJob, TrackedJobs } from './jobs.js'
+import { Lane } from './lane/lane.js'
+import { LaneRepairs } from './lane/repairs.js'
+import { createSlots } from './lane/slot.js'
 import type { OpenClaims } from './open-claims.js'
 import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, outOfTime, withdrawal } from './preparation.js'
 import { createJobQueue } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
 import type { Signer } from './signer.js'
-import { createSlots } from './slot.js'
-import { createWaste, type WasteLimits } from './waste.js'
+import { Waste, type WasteLimits } from './waste.js'
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
@@ -79,22 +73,16 @@ const TICK_MS = 500
 export function createRelayer(options: RelayerOptions): Relayer {
   const { network, feed, now, log, sharing } = options
   const parts = assemble(options)
-  const { jobs, queue, waste, keeper, lanes, preparation, dispatcher, blocks, balances, intake } =
-    parts
+  const { jobs, queue, waste, keeper, lanes, repairs, preparation } = parts
+  const { dispatcher, blocks, balances, jobExchange, followLeases } = parts
   let timer: NodeJS.Timeout | undefined
 
   function tick(): void {
     blocks.pace()
     blocks.watchStuck()
     void balances.check()
-    intake
-      .followLeases()
-      .catch((err) => log.warn({ err }, 'a lane could not be taken; trying again'))
-    for (const lane of lanes) {
-      const onError = (err: unknown) =>
-        log.warn({ err, relayer: lane.address }, 'lane could not be checked')
-      lane.tick().catch(onError)
-    }
+    followLeases().catch((err) => log.warn({ err }, 'a lane could not be taken; trying again'))
+    for (const repairsOfLane of repairs) void repairsOfLane.tick()
     dispatcher.giveUpStranded()
     void waste.refresh()
     queue.noteChange()
@@ -118,12 +106,12 @@ export function createRelayer(options: RelayerOptions): Relayer {
     network,
     addresses: lanes.map((lane) => lane.address) as [Address, ...Address[]],
     submit(job) {
-      if (!jobs.isTracking(job) && !intake.passOn(job)) queue.add(jobs.track(job))
+      if (!jobs.isTracking(job) && !jobExchange.passOn(job)) queue.add(jobs.track(job))
     },
-    expect: dispatcher.expect,
+    expect: () => dispatcher.expect(),
     untilDecided: (job) => jobs.until(job, isDecided),
-    untilDecidedElsewhere: intake.untilDecidedElsewhere,
-    isTracking: jobs.isTracking,
+    untilDecidedElsewhere: createDecisionWatch(sharing),
+    isTracking: (job) => jobs.isTracking(job),
     isSole: sharing.isSole,
     async withdraw(job) {
       const entry = jobs.find(job.id)
@@ -154,16 +142,16 @@ export function createRelayer(options: RelayerOptions): Relayer {
       await waste.refresh()
       blocks.start()
       await balances.check()
-      await intake.followLeases()
+      await followLeases()
       await balances.check()
-      await intake.takeOrphans()
-      intake.start()
+      await jobExchange.takeOrphans()
+      jobExchange.start()
       blocks.pace()
       timer = setInterval(tick, TICK_MS)
     },
     stop() {
       clearInterval(timer)
-      intake.stop()
+      jobExchange.stop()
       keeper.stop()
       dispatcher.stop()
       feed.stop()
@@ -173,23 +161,41 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
 /** Makes the parts of a relayer; each gets those that were made before it. */
 function assemble(options: RelayerOptions) {
-  const jobs = createTrackedJobs(options.kinds, options.now)
+  const jobs = new TrackedJobs(options.kinds, options.now)
   const queue = createJobQueue()
   const isGuarded = () => options.guard() !== undefined
   const limits = options.wasteLimits
-  const waste = createWaste({ ...options, limits, isGuarded, jobs, queue })
+  const waste = new Waste({ ...options, limits, isGuarded, jobs, queue })
   const keeper = createOutcomeKeeper({ ...options, jobs })
   const wallets = options.signers.map((signer) => ({ signer, slots: createSlots() }))
   const slots = wallets.map((wallet) => wallet.slots)
-  const examiner = createExaminer({ ...options, jobs, queue, waste, keeper, slots })
+  const examiner = new Examiner({ ...options, jobs, queue, waste, keeper, slots })
   const parts = { ...options, jobs, queue, waste, keeper, examiner }
-  const lanes = wallets.map((wallet) => createLane({ ...parts, ...wallet }))
+  const repairs = wallets.map((wallet) => {
+    const own = { ...parts, ...wallet }
+    return new LaneRepairs(new Lane(own), own)
+  })
+  const lanes = repairs.map(({ lane }) => lane)
   const preparation = createPreparation(parts)
-  const dispatcher = createDispatcher({ ...parts, lanes, preparation })
+  const dispatcher = new Dispatcher({ ...parts, lanes, preparation })
   const blocks = createBlockFollower({ ...parts, lanes })
-  const balances = createBalanceWatch({ ...parts, lanes })
-  const intake = createIntake({ ...parts, lanes, dispatcher })
-  return { jobs, queue, waste, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
+  const balances = new BalanceWatch({ ...parts, lanes })
+  const jobExchange = new JobExchange({ ...parts, lanes, dispatcher })
+  const followLeases = createLaneExchange({ ...parts, lanes })
+  return {
+    jobs,
+    queue,
+    waste,
+    keeper,
+    lanes,
+    repairs,
+    preparation,
+    dispatcher,
+    blocks,
+    balances,
+    jobExchange,
+    followLeases,
+  }
 }
 
 interface BlockFollowerOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'now'> {
@@ -215,7 +221,7 @@ function createBlockFollower(options: BlockFollowerOptions) {
   }
 
   /** Lands our transactions in a block. A listed one is mined, so a receipt that no node shows yet is asked for again. */
-  async function landThoseIn({ number, transactions }: Block): Promise<void> {
+  async function landThoseIn({ number, transactions }: BlockHead): Promise<void> {
     const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
     if (ours().length === 0) return
     for (const receipt of await readBlockReceipts(number, ours())) {
@@ -224,7 +230,7 @@ function createBlockFollower(options: BlockFollowerOptions) {
     if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
   }
 
-  async function onBlock(block: Block): Promise<void> {
+  async function onBlock(block: BlockHead): Promise<void> {
     await keeper.persistently(() => landThoseIn(block))
     pace()
     // Past its end an authorization cannot land any more: if it is still unused, that is final.
@@ -256,18 +262,45 @@ function createBlockFollower(options: BlockFollowerOptions) {
   }
 }
 
+interface BalanceWatchOptions extends RelayerContext {
+  lanes: readonly Lane[]
+  gas: GasModel
+}
+
 /** One call reads all wallets; a wallet that is emptied in between is found when it is to sign. */
 const CHECK_BALANCES_MS = 3_000
 
 /** Watches which relayer wallets cannot pay for one settlement, whichever process holds them. */
-function createBalanceWatch(options: RelayerContext & { lanes: readonly Lane[]; gas: GasModel }) {
-  const { network, lanes, rpc, feed, gas, now, log } = options
-  let tooLow = new Set<Address>()
-  let checkedAt = Number.NEGATIVE_INFINITY
-  let checking: Promise<void> | undefined
+class BalanceWatch {
+  readonly #options: BalanceWatchOptions
+  #tooLow: ReadonlySet<Address> = new Set()
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #checking: Promise<void> | undefined
 
-  async function read(): Promise<void> {
-    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
+  constructor(options: BalanceWatchOptions) {
+    this.#options = options
+  }
+
+  /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
+  async check(): Promise<void> {
+    const { lanes, now } = this.#options
+    if (now() - this.#checkedAt >= CHECK_BALANCES_MS) {
+      this.#checkedAt = now()
+      // A balance that could not be read is read again soon; sending finds it out as well.
+      this.#checking = this.#read().catch(() => {})
+    }
+    await this.#checking
+    for (const lane of lanes) if (this.#tooLow.has(lane.address)) lane.closeIdle()
+  }
+
+  /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
+  isTooLow(address: Address): boolean {
+    return this.#tooLow.has(address)
+  }
+
+  async #read(): Promise<void> {
+    const { lanes, rpc, feed, gas, maxFeePerGas } = this.#options
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, maxFeePerGas)
     // Above the fee cap nothing is sent, whatever the wallets hold.
     if (fees === undefined) return
     const needed = gas.aloneLimit() * fees.maxFeePerGas
@@ -277,33 +310,19 @@ function createBalanceWatch(options: RelayerContext & { lanes: readonly Lane[]; 
     for (const [i, { address }] of lanes.entries()) {
       const answer = answers[i]
       const held = answer?.ok ? asQuantity(answer.value) : undefined
-      if (held === undefined ? !tooLow.has(address) : held >= needed) continue
+      if (held === undefined ? !this.#tooLow.has(address) : held >= needed) continue
       found.add(address)
-      if (held !== undefined && !tooLow.has(address)) warn(address, held, needed)
+      if (held !== undefined && !this.#tooLow.has(address)) this.#warn(address, held, needed)
     }
-    tooLow = found
+    this.#tooLow = found
   }
 
-  function warn(relayer: Address, held: bigint, needed: bigint): void {
+  #warn(relayer: Address, held: bigint, needed: bigint): void {
+    const { network, log } = this.#options
     const [has, wants] = [formatNative(held), formatNative(needed)]
     log.warn(
       { relayer },
       `relayer wallet ${relayer} holds ${has} USDC on ${network}, too little for one settlement (${wants}): send USDC to it on this network`,
     )
-  }
-
-  return {
-    /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
-    async check(): Promise<void> {
-      if (now() - checkedAt >= CHECK_BALANCES_MS) {
-        checkedAt = now()
-        // A balance that could not be read is read again soon; sending finds it out as well.
-        checking = read().catch(() => {})
-      }
-      await checking
-      for (const lane of lanes) if (tooLow.has(lane.address)) lane.closeIdle()
-    },
-    /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
-    isTooLow: (address: Address): boolean => tooLow.has(address),
   }
 }

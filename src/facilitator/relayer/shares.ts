@@ -1,5 +1,5 @@
 import type { JobProfile } from './jobs.js'
-import type { Lane } from './lane.js'
+import type { Lane } from './lane/lane.js'
 import { isAlone } from './queue.js'
 
 /**

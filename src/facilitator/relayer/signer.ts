@@ -216,18 +216,6 @@ function readSignature(raw: unknown): Uint8Array {
   }
 }
 
-/** A signer that knows whether it signs now. */
-export interface WatchedSigner extends Signer {
-  /** Returns why it gives no signature now; `undefined` while it does. */
-  failure(): string | undefined
-  /** Tries a key that is held elsewhere, before a payment needs it. */
-  tryEarly(): void
-  /** Tries a signer that failed, once that is due. */
-  tryAgain(): void
-  /** Forgets that it failed. */
-  reset(): void
-}
-
 interface WatchedSignerOptions {
   chainId: number
   /** Unix milliseconds. */
@@ -242,52 +230,71 @@ interface WatchedSignerOptions {
 const TRY_MS = 500
 const TRY_AT_MOST_MS = 2_000
 
-/** Watches a signer. Only a trial shows that it signs again, because no payment is given to one that failed. */
-export function watchSigner(signer: Signer, options: WatchedSignerOptions): WatchedSigner {
-  const { chainId, now, onFailure, onRecovery } = options
-  const trial = trialTransaction(chainId, signer.address)
-  let failure: string | undefined
+/**
+ * A signer that knows whether it signs now. Only a trial shows that it signs again, because no payment is given to one that
+ * failed.
+ */
+export class WatchedSigner {
+  readonly #signer: Signer
+  readonly #options: WatchedSignerOptions
+  #failure: string | undefined
   /** Failures since it signed a payment: trials that succeed in between do not make the waits short again. */
-  let failures = 0
-  let tryAt = 0
+  #failures = 0
+  #tryAt = 0
 
-  async function ask(transaction: RelayerTransaction): Promise<Hex> {
+  constructor(signer: Signer, options: WatchedSignerOptions) {
+    this.#signer = signer
+    this.#options = options
+  }
+
+  /** Signs as the signer does, and notes whether it could. */
+  async sign(transaction: RelayerTransaction): Promise<Hex> {
+    const raw = await this.#ask(transaction)
+    this.#failures = 0
+    return raw
+  }
+
+  /** Returns why it gives no signature now; `undefined` while it does. */
+  failure(): string | undefined {
+    return this.#failure
+  }
+
+  /** Tries a key that is held elsewhere, before a payment needs it. */
+  tryEarly(): void {
+    if (this.#signer.isRemote) void this.#try()
+  }
+
+  /** Tries a signer that failed, once that is due. */
+  tryAgain(): void {
+    if (this.#failure !== undefined && this.#options.now() >= this.#tryAt) void this.#try()
+  }
+
+  /** Forgets that it failed. */
+  reset(): void {
+    this.#failure = undefined
+  }
+
+  async #ask(transaction: RelayerTransaction): Promise<Hex> {
+    const { now, onFailure } = this.#options
     try {
-      return await signer.sign(transaction)
+      return await this.#signer.sign(transaction)
     } catch (error) {
       if (!(error instanceof SignerError)) throw error
-      tryAt = now() + Math.min(TRY_MS * 2 ** Math.min(failures++, 10), TRY_AT_MOST_MS)
+      this.#tryAt = now() + Math.min(TRY_MS * 2 ** Math.min(this.#failures++, 10), TRY_AT_MOST_MS)
       const reason = `its signer fails: ${error.message}`
-      if (failure === undefined) onFailure(reason, error)
-      failure = reason
+      if (this.#failure === undefined) onFailure(reason, error)
+      this.#failure = reason
       throw error
     }
   }
 
-  async function tryNow(): Promise<void> {
-    tryAt = now() + TRY_AT_MOST_MS
-    const raw = await ask(trial).catch(() => undefined)
-    if (raw === undefined || failure === undefined) return
-    failure = undefined
+  async #try(): Promise<void> {
+    const { chainId, now, onRecovery } = this.#options
+    this.#tryAt = now() + TRY_AT_MOST_MS
+    const trial = trialTransaction(chainId, this.#signer.address)
+    const raw = await this.#ask(trial).catch(() => undefined)
+    if (raw === undefined || this.#failure === undefined) return
+    this.#failure = undefined
     onRecovery()
-  }
-
-  return {
-    ...signer,
-    async sign(transaction) {
-      const raw = await ask(transaction)
-      failures = 0
-      return raw
-    },
-    failure: () => failure,
-    tryEarly() {
-      if (signer.isRemote) void tryNow()
-    },
-    tryAgain() {
-      if (failure !== undefined && now() >= tryAt) void tryNow()
-    },
-    reset() {
-      failure = undefined
-    },
   }
 }

@@ -76,61 +76,76 @@ interface Reservation {
   isReplacement: boolean
 }
 
-export type Waste = ReturnType<typeof createWaste>
+/** What the tests of one pass over the queue have in common, in units of gas. */
+interface Pass {
+  /** By account, by caller, and of all plain accounts under ''. */
+  loads: ReadonlyMap<string, Readonly<Load>>
+  /** Returns what is booked under a name. */
+  burnt: (name: string) => number
+  perAccount: number
+  limit: number
+  /** What is booked for all plain accounts. */
+  plain: number
+}
 
 /**
  * Bounds the gas that settles nothing. What transactions under way may burn counts as burnt, for an account, for the caller
  * that brought it, and for everybody. The recipient does not matter: anybody may name any recipient in a payment that fails.
  */
-export function createWaste(options: WasteOptions) {
-  const { network, jobs, readCoded, limits, feed, now } = options
-  const pausedUntil = new Map<string, number>()
+export class Waste {
+  readonly #options: WasteOptions
+  readonly #pausedUntil = new Map<string, number>()
   /** What is booked today, by name. */
-  let books = new Map<string, bigint>()
-  let day = dayOf(now())
-  let refreshedAt = Number.NEGATIVE_INFINITY
+  #books = new Map<string, bigint>()
+  #day: string
+  #refreshedAt = Number.NEGATIVE_INFINITY
   /** Callers that failed beyond their share: how often, and until when they wait. */
-  const slowed = new Map<string, { failures: number; until: number }>()
+  readonly #slowed = new Map<string, { failures: number; until: number }>()
 
-  const price = () => priceOf(feed.latest()?.baseFeePerGas ?? 0n)
-
-  function booked(name: string): bigint {
-    startDay()
-    return books.get(name) ?? 0n
+  constructor(options: WasteOptions) {
+    this.#options = options
+    this.#day = dayOf(options.now())
   }
 
-  function startDay(): void {
-    if (day === dayOf(now())) return
-    day = dayOf(now())
-    books = new Map()
-    slowed.clear()
-    pausedUntil.clear()
-  }
+  // What may leave the queue.
 
-  /** Returns the gas that a plain account's job burns when it fails. */
-  function riskOf({ failedGas = options.isGuarded() ? SKIPPED_GAS : FAILED_GAS }: JobProfile) {
-    return failedGas
-  }
-
-  function isAbout(name: string, entry: TrackedJob): boolean {
-    if (name.startsWith(WASTED.coded)) {
-      return hasCode(entry) && [WASTED.coded, wastedBy('coded', entry.caller)].includes(name)
+  /**
+   * Returns the test that a job must pass to leave the queue, in a transaction with those that are taken for it already;
+   * it holds for one pass over the queue.
+   */
+  mayGo(): MayGo {
+    let pass: Pass | undefined
+    return (entry, taken) => {
+      if (this.#isPaused(entry)) return false
+      pass ??= this.#beginPass()
+      const load = pass.loads.get(entry.payer) ?? noLoad
+      if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
+      let atRisk = load.gas
+      for (const it of taken) if (it.payer === entry.payer) atRisk += this.#riskOf(it)
+      if (atRisk > load.gas) atRisk += TRANSACTION_BASE
+      const left = pass.perAccount - pass.burnt(entry.payer)
+      // Where nothing is left, the journal refuses the job.
+      if (left > 0 && atRisk >= left) return false
+      return this.#mayRisk(entry, taken, pass)
     }
-    if (name === WASTED.plain) return !hasCode(entry)
-    if (name === wastedBy('plain', entry.caller)) return !hasCode(entry) && entry.gas !== undefined
-    return entry.payer === name || entry.coded.includes(name)
   }
 
-  function isPaused(entry: TrackedJob): boolean {
-    for (const [name, until] of pausedUntil) {
-      if (until <= now()) pausedUntil.delete(name)
-      else if (name !== WASTED.plain && isAbout(name, entry)) return true
+  #beginPass(): Pass {
+    this.#startDay()
+    const { now, limits } = this.#options
+    const inGas = (amount: bigint) => Number(amount) / Number(this.#price())
+    const isFull = (this.#pausedUntil.get(WASTED.plain) ?? 0) > now()
+    return {
+      loads: this.#measure(),
+      burnt: (name: string) => inGas(this.#books.get(name) ?? 0n),
+      perAccount: inGas(limits.perAccount),
+      limit: isFull ? 0 : inGas(limits.wasted),
+      plain: inGas(this.#books.get(WASTED.plain) ?? 0n),
     }
-    return false
   }
 
   /** Adds up what slots carry, or is about to be signed: by account, by caller, and all of plain accounts under ''. */
-  function measure(): ReadonlyMap<string, Load> {
+  #measure(): ReadonlyMap<string, Readonly<Load>> {
     const loads = new Map<string, Load>()
     const add = (name: string, entry: TrackedJob, gas: number) => {
       const load = loads.get(name) ?? { jobs: 0, coded: 0, gas: 0 }
@@ -139,9 +154,9 @@ export function createWaste(options: WasteOptions) {
       load.gas += gas
       loads.set(name, load)
     }
-    for (const entry of jobs.all()) {
-      if (entry.liveSlots === 0 && !options.queue.isInHand(entry)) continue
-      const gas = entry.riskedGas ?? riskOf(entry)
+    for (const entry of this.#options.jobs.all()) {
+      if (entry.liveSlots === 0 && !this.#options.queue.isInHand(entry)) continue
+      const gas = entry.riskedGas ?? this.#riskOf(entry)
       add(entry.payer, entry, gas)
       if (hasCode(entry)) continue
       add(byCaller(entry), entry, gas)
@@ -150,53 +165,78 @@ export function createWaste(options: WasteOptions) {
     return loads
   }
 
-  /** Takes what the tests of one pass over the queue have in common, in units of gas. */
-  function beginPass() {
-    startDay()
-    const inGas = (amount: bigint) => Number(amount) / Number(price())
-    const isFull = (pausedUntil.get(WASTED.plain) ?? 0) > now()
-    return {
-      loads: measure(),
-      burnt: (name: string) => inGas(books.get(name) ?? 0n),
-      perAccount: inGas(limits.perAccount),
-      limit: isFull ? 0 : inGas(limits.wasted),
-      plain: inGas(books.get(WASTED.plain) ?? 0n),
-    }
-  }
-
-  type Pass = ReturnType<typeof beginPass>
-
-  /** Returns whether a plain job is within the share of its caller, next to what is burnt, under way and taken. */
-  function isWithin(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
-    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas
-    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain
-    for (const it of taken) {
-      all += riskOf(it)
-      if (it.caller === entry.caller) own += riskOf(it)
-    }
-    own += pass.burnt(wastedBy('plain', entry.caller))
-    const left = pass.limit - all
-    return riskOf(entry) <= (isShared(entry) ? Math.min(left, (left - own) / 2) : left)
-  }
-
   /** Returns whether a plain job may go: within its caller's share, or else as the only one of its caller under way. */
-  function mayRisk(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+  #mayRisk(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
     const [head] = taken
-    if (isWithin(entry, taken, pass)) {
-      return taken.length !== 1 || head === undefined || isWithin(head, [], pass)
+    if (this.#isWithin(entry, taken, pass)) {
+      return taken.length !== 1 || head === undefined || this.#isWithin(head, [], pass)
     }
     // It travels alone, so that code which appears at the last moment burns its own gas and no other.
     const isOnly = (pass.loads.get(byCaller(entry)) ?? noLoad).jobs === 0 && head === undefined
-    return isOnly && (slowed.get(entry.caller)?.until ?? 0) <= now()
+    return isOnly && (this.#slowed.get(entry.caller)?.until ?? 0) <= this.#options.now()
+  }
+
+  /** Returns whether a plain job is within the share of its caller, next to what is burnt, under way and taken. */
+  #isWithin(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
+    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas
+    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain
+    for (const it of taken) {
+      all += this.#riskOf(it)
+      if (it.caller === entry.caller) own += this.#riskOf(it)
+    }
+    own += pass.burnt(wastedBy('plain', entry.caller))
+    const left = pass.limit - all
+    return this.#riskOf(entry) <= (isShared(entry) ? Math.min(left, (left - own) / 2) : left)
+  }
+
+  #isPaused(entry: TrackedJob): boolean {
+    for (const [name, until] of this.#pausedUntil) {
+      if (until <= this.#options.now()) this.#pausedUntil.delete(name)
+      else if (name !== WASTED.plain && isAbout(name, entry)) return true
+    }
+    return false
+  }
+
+  /** Returns the gas that a plain account's job burns when it fails. */
+  #riskOf({ failedGas }: JobProfile): number {
+    return failedGas ?? (this.#options.isGuarded() ? SKIPPED_GAS : FAILED_GAS)
+  }
+
+  /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
+  async readCodes(entries: readonly TrackedJob[]): Promise<void> {
+    const accountsThatRun = entries.flatMap((entry) => entry.accountsThatRun as Address[])
+    const coded: ReadonlySet<string> = await this.#options.readCoded(accountsThatRun)
+    for (const entry of entries) {
+      // An account that had code once answers for what it burns, also when the code is gone for the moment of a read.
+      const isCoded = (runner: string) => coded.has(runner) || entry.coded.includes(runner)
+      if (entry.accountsThatRun.some(isCoded)) entry.coded = entry.accountsThatRun.filter(isCoded)
+    }
+  }
+
+  // What a transaction reserves.
+
+  /**
+   * Returns the budgets from which a transaction with these jobs reserves. A replacement reserves without a limit for
+   * plain accounts, because its payments are under way already.
+   */
+  budgetsOf(
+    entries: readonly TrackedJob[],
+    gasLimit: bigint,
+    { maxFeePerGas }: Fees,
+    isReplacement = false,
+  ): GasBudget[] {
+    return entries.some(hasCode)
+      ? this.#ofCoded(entries, gasLimit * maxFeePerGas)
+      : this.#ofPlain(entries, { gasLimit, maxFeePerGas, isReplacement })
   }
 
   /** Reserves the whole gas limit for each account with code, for its caller, and for all of them. */
-  function ofCoded(entries: readonly TrackedJob[], amount: bigint): GasBudget[] {
-    const { perAccount, wasted } = limits
+  #ofCoded(entries: readonly TrackedJob[], amount: bigint): GasBudget[] {
+    const { perAccount, wasted } = this.#options.limits
     // It travels alone.
     const [entry] = entries as [TrackedJob]
     const own = wastedBy('coded', entry.caller)
-    const share = shareOf(wasted, booked(WASTED.coded) - booked(own))
+    const share = shareOf(wasted, this.#booked(WASTED.coded) - this.#booked(own))
     return [
       ...entry.coded.map((name) => ({ name, amount, limit: perAccount })),
       { name: WASTED.coded, amount, limit: wasted },
@@ -205,118 +245,111 @@ export function createWaste(options: WasteOptions) {
   }
 
   /** Reserves what each payment burns if it fails. The only one of its caller under way goes whatever others have burnt. */
-  function ofPlain(
+  #ofPlain(
     entries: readonly TrackedJob[],
     { gasLimit, maxFeePerGas, isReplacement }: Reservation,
   ): GasBudget[] {
+    const { perAccount, wasted } = this.#options.limits
     const base = TRANSACTION_BASE / Math.max(1, entries.length)
-    const loads = measure()
+    const loads = this.#measure()
     const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
     const budgets = new Map<string, GasBudget>()
     const reserve = (name: string, amount: bigint, bound: Pick<GasBudget, 'least' | 'limit'>) =>
       budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...bound })
-    /** What is as large as many payments is within the share of its caller, also as the only one. */
-    const reserveShare = ({ caller }: TrackedJob, amount: bigint) => {
-      const own = wastedBy('plain', caller)
-      reserve(own, amount, { limit: shareOf(limits.wasted, booked(WASTED.plain) - booked(own)) })
-    }
     for (const entry of entries) {
       const single = entry.failedGas ?? FAILED_ALONE_GAS
-      entry.riskedGas = Math.ceil((entries.length === 1 ? single : riskOf(entry)) + base)
+      entry.riskedGas = Math.ceil((entries.length === 1 ? single : this.#riskOf(entry)) + base)
       const amount =
-        entry.gas === undefined ? BigInt(entry.riskedGas) * price() : gasLimit * maxFeePerGas
+        entry.gas === undefined ? BigInt(entry.riskedGas) * this.#price() : gasLimit * maxFeePerGas
       // One more payment goes while anything is left, whatever gas costs at the moment.
-      reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: limits.perAccount })
-      reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: limits.wasted })
+      reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: perAccount })
+      reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: wasted })
       const isLarge = entry.gas !== undefined && gasLimit > MOST_ALONE_GAS
-      if (isLarge && isShared(entry) && !isReplacement) reserveShare(entry, amount)
+      if (!isLarge || !isShared(entry) || isReplacement) continue
+      // What is as large as many payments is within the share of its caller, also as the only one.
+      const own = wastedBy('plain', entry.caller)
+      const others = this.#booked(WASTED.plain) - this.#booked(own)
+      reserve(own, amount, { limit: shareOf(wasted, others) })
     }
     return [...budgets.values()]
   }
 
-  return {
-    /**
-     * Returns the test that a job must pass to leave the queue, in a transaction with those that are taken for it already;
-     * it holds for one pass over the queue.
-     */
-    mayGo(): MayGo {
-      let pass: Pass | undefined
-      return (entry, taken) => {
-        if (isPaused(entry)) return false
-        pass ??= beginPass()
-        const load = pass.loads.get(entry.payer) ?? noLoad
-        if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
-        let atRisk = load.gas
-        for (const it of taken) if (it.payer === entry.payer) atRisk += riskOf(it)
-        if (atRisk > load.gas) atRisk += TRANSACTION_BASE
-        const left = pass.perAccount - pass.burnt(entry.payer)
-        // Where nothing is left, the journal refuses the job.
-        if (left > 0 && atRisk >= left) return false
-        return mayRisk(entry, taken, pass)
-      }
-    },
-    /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
-    async readCodes(entries: readonly TrackedJob[]): Promise<void> {
-      const accountsThatRun = entries.flatMap((entry) => entry.accountsThatRun as Address[])
-      const coded: ReadonlySet<string> = await readCoded(accountsThatRun)
-      for (const entry of entries) {
-        // An account that had code once answers for what it burns, also when the code is gone for the moment of a read.
-        const isCoded = (runner: string) => coded.has(runner) || entry.coded.includes(runner)
-        if (entry.accountsThatRun.some(isCoded)) entry.coded = entry.accountsThatRun.filter(isCoded)
-      }
-    },
-    /**
-     * Returns the budgets from which a transaction with these jobs reserves. A replacement reserves without a limit for
-     * plain accounts, because its payments are under way already.
-     */
-    budgetsOf(
-      entries: readonly TrackedJob[],
-      gasLimit: bigint,
-      { maxFeePerGas }: Fees,
-      isReplacement = false,
-    ): GasBudget[] {
-      return entries.some(hasCode)
-        ? ofCoded(entries, gasLimit * maxFeePerGas)
-        : ofPlain(entries, { gasLimit, maxFeePerGas, isReplacement })
-    },
-    /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
-    headroomFor: (entries: readonly TrackedJob[]) =>
-      entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM,
-    /** Returns those of these jobs that a budget is about. */
-    concernedBy: ({ name }: GasBudget, entries: readonly TrackedJob[]) =>
-      entries.filter((entry) => isAbout(name, entry)),
-    /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
-    pause({ budget: { name }, burnt }: GasBudgetError, ms: number): void {
-      startDay()
-      pausedUntil.set(name, now() + ms)
-      books.set(name, burnt)
-    },
-    /** Notes what a mined transaction burnt, by name, before the books are read again. */
-    noteBurnt(sums: ReadonlyMap<string, bigint>): void {
-      for (const [name, amount] of sums) books.set(name, booked(name) + amount)
-    },
-    /** Notes whether a job of this caller settled, or failed in a transaction. */
-    noteEnd(caller: string, isSettled: boolean): void {
-      const known = slowed.get(caller)
-      if (isSettled) {
-        if (known !== undefined && --known.failures <= 0) slowed.delete(caller)
-        return
-      }
-      const own = booked(wastedBy('plain', caller))
-      if (own <= shareOf(limits.wasted, booked(WASTED.plain) - own)) return
-      const failures = Math.min(MAX_DOUBLINGS, (known?.failures ?? 0) + 1)
-      slowed.set(caller, { failures, until: now() + FIRST_PAUSE_MS * 2 ** (failures - 1) })
-    },
-    /** Reads what is booked today, by whichever process. Never rejects. */
-    async refresh(): Promise<void> {
-      if (now() - refreshedAt < REFRESH_MS) return
-      refreshedAt = now()
-      const today = dayOf(now())
-      const read = await options.books.wastedOn(network, today).catch(() => undefined)
-      startDay()
-      if (read !== undefined && day === today) books = read
-    },
+  /** Returns how far above the base fee the ceiling of a transaction with these jobs is set, in percent. */
+  headroomFor(entries: readonly TrackedJob[]): bigint {
+    return entries.some(hasCode) ? RISKY_HEADROOM : HEADROOM
   }
+
+  /** Returns those of these jobs that a budget is about. */
+  concernedBy({ name }: GasBudget, entries: readonly TrackedJob[]): TrackedJob[] {
+    return entries.filter((entry) => isAbout(name, entry))
+  }
+
+  /** Holds back for so long the jobs for which this budget has no room next to what is under way. */
+  pause({ budget: { name }, burnt }: GasBudgetError, ms: number): void {
+    this.#startDay()
+    this.#pausedUntil.set(name, this.#options.now() + ms)
+    this.#books.set(name, burnt)
+  }
+
+  // What was burnt.
+
+  /** Notes what a mined transaction burnt, by name, before the books are read again. */
+  noteBurnt(sums: ReadonlyMap<string, bigint>): void {
+    for (const [name, amount] of sums) this.#books.set(name, this.#booked(name) + amount)
+  }
+
+  /** Notes whether a job of this caller settled, or failed in a transaction. */
+  noteEnd(caller: string, isSettled: boolean): void {
+    const { limits, now } = this.#options
+    const known = this.#slowed.get(caller)
+    if (isSettled) {
+      if (known !== undefined && --known.failures <= 0) this.#slowed.delete(caller)
+      return
+    }
+    const own = this.#booked(wastedBy('plain', caller))
+    if (own <= shareOf(limits.wasted, this.#booked(WASTED.plain) - own)) return
+    const failures = Math.min(MAX_DOUBLINGS, (known?.failures ?? 0) + 1)
+    this.#slowed.set(caller, { failures, until: now() + FIRST_PAUSE_MS * 2 ** (failures - 1) })
+  }
+
+  /** Reads what is booked today, by whichever process. Never rejects. */
+  async refresh(): Promise<void> {
+    const { network, books, now } = this.#options
+    if (now() - this.#refreshedAt < REFRESH_MS) return
+    this.#refreshedAt = now()
+    const today = dayOf(now())
+    const read = await books.wastedOn(network, today).catch(() => undefined)
+    this.#startDay()
+    if (read !== undefined && this.#day === today) this.#books = read
+  }
+
+  #booked(name: string): bigint {
+    this.#startDay()
+    return this.#books.get(name) ?? 0n
+  }
+
+  #startDay(): void {
+    const today = dayOf(this.#options.now())
+    if (this.#day === today) return
+    this.#day = today
+    this.#books = new Map()
+    this.#slowed.clear()
+    this.#pausedUntil.clear()
+  }
+
+  #price(): bigint {
+    return priceOf(this.#options.feed.latest()?.baseFeePerGas ?? 0n)
+  }
+}
+
+/** Returns whether a budget of this name is about a job. */
+function isAbout(name: string, entry: TrackedJob): boolean {
+  if (name.startsWith(WASTED.coded)) {
+    return hasCode(entry) && [WASTED.coded, wastedBy('coded', entry.caller)].includes(name)
+  }
+  if (name === WASTED.plain) return !hasCode(entry)
+  if (name === wastedBy('plain', entry.caller)) return !hasCode(entry) && entry.gas !== undefined
+  return entry.payer === name || entry.coded.includes(name)
 }
 
 function hasCode({ coded }: TrackedJob): boolean {

@@ -74,7 +74,7 @@ export function aFacilitator(
     },
     name: 'Arc',
     relayer,
-    latestBlock: feed.latest,
+    latestBlock: () => feed.latest(),
     headBlock: () => feed.latest()?.number ?? 0,
     chainSeconds: () => feed.latest()?.timestamp,
     readTokens: [],

@@ -3,7 +3,7 @@ import { type Address, bytesToHex, type Hex, numberToHex } from 'viem'
 import { afterEach, beforeEach, vi } from 'vitest'
 import { createCodedReader } from '../../../src/chain/accounts.js'
 import { createAuthorizationUses } from '../../../src/chain/authorization-uses.js'
-import { createBlockFeed } from '../../../src/chain/blocks.js'
+import { BlockFeed } from '../../../src/chain/blocks.js'
 import { createPaymentFactsReader } from '../../../src/chain/payment-facts.js'
 import { createBudgetStore } from '../../../src/facilitator/journal/budgets.js'
 import type {
@@ -22,6 +22,7 @@ import {
   createOwnTransactions,
   EXACT,
 } from '../../../src/facilitator/methods/exact-job.js'
+import { MAX_BATCH } from '../../../src/facilitator/relayer/batch-size.js'
 import { createGasModel } from '../../../src/facilitator/relayer/gas.js'
 import type { JobKind, JobProfile, Standing } from '../../../src/facilitator/relayer/jobs.js'
 import { createRelayer, type RelayerOptions } from '../../../src/facilitator/relayer/relayer.js'
@@ -31,7 +32,7 @@ import {
   type Signer,
 } from '../../../src/facilitator/relayer/signer.js'
 import type { WasteLimits } from '../../../src/facilitator/relayer/waste.js'
-import { createLeaseKeeper } from '../../../src/sql/lease-keeper.js'
+import { LeaseKeeper } from '../../../src/sql/lease-keeper.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
 import { openDatabase, type SqliteDatabase } from '../../../src/sql/sqlite/database.js'
 import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
@@ -224,9 +225,9 @@ async function startProcess(
     info: (fields: object, line: string) => void said.push({ ...fields, line, level: 'info' }),
     warn: (fields: object, line: string) => void said.push({ ...fields, line, level: 'warn' }),
   }
-  const leases = createLeaseKeeper(process.leases ?? createSoleLeases(), log)
+  const leases = new LeaseKeeper(process.leases ?? createSoleLeases(), log)
   await leases.start([signers.map(({ address }) => laneLease(network, address))])
-  const feed = createBlockFeed(rpc)
+  const feed = new BlockFeed(rpc)
   const readFacts = createPaymentFactsReader(
     rpc,
     [usdc, euro].map((address) => ({ address, hasBlocklist: true, hasPause: false })),
@@ -264,7 +265,7 @@ async function startProcess(
     books: world.budgets,
     guard: () => wish.guard,
     hasMulticall3: wish.hasMulticall3 ?? true,
-    maxBatch: wish.maxBatch ?? 50,
+    maxBatch: wish.maxBatch ?? MAX_BATCH,
     maxFeePerGas: wish.maxFeePerGas ?? 10n ** 12n,
     now: Date.now,
     events: {

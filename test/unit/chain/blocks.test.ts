@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createBlockFeed, findFirstBlockSince, readCommonHead } from '../../../src/chain/blocks.js'
+import { BlockFeed, findFirstBlockSince, readCommonHead } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 
 afterEach(() => vi.useRealTimers())
@@ -8,7 +8,7 @@ it('waits for a head that lags, and follows it back when it stays there', async 
   vi.useFakeTimers()
   let head = 1_000
   const block = () => ({ number: `0x${head.toString(16)}`, timestamp: '0x1' })
-  const feed = createBlockFeed({
+  const feed = new BlockFeed({
     request: async () => block(),
     everywhere: async () => [],
     prefer() {},
@@ -31,7 +31,7 @@ it('skips no block that a node shows a moment later than the head', async () => 
   let head = 1
   let isWhole = false
   const block = (number: number) => ({ number: `0x${number.toString(16)}`, timestamp: '0x1' })
-  const feed = createBlockFeed({
+  const feed = new BlockFeed({
     request: async () => block(head),
     batch: async (calls: { params: string[] }[]) =>
       calls.map(({ params }) => ({ ok: true, value: isWhole ? block(Number(params[0])) : null })),

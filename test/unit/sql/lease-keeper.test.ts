@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLeaseKeeper } from '../../../src/sql/lease-keeper.js'
+import { LeaseKeeper } from '../../../src/sql/lease-keeper.js'
 import { laneLease } from '../../../src/sql/leases.js'
 
 const DURATION_MS = 5_000
@@ -27,7 +27,7 @@ function aStore({ isSole = false } = {}) {
     released: [] as string[],
   }
   const held = new Map<string, number>()
-  const keeper = createLeaseKeeper(
+  const keeper = new LeaseKeeper(
     {
       durationMs: world.durationMs,
       async beat() {
@@ -139,7 +139,7 @@ describe('a lease', () => {
     const { world, keeper } = aStore()
     world.ofOthers.add('b')
     await keeper.start([['a', 'b']])
-    const holders = () => ['a', 'b', 'c'].map(keeper.holder)
+    const holders = () => ['a', 'b', 'c'].map((name) => keeper.holder(name))
     expect([holders(), keeper.isRenewed()]).toEqual([['here', 'elsewhere', 'nobody'], true])
     world.isSilent = true
     await vi.advanceTimersByTimeAsync(6_000)

@@ -1,4 +1,4 @@
-import { createLeaseKeeper } from '../../../sql/lease-keeper.js'
+import { LeaseKeeper } from '../../../sql/lease-keeper.js'
 import { createSoleLeases } from '../../../sql/leases.js'
 import type { Sql } from '../../../sql/sql.js'
 import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
@@ -54,7 +54,7 @@ export async function openFacilitatorStores(
     await stores.deliveries.dropLeases()
     const onFault = (err: unknown) => log.warn({ err }, 'the upkeep of the database failed')
     const checkpoints = startCheckpoints({ database, commit, onFault })
-    const leases = createLeaseKeeper(createSoleLeases(), log)
+    const leases = new LeaseKeeper(createSoleLeases(), log)
     return {
       stores,
       leases,

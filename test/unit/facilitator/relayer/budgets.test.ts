@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { WASTED, wastedBy } from '../../../../src/facilitator/journal/budgets.js'
 import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
 import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
-import { createTrackedJobs, type JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
-import { createWaste } from '../../../../src/facilitator/relayer/waste.js'
+import { type JobProfile, TrackedJobs } from '../../../../src/facilitator/relayer/jobs.js'
+import { Waste } from '../../../../src/facilitator/relayer/waste.js'
 import { aWorld, network, useVirtualClock } from '../../../support/simulated/a-relayer.js'
 import { BASE_FEE } from '../../../support/simulated/chain.js'
 
@@ -32,8 +32,8 @@ function someJobs() {
       ...profiles.get(job.id),
     }),
   }
-  const jobs = createTrackedJobs({ [EXACT]: kind }, Date.now)
-  const waste = createWaste({
+  const jobs = new TrackedJobs({ [EXACT]: kind }, Date.now)
+  const waste = new Waste({
     network,
     jobs,
     limits,

@@ -11,7 +11,7 @@ import type { Attempt, Job } from '../../../../src/facilitator/journal/settlemen
 import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
 import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
 import { findGasCharge } from '../../../../src/facilitator/relayer/gas-charge.js'
-import { createTrackedJobs, type JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
+import { type JobProfile, TrackedJobs } from '../../../../src/facilitator/relayer/jobs.js'
 import { confirmation } from '../../../../src/facilitator/relayer/outcomes.js'
 import { aWorld, useVirtualClock } from '../../../support/simulated/a-relayer.js'
 
@@ -36,7 +36,7 @@ function aSlot(profiles: Readonly<Record<string, Partial<JobProfile>>> = {}) {
     ...exact,
     profile: (job: Job) => ({ ...exact.profile(job), ...profiles[job.id] }),
   }
-  const jobs = createTrackedJobs({ [EXACT]: kind }, Date.now)
+  const jobs = new TrackedJobs({ [EXACT]: kind }, Date.now)
   const rows: Job[] = []
   const payers = new Map<string, Address>()
 

@@ -1,6 +1,6 @@
 import { type Hex, parseTransaction } from 'viem'
 import { describe, expect, it, vi } from 'vitest'
-import type { Signer } from '../../../../src/facilitator/relayer/signer.js'
+import type { Signer } from '../../../../../src/facilitator/relayer/signer.js'
 import {
   aWorld,
   DOLLAR,
@@ -10,8 +10,8 @@ import {
   type RelayerWish,
   sleep,
   useVirtualClock,
-} from '../../../support/simulated/a-relayer.js'
-import { BASE_FEE } from '../../../support/simulated/chain.js'
+} from '../../../../support/simulated/a-relayer.js'
+import { BASE_FEE } from '../../../../support/simulated/chain.js'
 
 useVirtualClock()
 

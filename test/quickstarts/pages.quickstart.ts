@@ -27,6 +27,8 @@ beforeAll(async () => {
   for (const port of ports) {
     if (await isListening(port)) throw new Error(`port ${port} is in use; the pages need it`)
   }
+  const [, pack = ''] = commands([...sell.values()][0])
+  await run(pack, root)
   installAll([sell, buy, agent].flatMap(recipes))
   devnet = start('npm run dev', root)
   await until(

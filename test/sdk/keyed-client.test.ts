@@ -227,4 +227,15 @@ describe('the keyed client', () => {
     const never = await settleWith(unknown, unknown, unknown)
     expect(never.settled).toBeInstanceOf(FacilitatorResponseError)
   })
+
+  it('assumes the networks it was given while the facilitator is away, and no other', async () => {
+    const url = 'http://127.0.0.1:9'
+    await expect(new KeyedFacilitatorClient({ url }).getSupported()).rejects.toThrow()
+    const assuming = new KeyedFacilitatorClient({ url, assumes: [network] })
+    expect((await assuming.getSupported()).kinds).toEqual([
+      { x402Version: 2, scheme: 'exact', network },
+    ])
+    const there = new KeyedFacilitatorClient({ url: world.url, assumes: ['eip155:1'] })
+    expect((await there.getSupported()).kinds.map((kind) => kind.network)).not.toContain('eip155:1')
+  })
 })

@@ -5,10 +5,12 @@ import {
   HTTPFacilitatorClient,
 } from '@x402/core/server'
 import {
+  type Network,
   type PaymentPayload,
   type PaymentRequirements,
   SettleError,
   type SettleResponse,
+  type SupportedResponse,
 } from '@x402/core/types'
 
 /** The same as the official client. */
@@ -31,6 +33,15 @@ const UNKNOWN = 'settlement_unknown'
 const NOT_KNOWN =
   'It is not known whether the payment was settled. Present the same payment again, not a new one.'
 
+export interface KeyedFacilitatorConfig extends FacilitatorConfig {
+  url: string
+  /**
+   * Networks on which the facilitator is taken to settle `exact` while its `/supported` has no answer. A stock server that
+   * sells on several networks otherwise ends at its start when one of its facilitators is away.
+   */
+  assumes?: readonly Network[]
+}
+
 /**
  * The official `HTTPFacilitatorClient` with one addition, for every server that takes that one: each settlement carries
  * an `Idempotency-Key`, for which Arcus repeats its success to the same caller. So a settlement whose answer was lost is
@@ -39,12 +50,23 @@ const NOT_KNOWN =
  * `FacilitatorResponseError`, which servers answer with 502: the buyer of a 402 would pay once more.
  */
 export class KeyedFacilitatorClient extends HTTPFacilitatorClient {
-  readonly #config: FacilitatorConfig
+  readonly #config: KeyedFacilitatorConfig
   readonly #keys = new WeakMap<PaymentPayload, string>()
 
-  constructor(config: FacilitatorConfig & { url: string }) {
+  constructor(config: KeyedFacilitatorConfig) {
     super(config)
     this.#config = config
+  }
+
+  override async getSupported(): Promise<SupportedResponse> {
+    const { assumes = [] } = this.#config
+    try {
+      return await super.getSupported()
+    } catch (error) {
+      if (assumes.length === 0) throw error
+      const kinds = assumes.map((network) => ({ x402Version: 2, scheme: 'exact', network }))
+      return { kinds, extensions: [], signers: {} }
+    }
   }
 
   override async settle(

@@ -9,6 +9,16 @@ export interface PayToAllowed {
   readonly listed: boolean
 }
 
+/** Who may not pay and not be paid. */
+export interface ScreeningSettings {
+  /** The file of addresses that are refused on both sides of a payment, one a line. */
+  readonly listFile: string | undefined
+  /** The service of the operator that is asked about both sides. It may hold a key: never logged, never answered. */
+  readonly serviceUrl: string | undefined
+  /** What becomes of a payment about which the service gives no verdict in time. */
+  readonly onError: 'refuse' | 'allow' | undefined
+}
+
 /** A network to settle on. */
 export interface NetworkSettings {
   readonly network: Network
@@ -44,6 +54,8 @@ export interface FacilitatorSettings {
   readonly multicallWallets: readonly Address[] | undefined
   /** The recipients for which gas is paid; `undefined` for all. */
   readonly payToAllowed: PayToAllowed | undefined
+  /** Who may not pay and not be paid; `undefined` where nobody is screened. */
+  readonly screening: ScreeningSettings | undefined
   /** How long a settle waits for its block before it answers that it is pending. */
   readonly settleWaitSeconds: number
   /** Days after which a decided payment keeps no calldata and no signed transaction; `undefined` where it keeps them. */
@@ -62,6 +74,7 @@ export const facilitatorDefaults = {
   wastedGasLimit: 10n ** 18n,
   multicallWallets: undefined,
   payToAllowed: undefined,
+  screening: undefined,
   settleWaitSeconds: 30,
   journalRetentionDays: undefined,
 } as const satisfies Omit<FacilitatorSettings, 'baseUrl' | 'networks'>

@@ -1,5 +1,5 @@
 /**
- * Faults of the functions in `rooms.ts` that change nothing that anybody could see. They are put in all the same: one that
+ * Faults that change nothing that anybody could see. They are put in all the same: one that
  * is noticed does not belong here.
  */
 export const equal: readonly (readonly [name: string, reason: string])[] = [

@@ -1,17 +1,19 @@
 /**
- * Puts small faults into a copy of the sources, one at a time, and says whether the tests of their room notice.
+ * Puts small faults into a copy of the sources, one at a time, and says whether the nearest tests notice. It draws from every
+ * function of the code that decides about money.
  *
- *   npm run test:mutants                 every fault of the functions in `rooms.ts`
- *   npm run test:mutants -- --sample     a part of those of the money path, always the same one
- *   npm run test:mutants -- --list       none: prints them
- *   npm run test:mutants -- WORD ...     those whose name has one of these words
+ *   npm run test:mutants                  a hundred faults, others each time
+ *   npm run test:mutants -- --seed WORD   the hundred of an earlier run, which printed this word
+ *   npm run test:mutants -- --gate        the sample of `.ci/run`: always the same, and all that are written by hand
+ *   npm run test:mutants -- --all         every fault there is, which takes hours
+ *   npm run test:mutants -- WORD ...      those whose name has one of these words
+ *   npm run test:mutants -- --list ...    none: prints them
  *
- * Ends with 1 when the tests fail without a fault or one of them is too slow, when one of `equal.ts` is noticed or gone,
- * or when fewer are noticed than `FLOOR` says. The others are printed: they show where tests are thin. A test that only ran
- * out of its time has noticed nothing.
+ * Ends with 1 when one of `equal.ts` is noticed or gone, or when fewer are noticed than `FLOOR` says. The others are printed:
+ * they show where tests are thin. A test that only ran out of its time has noticed nothing.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -27,8 +29,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { equal } from './equal.js'
 import { type Mutant, mutantsOf } from './mutate.js'
-import { rooms } from './rooms.js'
 import type { Answer, Request } from './tester.js'
+import { createTestFinder } from './tests-of.js'
 import { written } from './written.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -38,15 +40,21 @@ const COPIES = 2
 /** A tester whose thread a fault blocks is killed after this, milliseconds. */
 const RUN_TIMEOUT_MS = 120_000
 
-/** Of a thousand faults of the money path, so many are in the sample. */
-const SAMPLED = 80
+/** What holds, moves, counts or promises money. */
+const MONEY =
+  /^(?:src\/(?:facilitator|chain|sql)|src\/directory\/(?:activity|listings|paid-checks|seen-in-payments|session)|packages\/(?:client|merchant)\/src)\//
+
+/** The faults of a draw. */
+const DRAWN = 100
+
+/** The faults that the gate draws, besides those written by hand. */
+const DRAWN_BY_GATE = 80
 
 /** The share that is noticed at least of the faults that somebody could notice. */
 const FLOOR = 0.9
 
 interface Fault extends Mutant {
   tests: readonly string[]
-  isMoney: boolean
   name: string
 }
 
@@ -59,13 +67,19 @@ interface Copy {
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
-  const all = readFaults()
-  const chosen = all.filter((fault) => isChosen(fault, args))
+  const files = execFileSync('git', ['ls-files', 'src', 'packages', 'test'], { cwd: root })
+    .toString()
+    .split('\n')
+    .filter((it) => it.endsWith('.ts') && existsSync(join(root, it)))
+  const made = readFaults(files)
+  const byHand = readWritten()
+  const all = [...made, ...byHand]
   const gone = equal.filter(([name]) => !all.some((fault) => fault.name === name))
   for (const [name] of gone) print(`equal, and not among the faults: ${name}`)
-  const missing = all.flatMap(({ tests }) => tests).filter((it) => !existsSync(join(root, it)))
+  const missing = byHand.flatMap(({ tests }) => tests).filter((it) => !existsSync(join(root, it)))
   for (const name of new Set(missing)) print(`there is no ${name}`)
   if (gone.length > 0 || missing.length > 0) return 1
+  const chosen = choose(args, made, byHand)
   if (args.includes('--list')) {
     for (const { name } of chosen) print(name)
     print(`${chosen.length} faults`)
@@ -83,46 +97,62 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function readFaults(): Fault[] {
-  const made = rooms.flatMap(({ tests, isMoney, of }) =>
-    Object.entries(of).flatMap(([file, names]) =>
-      mutantsOf(file, textOf(file), names.split(' ').filter(Boolean)).map((mutant) => ({
-        ...mutant,
-        tests,
-        isMoney,
-        name: `${file} ${mutant.place}: ${mutant.change}`,
-      })),
-    ),
-  )
-  const byHand = written.map(({ file, promise, find, replace, tests }) => {
+function readFaults(files: readonly string[]): Fault[] {
+  const testsOf = createTestFinder(root, files)
+  return files
+    .filter((file) => MONEY.test(file))
+    .flatMap((file) => {
+      const tests = testsOf(file)
+      return mutantsOf(file, textOf(file)).map((mutant) => {
+        const name = `${file} ${mutant.place}: ${mutant.change}`
+        return { ...mutant, tests, name }
+      })
+    })
+}
+
+function readWritten(): Fault[] {
+  return written.map(({ file, promise, find, replace, tests }) => {
     const [before, after, ...more] = textOf(file).split(find)
     if (before === undefined || after === undefined || more.length > 0) {
       throw new Error(`not found once in ${file}: ${find}`)
     }
     const end = before.length + find.length
     const place = { file, place: 'by hand', change: promise, start: before.length, end }
-    return { ...place, text: replace, tests, isMoney: true, name: `${file} by hand: ${promise}` }
+    return { ...place, text: replace, tests, name: `${file} by hand: ${promise}` }
   })
-  return [...made, ...byHand]
 }
 
-function isChosen(fault: Fault, args: readonly string[]): boolean {
-  const words = args.filter((it) => !it.startsWith('--'))
-  if (words.length > 0) return words.some((word) => fault.name.includes(word))
-  return !args.includes('--sample') || isSampled(fault)
+function choose(args: readonly string[], made: readonly Fault[], byHand: readonly Fault[]) {
+  if (args.includes('--gate')) return [...byHand, ...draw(made, 'gate', DRAWN_BY_GATE)]
+  if (args.includes('--all')) return [...byHand, ...made]
+  const at = args.indexOf('--seed')
+  const words = args.filter((it, i) => !it.startsWith('--') && (at < 0 || i !== at + 1))
+  if (words.length > 0) {
+    return [...byHand, ...made].filter(({ name }) => words.some((word) => name.includes(word)))
+  }
+  const seed = args[at + 1] ?? ''
+  const drawn = at >= 0 && seed !== '' ? seed : randomBytes(4).toString('hex')
+  print(`${DRAWN} of ${made.length} faults, drawn with --seed ${drawn}`)
+  return draw(made, drawn, DRAWN)
 }
 
-/** A name draws its number, so that a change elsewhere changes nothing of the sample. */
-function isSampled({ name, isMoney, place }: Fault): boolean {
-  const draw = createHash('sha256').update(name).digest().readUInt32BE() % 1000
-  return isMoney && (place === 'by hand' || draw < SAMPLED)
+/** Its name gives each fault its number, so that a change of one file hardly changes what is drawn of the others. */
+function draw(faults: readonly Fault[], seed: string, count: number): Fault[] {
+  const numberOf = ({ name }: Fault) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
+  return faults
+    .map((fault) => [numberOf(fault), fault] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, count)
+    .map(([, fault]) => fault)
 }
 
 async function tryAll(chosen: readonly Fault[], copies: readonly Copy[]): Promise<number> {
   const startedAt = Date.now()
   const tests = [...new Set(chosen.flatMap((fault) => fault.tests))]
-  if (!(await areFine(copies, tests))) return 1
-  const waiting = [...chosen]
+  const unfit = await findUnfit(copies, tests)
+  const waiting = chosen.map((fault) => {
+    return { ...fault, tests: fault.tests.filter((it) => !unfit.has(it)) }
+  })
   const found: [Fault, Answer][] = []
   await Promise.all(
     copies.map(async (copy) => {
@@ -134,7 +164,8 @@ async function tryAll(chosen: readonly Fault[], copies: readonly Copy[]): Promis
     }),
   )
   // What a fault left behind in a tester would count as noticed in those after it.
-  if (!(await areFine(copies, tests))) return 1
+  const fit = tests.filter((it) => !unfit.has(it))
+  if ((await findUnfit(copies, fit)).size > 0) return 1
   const isEqual = ({ 0: { name } }: (typeof found)[number]) => equal.some(([it]) => it === name)
   const isNoticed = ({ 1: { verdict } }: (typeof found)[number]) => verdict === 'noticed'
   const different = found.filter((it) => !isEqual(it))
@@ -148,22 +179,23 @@ async function tryAll(chosen: readonly Fault[], copies: readonly Copy[]): Promis
   return explained.length === 0 && all - unnoticed.length >= FLOOR * all ? 0 : 1
 }
 
-/** Says which of these tests fail without any fault, or take too long to tell a fault from a busy machine. */
-async function areFine(copies: readonly Copy[], tests: readonly string[]): Promise<boolean> {
+/** Returns the tests that fail without any fault, or take too long to tell a fault from a busy machine. */
+async function findUnfit(copies: readonly Copy[], tests: readonly string[]): Promise<Set<string>> {
   const waiting = [...tests]
-  let isFine = true
+  const unfit = new Set<string>()
   await Promise.all(
     copies.map(async (copy) => {
       for (let test = waiting.shift(); test !== undefined; test = waiting.shift()) {
         const { verdict, by } = await runTests(copy, { changed: undefined, tests: [test] })
         if (verdict === 'not noticed') continue
-        isFine = false
-        const why = verdict === 'timed out' ? 'too slow for a room' : `${verdict} without a fault`
-        print(`${why}: ${by || test}`)
+        unfit.add(test)
+        print(
+          `left out, ${verdict === 'timed out' ? 'too slow' : 'fails by itself'}: ${by || test}`,
+        )
       }
     }),
   )
-  return isFine
+  return unfit
 }
 
 async function tryFault(copy: Copy, fault: Fault): Promise<Answer> {

@@ -25,12 +25,17 @@ export class ArcusError extends Error {
 }
 
 /**
- * Returns the address of a service that decides about money. Throws `ArcusError` (`insecure_url`) for plain `http` to
- * another machine: everybody on the way could answer for it.
+ * Returns the address of a service that decides about money. Throws `ArcusError`: `invalid_url` for what is no web
+ * address, such as one without `https://`, and `insecure_url` for plain `http` to another machine, because everybody on
+ * the way could answer for it.
  */
 export function trustedUrl(url: string): string {
   const { protocol, hostname } = parseUrl(url) ?? {}
-  const isLoopback = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname ?? '')
+  if (hostname === undefined || !/^https?:$/.test(protocol ?? '')) {
+    const message = `${url} is no web address: it begins with https://, or on this machine with http://.`
+    throw new ArcusError('invalid_url', message)
+  }
+  const isLoopback = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
   if (protocol !== 'http:' || isLoopback) return url
   const message = `${url} is not encrypted, so anybody on the way could answer for it: use https.`
   throw new ArcusError('insecure_url', message)

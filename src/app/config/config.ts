@@ -1,7 +1,7 @@
 import type { NativeAmount } from '@arcus/protocol/x402/amounts'
 import { type Network, networks } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
-import type { PayToAllowed } from '../../facilitator/settings.js'
+import type { PayToAllowed, ScreeningSettings } from '../../facilitator/settings.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
@@ -53,6 +53,8 @@ export interface Config {
   readonly multicallWallets: readonly Address[] | undefined
   /** The recipients for which gas is paid; `undefined` for all. */
   readonly payToAllowed: PayToAllowed | undefined
+  /** Who may not pay and not be paid; `undefined` where nobody is screened. */
+  readonly screening: ScreeningSettings | undefined
   /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
   readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }
   readonly settleWaitSeconds: number
@@ -122,6 +124,7 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     multicallWallets: set.RELAYER_MULTICALL_WALLETS,
     payToAllowed: set.PAY_TO_ALLOWED,
+    screening: screeningConfig(set),
     checks: Object.freeze({ dailyLimit: set.CHECK_DAILY_USD, maxAmount: set.CHECK_MAX_USD }),
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
@@ -148,6 +151,12 @@ function toConfig(set: Settings, env: Env, warnings: string[]): Config {
 
 function tracingConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Settings): Config['tracing'] {
   return endpoint === undefined ? undefined : concealing({}, { endpoint })
+}
+
+function screeningConfig(set: Settings): Config['screening'] {
+  const { SCREENING_LIST_FILE: listFile, SCREENING_ON_ERROR: onError, SCREENING_URL: url } = set
+  if (listFile === undefined && url === undefined) return undefined
+  return concealing({ listFile, onError }, { serviceUrl: url })
 }
 
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
@@ -203,6 +212,17 @@ function groupProblems(env: Env): string[] {
       'PROBE_ALLOW_PRIVATE_HOSTS must not be true with NODE_ENV=production, where anybody could have ' +
         'private addresses called: unset it.',
     )
+  }
+  if (env.SCREENING_URL !== undefined && env.SCREENING_ON_ERROR === undefined) {
+    problems.push(
+      'SCREENING_URL needs SCREENING_ON_ERROR: refuse or allow says what becomes of a payment about which the service gives no verdict in time.',
+    )
+  }
+  if (env.SCREENING_URL === undefined && env.SCREENING_ON_ERROR !== undefined) {
+    problems.push('SCREENING_ON_ERROR is about SCREENING_URL, which is unset: set both or none.')
+  }
+  if (/^https?:\/\/[^/]*@/.test(env.SCREENING_URL ?? '')) {
+    problems.push('SCREENING_URL must not name a user; put the key of the service into its path.')
   }
   if (env.SERVE_ONLY !== undefined && !/^postgres(ql)?:/.test(env.DATABASE_URL ?? '')) {
     problems.push(

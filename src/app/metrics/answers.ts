@@ -37,6 +37,7 @@ const lateReasons = new Set<string>([
   reasons.settlementPending.code,
   reasons.settlementUnknown.code,
   reasons.notSentInTime.code,
+  reasons.screeningUnavailable.code,
   reasons.unexpectedSettleError.code,
 ])
 
@@ -47,6 +48,7 @@ const openReasons = new Set<string>(
       'settlementPending',
       'settlementUnknown',
       'notSentInTime',
+      'screeningUnavailable',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
       'paymentIdentifierRequired',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.js'
-import { toSeconds } from '../../async/time.js'
+import { DAY_MS, toSeconds } from '../../async/time.js'
 import type { SharedPorts } from '../ports.js'
 import {
   type GuardedAnswer,
@@ -36,7 +36,7 @@ const EVENTS_AT_ONCE = 20
 /** The pause doubles with each failure, from a second to six hours, for three days. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 6 * 3_600_000
-const PATIENCE_MS = 3 * 86_400_000
+const PATIENCE_MS = 3 * DAY_MS
 /**
  * A challenge is sent so often, within three quarters of an hour: the receiver can check its signature only once the owner
  * has put the secret there.

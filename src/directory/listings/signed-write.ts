@@ -15,6 +15,7 @@ import { networks } from '@arcus/protocol/x402/networks'
 import { type Address, bytesToHex, type Hex, hashTypedData, hexToBytes, stringToBytes } from 'viem'
 import type { z } from 'zod'
 import { createHourlyCounts } from '../../async/limits.js'
+import { DAY_SECONDS } from '../../async/time.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import { blockOf } from '../../http/rate-limit.js'
@@ -334,7 +335,7 @@ const MAX_BYTES = { ofOwner: 4 * 2 ** 20, ofBlock: 16 * 2 ** 20, ofNewOwners: 64
 /** Bytes that the rows around a message take. */
 const ROW_BYTES = 512
 /** An owner whose oldest listing is younger than this is new. */
-const NEW_SECONDS = 86_400
+const NEW_SECONDS = DAY_SECONDS
 /** Listings of an owner that are read to find their age. */
 const MAX_READ = 20
 

@@ -1,4 +1,5 @@
 import type { ProbeRecord } from '@arcus/protocol/answers/listings'
+import { DAY_SECONDS } from '../../async/time.js'
 import { get, run, type SqlReader, type Steps } from '../../sql/sql.js'
 import type { EndpointRow } from './sql/listing-rows.js'
 
@@ -24,7 +25,7 @@ export interface NotedPrice {
   symbol: string
 }
 
-export const HISTORY_SECONDS = 90 * 86_400
+export const HISTORY_SECONDS = 90 * DAY_SECONDS
 
 const HOUR_SECONDS = 3_600
 /** Prices of one kind that are kept of an endpoint, so that one that changes all the time does not fill the disk. */

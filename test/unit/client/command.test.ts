@@ -442,6 +442,11 @@ describe('arcus-client', () => {
       { ...withKey, ARCUS_URL: 'http://arcus.example' },
       /is not encrypted/,
     ],
+    [
+      ['find', 'quotes'],
+      { ARCUS_URL: 'localhost:4021' },
+      /localhost:4021 is no web address: it begins with https/,
+    ],
   ])('says what is missing: %j', async (args, env, said) => {
     const ran = await run(args, env)
     expect(ran.code).toBe(2)

@@ -136,14 +136,14 @@ export const reasons = {
     code: 'payer_not_allowed',
     status: 200,
     source: 'arcus',
-    meaning: 'The payer is a relayer of this facilitator or blocked by its operator.',
+    meaning: 'The payer is a relayer of this facilitator or refused by its operator.',
   },
   payToNotAllowed: {
     code: 'pay_to_not_allowed',
     status: 200,
     source: 'arcus',
     meaning:
-      'The recipient is blocked by the operator of this facilitator, or not among those for which it pays gas.',
+      'The recipient is refused by the operator of this facilitator, or not among those for which it pays gas.',
   },
   factoryNotAllowed: {
     code: 'eip6492_factory_not_allowed',
@@ -392,6 +392,13 @@ export const reasons = {
     source: 'arcus',
     meaning:
       'Nothing is known of the outcome yet, not even a transaction; settle the same payment again.',
+  },
+  screeningUnavailable: {
+    code: 'screening_unavailable',
+    status: 503,
+    source: 'arcus',
+    meaning:
+      'The operator screens payments, and no verdict came in time; this says nothing about the payment.',
   },
   rateLimited: {
     code: 'rate_limited',

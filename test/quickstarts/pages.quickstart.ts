@@ -6,7 +6,7 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
-import { startBase, usdcOfBase } from './base-chain.js'
+import { startBase, usdcOfBase } from '../support/base-chain.js'
 import { type Block, readPage, root } from './page.js'
 import { isListening, openFolder, removeFolder, run, start, until } from './shell.js'
 

@@ -39,9 +39,22 @@ export interface X402Options {
   iconUrl?: string
 }
 
+/** One of several ways to pay for a route. What it leaves out is taken from the route, then from the options. */
+export interface WayToPay {
+  /** An EVM network. One that is not Arc needs `facilitator`, takes `exact` alone, and has no metered prices. */
+  network?: `eip155:${number}`
+  price: Price
+  payTo?: string
+  /** The facilitator that verifies and settles on this network, in place of the one of the options. */
+  facilitator?: string | FacilitatorClient
+}
+
 /** Options of one route, in `config.x402` or in `routes`, in place of a bare price. */
 export interface RoutePrice {
-  price: Price
+  /** The price of a call; `accepts` takes its place. */
+  price?: Price
+  /** Several ways to pay. Most buyers take the first one that they can. */
+  accepts?: readonly WayToPay[]
   /**
    * `metered`: the price is a ceiling. By `upto` and `batch-settlement` only the amount that the handler charges is
    * taken. By `exact` the whole price is settled and the rest is returned, which needs `refunds`. Default `fixed`.

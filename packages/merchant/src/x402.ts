@@ -1,6 +1,5 @@
-import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { checkOptionNames, warnOfFacilitator } from './check-options.js'
+import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
 import type { X402Options } from './options.js'
@@ -16,7 +15,7 @@ import { RouteSale } from './sale.js'
 import { createPricedRoutes } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
-export type { Payment, RoutePrice, Scheme, X402Options } from './options.js'
+export type { Payment, RoutePrice, Scheme, WayToPay, X402Options } from './options.js'
 export type { Price } from './price.js'
 
 /**
@@ -40,7 +39,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   }
   checkOptionNames(options)
   app.decorateRequest('payment', null)
-  if (typeof options.facilitator === 'string') httpUrl('facilitator', options.facilitator)
+  if (typeof options.facilitator === 'string') httpUrl('x402: facilitator', options.facilitator)
   const facilitator = toFacilitatorClient(options.facilitator, options.facilitatorTimeoutMs)
   const wallets = createUptoWallets(facilitator)
   const server = createResourceServer(facilitator, options.channels, wallets)
@@ -126,9 +125,10 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   })
   app.addHook('onReady', async () => routes.checkOptions())
   app.addHook('onListen', async () => {
-    const accepts = routes.accepts()
-    // Nobody waits for it: a seller starts while the facilitator is away.
-    if (accepts.length > 0) void warnOfFacilitator(facilitator, accepts, app.log)
+    // Nobody waits for it: a seller starts while a facilitator is away.
+    for (const [client = facilitator, accepts] of routes.accepts()) {
+      void warnOfFacilitator(client, accepts, app.log)
+    }
   })
 }
 
@@ -156,15 +156,9 @@ const leftTooOften = {
 }
 
 function parseOrigin(name: string, text: string): string {
-  const { pathname, origin } = httpUrl(name, text)
+  const { pathname, origin } = httpUrl(`x402: ${name}`, text)
   if (pathname === '/') return origin
   throw new Error(`x402: ${name} is an origin without path, got "${text}".`)
-}
-
-function httpUrl(name: string, text: string): URL {
-  const url = parseUrl(text)
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
-  throw new Error(`x402: ${name} must be an http or https URL, got "${text}".`)
 }
 
 function listOf<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {

@@ -180,3 +180,34 @@ it('knows dollars beside Arc as the official packages do', () => {
     })
   }
 })
+
+it('charges on chain what was asked for when the price moves before it is paid', async () => {
+  let cents = 3
+  const shop = fastify()
+  await shop.register(x402, { facilitator: world.url, payTo })
+  const price = () => `$0.0${cents}` as const
+  shop.get('/moving', { config: { x402: { price } } }, (request) => request.payment?.amount)
+  const moving = `${await shop.listen({ host: '127.0.0.1', port: 0 })}/moving`
+  try {
+    const network = arc
+    const asset = devnetContracts.usdc
+    const client = x402Client.fromConfig({
+      schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
+      spendControls: { allowedAssets: [{ network, asset, maxAmountPerPayment: '90000' }] },
+    })
+    // The price rises as soon as it was asked for.
+    const send: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init)
+      cents = 9
+      return answer
+    }
+    const before = await usdcBalance(world.chainUrl, payTo)
+    const first = await wrapFetchWithPayment(send, client)(moving)
+    expect([first.status, await first.text()]).toEqual([200, '30000'])
+    const second = await wrapFetchWithPayment(send, client)(moving)
+    expect([second.status, await second.text()]).toEqual([200, '90000'])
+    expect(await usdcBalance(world.chainUrl, payTo)).toBe(before + 120_000n)
+  } finally {
+    await shop.close()
+  }
+})

@@ -1,6 +1,7 @@
 import type { Network } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
+import type { FastifyRequest } from 'fastify'
 import type { Channels } from './channels.js'
 import type { Price } from './price.js'
 import type { Refunds } from './refunds.js'
@@ -39,11 +40,17 @@ export interface X402Options {
   iconUrl?: string
 }
 
+/**
+ * Returns the price of a request, which has been read and validated by then. It is asked for each call, also of those who
+ * do not pay, so it should be cheap. What it throws is answered as an error of the handler, and nothing is sold.
+ */
+export type PriceOfRequest = (request: FastifyRequest) => Price | Promise<Price>
+
 /** One of several ways to pay for a route. What it leaves out is taken from the route, then from the options. */
 export interface WayToPay {
   /** An EVM network. One that is not Arc needs `facilitator`, takes `exact` alone, and has no metered prices. */
   network?: `eip155:${number}`
-  price: Price
+  price: Price | PriceOfRequest
   payTo?: string
   /** The facilitator that verifies and settles on this network, in place of the one of the options. */
   facilitator?: string | FacilitatorClient
@@ -51,8 +58,8 @@ export interface WayToPay {
 
 /** Options of one route, in `config.x402` or in `routes`, in place of a bare price. */
 export interface RoutePrice {
-  /** The price of a call; `accepts` takes its place. */
-  price?: Price
+  /** The price of a call, or a function that returns it; `accepts` takes its place. */
+  price?: Price | PriceOfRequest
   /** Several ways to pay. Most buyers take the first one that they can. */
   accepts?: readonly WayToPay[]
   /**

@@ -16,7 +16,7 @@ import {
   type WayToPay,
   type X402Options,
 } from './options.js'
-import { type Price, parsePrice } from './price.js'
+import { type Price, parsePrice, samplePrice } from './price.js'
 import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
@@ -31,6 +31,11 @@ export interface RouteTerms {
   isMetered: boolean
   /** The facilitators of networks that do not go to the one of the options. */
   facilitators: ReadonlyMap<string, FacilitatorClient>
+  /**
+   * Computes `accepts` where the price depends on the request; `accepts` is a sample until then. Rejects with the error of
+   * the price.
+   */
+  acceptsOf: ((request: FastifyRequest) => Promise<RouteTerms['accepts']>) | undefined
 }
 
 /** A payment that takes up one of the terms. */
@@ -101,6 +106,11 @@ export function createPricedRoutes(
     return terms
   }
 
+  function termsOfRequest(request: FastifyRequest): RouteTerms | undefined {
+    const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
+    return (declared ?? lateTerms(request)).get(request.method)
+  }
+
   function lateTerms(request: FastifyRequest): TermsByMethod {
     const { url = '', method, config, schema } = request.routeOptions
     const known = late.get(config)
@@ -123,11 +133,15 @@ export function createPricedRoutes(
      * settles none of the route's schemes now.
      */
     async find(request: FastifyRequest): Promise<RouteTerms | 'unpayable' | undefined> {
-      const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
-      const terms = (declared ?? lateTerms(request)).get(request.method)
+      const made = termsOfRequest(request)
+      const accepts = await made?.acceptsOf?.(request)
+      const terms = made && accepts ? { ...made, accepts } : made
       if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
       return terms && offeredNow(terms, options.channels, wallets)
     },
+    /** Returns whether the price depends on the request, so that it is known when its body has been read. */
+    isPricedByRequest: (request: FastifyRequest): boolean =>
+      termsOfRequest(request)?.acceptsOf !== undefined,
     /** Returns what the routes that were declared so far ask for, by facilitator; `undefined` is the one of the options. */
     accepts: (): ReadonlyMap<FacilitatorClient | undefined, PaymentRequirements[]> => offered,
     /** Returns `false` for routes that were declared before the plugin was loaded. */
@@ -227,13 +241,29 @@ function termsOf(
   clientOf: ClientOf,
 ): RouteTerms {
   const declaration = own.discoverable === false ? undefined : declareDiscovery(route, own)
-  const accepts = waysOf(own).flatMap((way) =>
-    offersOf(way, own, defaults),
-  ) as unknown as RouteTerms['accepts']
+  const ways = waysOf(own)
+  const acceptsAt = (prices: readonly Price[]) =>
+    ways.flatMap((way, index) =>
+      offersOf({ ...way, price: prices[index] as Price }, own, defaults),
+    ) as unknown as RouteTerms['accepts']
+  const isByRequest = ways.some(({ price }) => typeof price === 'function')
+  const accepts = acceptsAt(
+    ways.map(({ price, network = networkOf(defaults) }) =>
+      typeof price === 'function' ? samplePrice(network) : price,
+    ),
+  )
   const terms: RouteTerms = {
     accepts,
     isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
     facilitators: facilitatorsOf(own, defaults, clientOf),
+    acceptsOf: !isByRequest
+      ? undefined
+      : async (request) => {
+          const prices = ways.map(({ price }) =>
+            typeof price === 'function' ? price(request) : price,
+          )
+          return acceptsAt(await Promise.all(prices))
+        },
     resource: resourceOf(own, defaults),
     extensions: declaration === undefined ? undefined : { bazaar: declaration },
     streaming: own.streaming ?? 'hold',
@@ -256,12 +286,12 @@ function readRoutePrice(price: Price | RoutePrice): RoutePrice {
   if (typeof price === 'object' && price !== null) checkMemberNames(price)
   const isRoutePrice =
     typeof price === 'object' && price !== null && ('price' in price || 'accepts' in price)
-  return isRoutePrice ? price : { price: price as Price }
+  return isRoutePrice ? (price as RoutePrice) : { price: price as Price }
 }
 
 /** Returns the ways to pay for a route; a bare price is one. */
 function waysOf({ accepts, price, network, payTo }: RoutePrice): readonly WayToPay[] {
-  return accepts ?? [{ price: price as Price, ...defined({ network, payTo }) }]
+  return accepts ?? [{ price: price as WayToPay['price'], ...defined({ network, payTo }) }]
 }
 
 /** Returns the facilitators of the ways that name one, by network. Throws where one network would have two. */
@@ -285,12 +315,15 @@ function facilitatorsOf(
   )
 }
 
+/** A way to pay at a price that is known. */
+type FixedWay = WayToPay & { price: Price }
+
 function networkOf({ network = DEFAULT_NETWORK }: X402Options): `${string}:${string}` {
   return network
 }
 
 function requirementsOf(
-  way: WayToPay,
+  way: FixedWay,
   own: RoutePrice,
   defaults: X402Options,
 ): PaymentRequirements {
@@ -313,7 +346,7 @@ function requirementsOf(
   return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
 }
 
-function offersOf(way: WayToPay, own: RoutePrice, defaults: X402Options): PaymentRequirements[] {
+function offersOf(way: FixedWay, own: RoutePrice, defaults: X402Options): PaymentRequirements[] {
   const { channels } = defaults
   const exact = requirementsOf(way, own, defaults)
   if (way.facilitator !== undefined) {

@@ -1,3 +1,4 @@
+import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
 import { toFacilitatorClient } from './facilitator.js'
@@ -10,12 +11,20 @@ import {
   answerUnpayable,
   askForPayment,
 } from './payment-required.js'
+import { createQuotes } from './quotes.js'
 import { createResourceServer } from './resource-server.js'
 import { RouteSale } from './sale.js'
-import { createPricedRoutes } from './terms.js'
+import { createPricedRoutes, type RouteTerms } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
-export type { Payment, RoutePrice, Scheme, WayToPay, X402Options } from './options.js'
+export type {
+  Payment,
+  PriceOfRequest,
+  RoutePrice,
+  Scheme,
+  WayToPay,
+  X402Options,
+} from './options.js'
 export type { Price } from './price.js'
 
 /**
@@ -49,23 +58,42 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   const routes = createPricedRoutes(app, options, wallets)
   const sales = new WeakMap<FastifyRequest, RouteSale>()
   const inFlight = inFlightOf(app.server)
+  const quotes = createQuotes()
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return routes.isPricedByRequest(request) ? undefined : openSale(request, reply)
+  }
+
+  async function openSale(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const terms = await routes.find(request)
     if (terms === undefined) return undefined
     exposePaymentHeaders(reply)
     if (terms === 'unpayable') return answerUnpayable(reply)
+    if (terms.acceptsOf !== undefined) quotes.keep(request, terms.accepts)
     const ask = (error?: string) => askForPayment(request, reply, { terms, baseUrl, error })
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const offer = server.match(offered.payload, terms)
+    const offer = matchQuoted(request, offered.payload, terms)
     if (typeof offer === 'string') return ask(offer)
     sales.set(request, new RouteSale(offer, { server, refunds }, request, reply))
     return undefined
   }
 
+  /** Finds the terms that a payment takes up: those of now, or those that were asked for the same request before. */
+  function matchQuoted(request: FastifyRequest, payload: PaymentPayload, terms: RouteTerms) {
+    const offer = server.match(payload, terms)
+    if (typeof offer !== 'string' || terms.acceptsOf === undefined) return offer
+    const asked = quotes.find(request, payload.accepted)
+    const quoted = asked && server.match(payload, { ...terms, accepts: [asked] })
+    return typeof quoted === 'object' ? { ...quoted, terms } : offer
+  }
+
   async function verify(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    if (routes.isPricedByRequest(request) && !sales.has(request)) {
+      await openSale(request, reply)
+      if (reply.sent) return reply
+    }
     const sale = sales.get(request)
     if (sale === undefined || request.payment !== null) return undefined
     const verified = await sale.verify()

@@ -105,6 +105,10 @@ export interface Payment {
   payTo: string
   /** `exact`, `upto` or `batch-settlement`. */
   scheme: string
+  /** Names the payment, with `network` and `payer`, at `/payments` of the facilitator; `undefined` for a voucher. */
+  nonce: string | undefined
+  /** How the payment moves the asset: `eip3009` or `permit2`. */
+  method: 'eip3009' | 'permit2'
   /**
    * Sets how much of a metered price is charged, in its own money such as `"$0.004"` or `"€0.004"`, or in atomic units.
    * The last call counts. With zero nothing is settled. Throws for more than the price, and for other money.
@@ -116,6 +120,12 @@ export interface Payment {
    * fails after this call is charged all the same.
    */
   settle(): Promise<SettleResponse>
+  /**
+   * Gives a fixed price by `exact` back, whole or in part, in its own money or in atomic units; settles before, where that
+   * has not happened yet. Resolves to the atomic units that the buyer gets once the refund is on disk: it is tried until it
+   * lands, once for each payment. Throws without `refunds` in the options, and for more than the price.
+   */
+  refund(amount?: string): Promise<string>
 }
 
 declare module 'fastify' {

@@ -137,3 +137,17 @@ export function parseMoney(text: string): { currency: Currency; amount: bigint }
   const currency = sign === undefined ? (code as Currency) : currencyOfSign(sign as CurrencySign)
   return { currency, amount: BigInt(whole + fraction.padEnd(DECIMALS, '0')) }
 }
+
+/** Reads money as in a price, or atomic units. Unlike a price it may be zero. Throws for other money than was asked for. */
+export function parseAmount(
+  text: string,
+  { asset, network }: { asset: string; network: string },
+): bigint {
+  if (/^\d{1,78}$/.test(text)) return BigInt(text)
+  const { currency, amount } = parseMoney(text)
+  const token = findStablecoin(asset, network)
+  if (token?.currency === currency) return amount
+  throw new Error(
+    `x402: ${text} is other money than the price, which is in ${token?.symbol ?? asset}`,
+  )
+}

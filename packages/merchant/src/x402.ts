@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
-import type { X402Options } from './options.js'
+import { describeRefund } from './metered.js'
+import type { Payment, X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'
 import {
   answerConflict,
@@ -14,7 +15,7 @@ import {
 import { createQuotes } from './quotes.js'
 import { createResourceServer } from './resource-server.js'
 import { RouteSale } from './sale.js'
-import { createPricedRoutes, type RouteTerms } from './terms.js'
+import { createPricedRoutes, type RouteOffer, type RouteTerms } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
 export type {
@@ -118,8 +119,10 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
       network,
       payTo,
       scheme,
+      ...namesOf(sale.offer),
       charge: (part) => sale.charge(part),
       settle: () => sale.settleForHandler(),
+      refund: (part) => sale.refund(part),
     }
     return undefined
   }
@@ -158,6 +161,12 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
       void warnOfFacilitator(client, accepts, app.log)
     }
   })
+}
+
+/** Returns what names a payment where it was settled. */
+function namesOf(offer: RouteOffer): Pick<Payment, 'nonce' | 'method'> {
+  const { paymentNonce, method = 'eip3009' } = describeRefund(offer, 0n)
+  return { nonce: offer.requirements.scheme === 'exact' ? paymentNonce : undefined, method }
 }
 
 /** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */

@@ -13,7 +13,7 @@ import { devnetMerchant, devnetPayer } from '../src/devnet/accounts.js'
 import { mintUsdc } from '../src/devnet/fixtures.js'
 import type { ActivityStore } from '../src/directory/store/activity.js'
 import { createActivityStore } from '../src/directory/store/sql/activity.js'
-import { type Database, openDatabase } from '../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../src/sql/sqlite/group-commit.js'
 import { createSql } from '../src/sql/sqlite/sql.js'
 import { asset, network } from '../test/support/a-channel.js'
@@ -191,7 +191,7 @@ async function fillMonth(
 
 /** Writes what probes found in every hour of ninety days, and as many prices as are kept. */
 async function fillHistory(
-  database: Database,
+  database: SqliteDatabase,
   commit: GroupCommit,
   endpointIds: readonly number[],
 ): Promise<void> {

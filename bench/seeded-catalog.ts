@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createListingStore } from '../src/directory/store/sql/listings.js'
-import { type Database, openDatabase } from '../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../src/sql/sqlite/group-commit.js'
 import { createSql } from '../src/sql/sqlite/sql.js'
 
@@ -25,7 +25,7 @@ export async function seedCatalog(
 }
 
 /** Writes the JSON of every merchant, which a change of its flags does. */
-async function publishAll(database: Database, ids: readonly string[]): Promise<void> {
+async function publishAll(database: SqliteDatabase, ids: readonly string[]): Promise<void> {
   const store = createListingStore(createSql(database, createGroupCommit(database)))
   for (let at = 0; at < ids.length; at += PUBLISHED_AT_ONCE) {
     const some = ids.slice(at, at + PUBLISHED_AT_ONCE)
@@ -34,7 +34,7 @@ async function publishAll(database: Database, ids: readonly string[]): Promise<v
 }
 
 /** Writes the sums of a month in which each of the merchants was paid by fifteen payers an hour. */
-function fillMonth(database: Database, merchantIds: readonly string[]): void {
+function fillMonth(database: SqliteDatabase, merchantIds: readonly string[]): void {
   const last = Math.floor(Date.now() / 3_600_000) * 3_600
   const payer = database.prepare('INSERT INTO activity_payers VALUES (?, ?, 0, ?, 1, 10000)')
   const sum = database.prepare(

@@ -6,55 +6,61 @@ import { reasons, reasonsNotProduced } from '@arcus/protocol/x402/reasons'
 const codesPage = new URL('../docs/reasons.md', import.meta.url)
 const operationsPage = new URL('../docs/operations.md', import.meta.url)
 
-const sources = {
-  x402: 'current TypeScript reference',
-  'x402-spec': 'x402 v2, section 9',
-  arcus: 'Arcus',
+const sources = [
+  ['x402', 'the current TypeScript reference'],
+  ['x402-spec', 'x402 v2, section 9'],
+  ['arcus', 'Arcus alone'],
+] as const
+
+/** Lists the codes of one source. */
+function codesOf(source: (typeof sources)[number][0]): string {
+  return Object.values(reasons)
+    .filter((it) => it.source === source)
+    .map(({ code, status, meaning }) => {
+      const before = status === 200 ? '' : `**${status}.** `
+      return `- \`${code}\`: ${before}${meaning}`
+    })
+    .join('\n')
 }
 
 const codes = `# Codes
 
-\`invalidReason\` of \`/verify\` and \`errorReason\` of \`/settle\`. A payment that fails a check is a 200.
-Written by \`npm run tables\` from \`packages/protocol/src/x402/reasons.ts\`.
+This page is for everybody who reads \`invalidReason\` of \`/verify\` or \`errorReason\` of \`/settle\`. A payment that fails a check is a 200; any other status is named. \`npm run tables\` writes the page from \`packages/protocol/src/x402/reasons.ts\`.
 
-| Code | Status | When | Source |
-|---|---|---|---|
-${Object.values(reasons)
-  .map(
-    ({ code, status, meaning, source }) =>
-      `| \`${code}\` | ${status} | ${meaning} | ${sources[source]} |`,
-  )
-  .join('\n')}
+${sources.map(([source, title]) => `## Codes of ${title}\n\n${codesOf(source)}`).join('\n\n')}
 
 While the service stops, a request on a kept-alive connection is answered 503 with \`unexpected_verify_error\` or
 \`unexpected_settle_error\` and \`Retry-After\`: nothing was done with it.
 
 ## Codes of the protocol that are never given
 
-| Code | Why |
-|---|---|
 ${Object.entries(reasonsNotProduced)
-  .map(([code, why]) => `| \`${code}\` | ${why} |`)
+  .map(([code, why]) => `- \`${code}\`: ${why}.`)
   .join('\n')}
 `
 
 const parts: [keyof RouteCost, string][] = [
-  ['request', 'each request'],
-  ['bodyKiB', 'each KiB of its body'],
-  ['row', 'each claim in its body'],
-  ['answerKiB', 'each KiB of an answer made for it'],
+  ['request', 'for the request'],
+  ['bodyKiB', 'for each KiB of its body'],
+  ['row', 'for each claim in its body'],
+  ['answerKiB', 'for each KiB of an answer made for it'],
 ]
 
-function costRow(route: string, cost: RouteCost): string {
-  return `| ${route} | ${parts.map(([part]) => cost[part]).join(' | ')} |`
+/** Names the parts of a cost. */
+function describeCost(cost: Partial<RouteCost>): string {
+  const named = parts.filter(([part]) => (cost[part] ?? 0) !== 0)
+  return named.map(([part, text]) => `${cost[part]} ${text}`).join(', ')
 }
 
-const costs = `| Points for | ${parts.map(([, text]) => text).join(' | ')} |
-|---|${parts.map(() => '---|').join('')}
-${costRow('any route but these', usualCost)}
-${Object.entries(routeCosts)
-  .map(([route, cost]) => costRow(`\`${route}\``, { ...usualCost, ...cost }))
-  .join('\n')}
+const routesByCost = new Map<string, string[]>([[describeCost(usualCost), ['any route']]])
+for (const [route, cost] of Object.entries(routeCosts)) {
+  const text = describeCost(cost)
+  routesByCost.set(text, [...(routesByCost.get(text) ?? []), `\`${route}\``])
+}
+
+const costs = `| Route | Points; a route that is named differs in these |
+|---|---|
+${[...routesByCost].map(([text, routes]) => `| ${routes.join(', ')} | ${text} |`).join('\n')}
 `
 
 /** Returns a page with a table between the two comments that name it. */

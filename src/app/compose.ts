@@ -13,7 +13,8 @@ import { createTeardown, type Teardown } from '../async/teardown.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { createFacilitator, type Facilitator } from '../facilitator/facilitator.js'
 import { createAttestor } from '../facilitator/methods/attestor.js'
-import type { FacilitatorObserver } from '../facilitator/observer.js'
+import type { Network } from '../facilitator/methods/network.js'
+import { type FacilitatorObserver, silentObserver } from '../facilitator/observer.js'
 import { facilitatorOperations } from '../facilitator/operations.js'
 import { noRelayerEvents } from '../facilitator/relayer/outcomes.js'
 import { openSigners } from '../facilitator/relayer/signer.js'
@@ -124,8 +125,11 @@ async function build(
     ? await openFacilitator({ config, secrets, stores, leases, metrics, tracing, log, teardown })
     : undefined
 
+  const screeningList = facilitator?.ports.screeningList
+  if (screeningList !== undefined) metrics?.watchScreeningList(() => screeningList.figures())
+
   // How things stand
-  const watched = watchNetworks(facilitator?.figures ?? [], stores, metrics, now)
+  const watched = watchNetworks(facilitator?.ports.networks ?? [], stores, metrics, now)
   metrics?.watchDisk(disk)
   metrics?.watchLeases(hasFacilitator ? leases : leasesOf(() => link))
   const { isWritable } = stores.journal
@@ -291,16 +295,23 @@ async function openFacilitator({
 
 /** Adds to the figures of each network what metrics, readiness and the status page read. */
 function watchNetworks(
-  figures: Facilitator['figures'],
+  networks: readonly Network[],
   { budgets }: Stores,
   metrics: Metrics | undefined,
   now: () => number,
 ) {
-  const watched = figures.map((network) => ({
-    ...network,
-    readBalances: createBalances(network.rpc, network.relayer.addresses, now),
-    readRunway: createRunway({ network: network.network, budgets, now }),
-    feePerGas: () => network.latestBlock()?.baseFeePerGas,
+  const watched = networks.map((it) => ({
+    network: it.terms.network,
+    chainId: it.terms.chainId,
+    name: it.name,
+    rpc: it.rpc,
+    relayer: it.relayer,
+    readTokens: it.readTokens,
+    latestBlock: it.latestBlock,
+    chainSeconds: it.chainSeconds,
+    feePerGas: () => it.latestBlock()?.baseFeePerGas,
+    readBalances: createBalances(it.rpc, it.relayer.addresses, now),
+    readRunway: createRunway({ network: it.terms.network, budgets, now }),
   }))
   for (const network of watched) metrics?.watch(network)
   return watched
@@ -309,19 +320,19 @@ function watchNetworks(
 /** Builds what hands payments over to the directory. Listings are about the first network: the settings name the mainnet first. */
 function openHandOver(
   { baseUrl, directoryUrl, probeAllowPrivateHosts }: Config,
-  { ports: { networks, blocks } }: Facilitator,
+  { ports: { networks, isPayToBlocked } }: Facilitator,
   { stores, disk, now, log }: { stores: Stores; disk: DiskWatch; now: () => number; log: Logger },
 ): HandOver {
-  const [{ tokens, served }] = networks
+  const [{ terms }] = networks
   return createHandOver({
     outbox: stores.outbox,
     rules: {
-      networks: new Map([[served.terms.network, tokens]]),
+      networks: new Map([[terms.network, [...terms.tokens.values()]]]),
       targetRules: {
         allowPrivateHosts: probeAllowPrivateHosts,
         ownOrigins: [baseUrl, directoryUrl],
       },
-      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+      isPayToBlocked,
     },
     isDiskLow: disk.isLow,
     now,
@@ -468,7 +479,7 @@ function openKeys(config: Config, secrets: Secrets, keccak256: Keccak256, now: (
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin !== undefined) {
     throw new ConfigError([
-      `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
+      `Two settings use the wallet ${twin}. Relayers, check wallets, the wallet of hosted endpoints and the attestation key must be different. Remove one of them.`,
     ])
   }
   return { signers, attestor, refundWallets, close }
@@ -496,6 +507,7 @@ function observe(metrics: Metrics | undefined, tracing: Tracing | undefined): Fa
     claimed: (request, settlementId) => tracing?.claimed(request, settlementId),
     verified: (...seen) => metrics?.verified(...seen),
     settled: (...seen) => metrics?.settled(...seen),
+    screening: metrics?.screening ?? silentObserver.screening,
   }
 }
 

@@ -7,10 +7,10 @@ import { inTime } from '../async/in-time.js'
 
 /** Interval at which idle connections are closed during the drain; they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50
-/** The turns without a request, of so many milliseconds, after which nothing more is accepted: a quarter of a second. */
+/** The number and length, in milliseconds, of looks without a request after which nothing more is accepted: a quarter of a second. */
 const QUIET_TURNS = 5
 const TURN_MS = 50
-/** The most turns that are waited for that: two seconds. */
+/** The most looks that a stop waits for: two seconds. */
 const MAX_TURNS = 40
 /** The time that `onClose` gets beyond the grace. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -110,7 +110,7 @@ export function surviveRejections(log: Logger, source: EventEmitter = process): 
 
 /**
  * Resolves when no connection and no request has come for a while. The kernel accepts connections before this process
- * reads them, and closing the server would reset those. Turns of the event loop count, because a thread that was busy
+ * reads them, and closing the server would reset those. Ticks of the event loop count, because a thread that was busy
  * has not looked.
  */
 async function untilQuiet(server: Server): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Batches calls naturally: while fewer than `maxInFlight` batches are under way, all calls of one turn of the event loop
+ * Batches calls naturally: while fewer than `maxInFlight` batches are under way, all calls of one tick of the event loop
  * leave together at its end; else they wait and leave when a batch returns. There is no timer, so no delay at low load.
  * A batch that throws is run once more, then halved, so that one member never fails the others. A member that has waited
  * for `patienceMs` by then is not tried again: else a chain that hangs would be asked at each halving.
@@ -12,18 +12,18 @@ export function createCoalescer<Input, Output>(options: {
   /** Milliseconds, monotonic; for tests. */
   now?: () => number
 }): (input: Input) => Promise<Output> {
-  interface Waiting {
+  interface WaitingInput {
     input: Input
     patientUntil: number
     resolve(output: Output): void
     reject(error: unknown): void
   }
   const { now = () => performance.now() } = options
-  let waiting: Waiting[] = []
+  let waiting: WaitingInput[] = []
   let inFlight = 0
   let isPumping = false
 
-  async function settle(batch: Waiting[], mayRetry: boolean): Promise<void> {
+  async function settle(batch: WaitingInput[], mayRetry: boolean): Promise<void> {
     try {
       const outputs = await options.run(batch.map((member) => member.input))
       batch.forEach((member, i) => {

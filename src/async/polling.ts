@@ -3,7 +3,7 @@ interface PollingOptions {
   poll: (signal: AbortSignal) => Promise<unknown>
   /** Pause between two runs, in milliseconds; it may depend on the milliseconds that the last run took. */
   everyMs: number | ((tookMs: number) => number)
-  /** Hears why a run failed; the next one comes at its time. */
+  /** Receives the error of a failed run; the next run comes at its time. */
   onError: (error: unknown) => void
 }
 

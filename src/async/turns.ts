@@ -27,7 +27,7 @@ export function createTurns({ atOnce, waitingOfParty, waitingInAll }: TurnsOptio
     if (starts.length > 0) waiting.set(party, starts)
   }
 
-  /** Waits for the turn of a party. Returns at once where nothing waits and there is a place. */
+  /** Waits for the turn of a party. Returns at once where nothing waits and a piece more may run. */
   async function turnOf(party: string): Promise<void> {
     if (running < atOnce) {
       running++
@@ -36,7 +36,7 @@ export function createTurns({ atOnce, waitingOfParty, waitingInAll }: TurnsOptio
     const starts = waiting.get(party) ?? []
     waiting.set(party, starts)
     count++
-    // The piece before gives its place on.
+    // The piece before hands its slot on.
     await new Promise<void>((resolve) => starts.push(resolve))
     count--
   }

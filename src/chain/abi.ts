@@ -72,7 +72,7 @@ export function encodeAggregate3(calls: readonly { to: Address; data: Hex }[]): 
 }
 
 /** A call in a transaction; everything is in lower case. */
-export interface Call {
+export interface EvmCall {
   to: Address
   data: Hex
 }
@@ -83,7 +83,7 @@ const multicall = parseAbi([
 ])
 
 /** Returns the calls of a transaction: those of a multicall in their order, or the transaction itself. */
-export function callsOf({ to, data }: Call): Call[] {
+export function callsOf({ to, data }: EvmCall): EvmCall[] {
   if (!data.startsWith(selectors.aggregate3)) return [{ to, data }]
   const [calls] = decodeFunctionData({ abi: multicall, data }).args
   return calls.map(({ target, callData }) => ({

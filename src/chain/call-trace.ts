@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
-import type { Call } from './abi.js'
+import type { EvmCall } from './abi.js'
 import type { Transaction } from './receipts.js'
 import type { Rpc } from './rpc.js'
 
@@ -97,7 +97,7 @@ function effectiveCalls(root: Frame, to: Address): Hex[] {
   return found
 }
 
-function readCall(frame: Frame | null): Call | undefined {
+function readCall(frame: Frame | null): EvmCall | undefined {
   if (typeof frame?.to !== 'string' || typeof frame.input !== 'string') return undefined
   return { to: frame.to.toLowerCase() as Address, data: frame.input.toLowerCase() as Hex }
 }

@@ -1,5 +1,5 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
-import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { type Address, type Hex, keccak256, toFunctionSelector } from 'viem'
 import { addressWord, bytesWords, selectors, topics, wordOf } from './abi.js'
 import { type ExpectedTransfer, isExpectedTransfer } from './authorization-uses.js'
@@ -24,7 +24,10 @@ export function transferOfPayment({
   amount,
   authorization,
   permit2,
-}: Pick<Payment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>): Permit2Transfer {
+}: Pick<
+  ParsedPayment,
+  'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'
+>): Permit2Transfer {
   const { from: payer, value: permitted, validAfter, validBefore, nonce } = authorization
   const deadline = validBefore - 1n
   const facilitator = permit2?.facilitator

@@ -1,7 +1,7 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
-import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
-import { type Call, callsOf, selectors, topics, wordOf } from './abi.js'
+import { callsOf, type EvmCall, selectors, topics, wordOf } from './abi.js'
 import { findOwnTransfer } from './authorization-uses.js'
 import { readBlocks } from './blocks.js'
 import { findSettlement, isSettleCall, transferOfPayment } from './permit2.js'
@@ -17,7 +17,7 @@ import { RpcUnavailableError } from './rpc-errors.js'
 
 /** A payment as a call of ours shows it. */
 interface CalledPayment {
-  payment: Pick<Payment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>
+  payment: Pick<ParsedPayment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>
   /** As the token or Permit2 saw it. */
   signature: Hex
   /** The permit of the token that was sent with it. */
@@ -104,7 +104,7 @@ async function readPaymentsOf(
   })
 }
 
-function findTransfer({ payment }: CalledPayment, { data }: Call, { logs }: Receipt) {
+function findTransfer({ payment }: CalledPayment, { data }: EvmCall, { logs }: Receipt) {
   if (payment.permit2 !== undefined) {
     return findSettlement(logs, transferOfPayment(payment), data)?.transferLog
   }
@@ -129,7 +129,7 @@ const proxyAbi = parseAbi([
 ])
 const lower = <T extends Hex>(hex: T): T => hex.toLowerCase() as T
 
-function readPayment({ to, data }: Call): CalledPayment | undefined {
+function readPayment({ to, data }: EvmCall): CalledPayment | undefined {
   const { exactProxy, uptoProxy } = permit2Contracts
   if (data.startsWith(selectors.transferWithAuthorization)) return readTransfer(to, data)
   const isProxy = to === exactProxy || to === uptoProxy

@@ -16,8 +16,8 @@ import { type Arguments, CommandError, defineCommand, print, UsageError } from '
 import { type FoundCode, findCode } from './deploy-contracts/creation-code.js'
 import {
   carryOut,
+  type DeploymentPlan,
   dollars,
-  type Plan,
   planDeployments,
   readMissing,
   requireChain,
@@ -68,7 +68,7 @@ export const command = defineCommand(help, parameters, async ({ values }) => {
   }
 })
 
-type Options = ReturnType<typeof readOptions>
+type DeployOptions = ReturnType<typeof readOptions>
 
 function readOptions(values: Arguments<typeof parameters>['values']) {
   const { network: name, code, yes } = values
@@ -111,7 +111,7 @@ async function openRelayers(): Promise<OpenSigners> {
 interface Work {
   place: NetworkConfig
   config: Config
-  options: Options
+  options: DeployOptions
   relayers: readonly Signer[]
 }
 
@@ -163,7 +163,7 @@ async function payerOf({ options: { keyFile }, relayers }: Work): Promise<Signer
   return signer
 }
 
-function show({ steps, expectedCost, maxCost }: Plan, { address }: Signer): void {
+function show({ steps, expectedCost, maxCost }: DeploymentPlan, { address }: Signer): void {
   print()
   for (const { deployment, gasLimit } of steps) {
     print(`to send  ${deployment.address}  ${deployment.name}  at most ${gasLimit} gas`)

@@ -47,7 +47,7 @@ const config = {
 
 export const command = defineCommand(help, config, ({ values }) => run(readOptions(values)))
 
-type Options = ReturnType<typeof readOptions>
+type DevOptions = ReturnType<typeof readOptions>
 
 function readOptions({ fork, ...values }: Arguments<typeof config>['values']) {
   const port = parsePort('--port', values.port)
@@ -61,7 +61,7 @@ function readOptions({ fork, ...values }: Arguments<typeof config>['values']) {
 }
 
 /** Runs until a signal; rejects when the stack does not start or a part of it ends by itself. */
-async function run(options: Options): Promise<void> {
+async function run(options: DevOptions): Promise<void> {
   const signalled = untilSignal()
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
@@ -100,7 +100,7 @@ async function unlessSignalled(signalled: Promise<void>, error: unknown): Promis
 }
 
 async function describe(
-  options: Options,
+  options: DevOptions,
   { console: built, sample, operatorEnv }: Pick<Stack, 'console' | 'sample' | 'operatorEnv'>,
 ): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options

@@ -95,11 +95,11 @@ function disagreement(payments: number, isWriting: boolean): string {
   const them = payments === 1 ? '1 payment is' : `${payments} payments are`
   const fix = isWriting
     ? 'docs/operations.md, "Rebuilding the journal from the chain", says what to do.'
-    : 'Nothing was written; --write corrects what is missing or failed.'
+    : 'Nothing was written; --write corrects the payments that are missing or failed.'
   return `${them} not in the journal as on chain. ${fix}`
 }
 
-type Options = ReturnType<typeof readOptions>
+type ReconcileOptions = ReturnType<typeof readOptions>
 
 /** `since` is in Unix seconds. */
 function readOptions(values: Arguments<typeof parameters>['values']) {
@@ -134,7 +134,7 @@ function parseBlock(flag: string, text: string): number {
 }
 
 interface Task {
-  options: Options
+  options: ReconcileOptions
   wallets: ReadonlySet<Address>
   stores: Stores
 }
@@ -197,7 +197,11 @@ async function openReconciliation(rpc: Rpc, place: NetworkConfig, task: Task) {
   })
 }
 
-async function findRange(rpc: Rpc, network: string, { since, fromBlock, toBlock }: Options) {
+async function findRange(
+  rpc: Rpc,
+  network: string,
+  { since, fromBlock, toBlock }: ReconcileOptions,
+) {
   const head = await readCommonHead(rpc)
   const to = Math.min(head, toBlock ?? head)
   const from = since === undefined ? fromBlock : await findFirstBlockSince(rpc, since, to)

@@ -283,7 +283,7 @@ const pollMs = 50
 // Long enough for a settlement that waits for its block.
 const arcusStopGraceMs = 5_000
 
-type ArcusOptions = {
+type ArcusProcessOptions = {
   port: number
   rpcUrl: string
   relayerKeys: readonly Hex[]
@@ -293,10 +293,10 @@ type ArcusOptions = {
   env: NodeJS.ProcessEnv
 }
 
-type Arcus = { url: string; stop(): Promise<void>; exited: Promise<ChildExit> }
+type ArcusProcess = { url: string; stop(): Promise<void>; exited: Promise<ChildExit> }
 
 /** Starts the service as it was built, in a process of its own. Resolves when `/health` and `/ready` answer 200. */
-async function startArcus(options: ArcusOptions): Promise<Arcus> {
+async function startArcus(options: ArcusProcessOptions): Promise<ArcusProcess> {
   // A process that loads a few files starts several times as fast as one that loads the sources.
   const script = join(root, serviceBuild.product)
   const child = spawn(process.execPath, ['--enable-source-maps', script], {
@@ -315,7 +315,7 @@ async function startArcus(options: ArcusOptions): Promise<Arcus> {
   return { url, ...supervised }
 }
 
-function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
+function settingsOf(options: ArcusProcessOptions): NodeJS.ProcessEnv {
   return {
     HOST: '127.0.0.1',
     // A slow machine keeps the chain waiting now and then. Such warnings would stand above the welcome.

@@ -58,7 +58,9 @@ import { ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
 import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
+import { BarePayments } from './seen-in-payments/bare-payments.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
+import type { OfferedResource } from './seen-in-payments/offer.js'
 import { createProbeEffects } from './seen-in-payments/probe-effects.js'
 import { statusRoutes } from './seen-in-payments/status-routes.js'
 import { sessionRoutes } from './session/session-routes.js'
@@ -80,12 +82,12 @@ export interface DirectorySettings extends ProbingSettings {
   readonly tryIt: boolean
 }
 
-/** What the directory is given. Whoever gives it also closes it, after the directory has stopped. */
+/** What the directory needs. The caller closes these after `stop`. */
 export interface DirectoryPorts
   extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'>,
     Omit<SharedPorts, 'network'> {
   stores: DirectoryStores
-  /** The place that a thread can read over a connection of its own; `undefined` for a database in memory. */
+  /** The database that a thread can read over a connection of its own; `undefined` for one in memory. */
   threadSource: string | undefined
   /** The network that listings are about: the mainnet where it is served. */
   rpc: Rpc
@@ -121,7 +123,9 @@ export interface Directory {
     /** Keeps answers of the facilitator, for figures. Rejects if the store fails: then some may be kept. */
     keepAnswers(answers: readonly HandedAnswer[]): Promise<void>
     /** Lists the resource that a settled payment names. */
-    takeOffer: AutoCatalog['take']
+    takeOffer: (offer: OfferedResource) => ReturnType<AutoCatalog['take']>
+    /** Takes in a settled payment that its buyer did not describe, and reports what became of it, now or later. */
+    takeBare: BarePayments['take']
     noteRefusal: AutoCatalog['noteRefusal']
     listings: ListingStore
     probe: Probe
@@ -142,7 +146,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
   const log = ports.log.child({ module: 'directory' })
   const world = { ...ports, settings, log, network }
   const parts = createParts(world)
-  const { probing, discovery, identities, checks, recorder, settlements, events, seen } = parts
+  const { probing, discovery, identities, checks, recorder, settlements, events, seen, bare } =
+    parts
   const { schedule, probe } = probing
   const background = listBackgroundWork(world, parts)
   return {
@@ -161,8 +166,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       probing.stop()
       identities.stop()
       checks?.stop()
-      const underWay = [schedule.stop(), events.stop(), settlements.stop(), discovery.stop()]
-      await Promise.all([background.stop(), ...underWay])
+      const underWay = [schedule.stop(), bare.stop(), events.stop(), settlements.stop()]
+      await Promise.all([background.stop(), discovery.stop(), ...underWay])
     },
     ports: {
       async keepAnswers(answers) {
@@ -171,7 +176,8 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
         for (const answer of own) checks?.noteAnswer(answer)
         await recorder.keep(own)
       },
-      takeOffer: seen.take,
+      takeOffer: (offer) => seen.take(offer),
+      takeBare: (payment, report) => bare.take(payment, report),
       noteRefusal: seen.noteRefusal,
       listings: ports.stores.listings,
       probe,
@@ -186,7 +192,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
 }
 
 /**
- * Lists all that the directory does by itself. What it does only while somebody asks or listens has no task here: to bring
+ * Lists all background work of the directory. Work that runs only while somebody asks or listens has no task here: to bring
  * the catalog in memory up to date, and to follow settlements.
  */
 function listBackgroundWork(world: DirectoryWorld, parts: DirectoryParts): Background {
@@ -247,11 +253,28 @@ function createParts(world: DirectoryWorld) {
     store: listings,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
+  const probeSoon = (endpointId: number) => schedule.probeSoon(endpointId)
   const seen = createAutoCatalog({
     ...world,
     store: listings,
     infoCheck,
-    probeSoon: (endpointId) => schedule.probeSoon(endpointId),
+    probeSoon,
+    keepProbe: (endpointId, result) => schedule.keepProbe(endpointId, result),
+  })
+  const attributor = createAttributor(listings)
+  const bare = new BarePayments({
+    ...world,
+    store: listings,
+    catalog: seen,
+    async findOnly(payment) {
+      await attributor.refresh()
+      const { payTo, toolName } = payment
+      const found = await attributor.find(payTo, undefined, { toolName, paid: payment })
+      return found?.endpointId ?? null
+    },
+    probe,
+    pace: probing.pace,
+    probeSoon,
   })
   const dollars = dollarsAmong(tokens)
   const checks = createPaidChecks({ ...world, probing, dollars })
@@ -262,7 +285,7 @@ function createParts(world: DirectoryWorld) {
     isRelayer: (address) => world.isRelayer(address) || buying.has(address),
     store: activity,
     asset: dollars?.address,
-    attributor: createAttributor(listings),
+    attributor,
     retentionDays,
   })
   const readTotals = createPublicTotals({ store: activity, now })
@@ -278,6 +301,7 @@ function createParts(world: DirectoryWorld) {
     quota,
     discovery,
     seen,
+    bare,
     checks,
     recorder,
     refreshUsage: createUsageRefresh({ activity, store: stores.usage, now }),
@@ -349,6 +373,7 @@ async function addRoutes(
     sessions,
     checksum,
     findRefunds: world.findRefunds,
+    findUnlisted: parts.seen.findRefusalsOf,
     now,
     store: stores.activity,
   })
@@ -463,9 +488,9 @@ function createSignedWrites(
   const { listings } = stores
   const { chainId } = tokens[0]
   const checkSignature = createSignatureCheck({ chainId, recovery, isContractSignature })
-  const checking = { listings, audience, chainId, checkSignature, keccak256, now }
+  const { isDiskLow, isPayToBlocked } = world
+  const checking = { listings, audience, chainId, checkSignature, keccak256, isPayToBlocked, now }
   const check = createWriteCheck(checking)
-  const { isDiskLow } = world
   const maxNewOwners = settings.newOwnersPerHour
   const quota = createWriteQuota({ listings, maxNewOwners, isDiskLow, now })
   const writes = createWrites({
@@ -523,7 +548,7 @@ function createProbing(world: DirectoryWorld & { settings: ProbingSettings }) {
     schedule: new ProbeSchedule({ store, probe, isKeeper, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, tokens, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
-    /** A budget of its own, so that probes and people who wait do not take turns. */
+    /** A limit of its own, so that probes and people who wait do not hold each other up. */
     tryIt: { fetch, budget: createCallBudget({ now, ...tryAllowance }) },
     /** Aborts every call under way. */
     stop: () => stopping.abort(),

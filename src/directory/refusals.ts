@@ -37,6 +37,7 @@ export const writeCodes = codesByStatus({
     not_pay_to: 'The signer is not the address that the merchant is paid at.',
     pay_to_unproven:
       'The owner has not shown that the payout address is theirs: its key has to confirm the owner.',
+    pay_to_not_allowed: 'The operator refuses payments to the payout address.',
     merchant_hidden: 'The operator hides the merchant; the sentence says why.',
   },
   404: {
@@ -48,7 +49,7 @@ export const writeCodes = codesByStatus({
       'The receiver of the webhook has not answered its challenge, or nothing is delivered to it any more.',
     too_many_hooks: 'The merchant has as many webhooks as it may have.',
     replayed_nonce:
-      'The owner used this nonce before; `details.revision` is what the message became, where it is that very one.',
+      'The owner used this nonce before; `details.revision` is the revision that the message became, if it is the same message.',
     stale_revision: 'The revision is not the next one; `details.revision` is the present one.',
   },
   410: { merchant_deleted: 'The merchant was deleted; its id stays with its owner.' },
@@ -69,7 +70,7 @@ export const writeCodes = codesByStatus({
       'As much was written as is kept within an hour: by the owner, from these addresses, or by new owners.',
   },
   503: {
-    storage_low: 'The disk of the service is nearly full, and what is left is kept for payments.',
+    storage_low: 'The disk of the service is nearly full, and the rest of it is kept for payments.',
     chain_unavailable:
       'The signature may be a contract wallet’s, and the chain could not be asked.',
   },

@@ -1,7 +1,7 @@
 import type { AnsweredPayment, PaymentAnswer } from '@arcus/protocol/x402/payment'
 import { type ReasonKey, type Rejection, reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
-import type { Delivery } from './journal/deliveries.js'
+import type { DeliveryRight } from './journal/deliveries.js'
 import type { Job } from './journal/settlement-journal.js'
 
 /** The VerifyResponse of x402 v2. */
@@ -39,7 +39,7 @@ export interface Answered<Body> {
 /** An answer of settle, with what must be done once it has been written. */
 export interface SettleResult extends Answered<SettleAnswer> {
   /** The right to deliver this success: it must be completed or released. */
-  delivery?: Delivery
+  delivery?: DeliveryRight
   /** The id of the row in the journal. */
   settlementId?: string
   /** The gas of a success, 18-decimal units. */

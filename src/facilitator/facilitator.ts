@@ -23,11 +23,14 @@ import type { FacilitatorStores } from './journal/stores.js'
 import { createLocalClient } from './local-client.js'
 import { createPaymentFinder, type PaymentFinder } from './lookup/payments.js'
 import type { Attestor } from './methods/attestor.js'
+import type { Network } from './methods/network.js'
 import { createPaymentDigest } from './methods/payment-method.js'
-import { type NetworkFigures, type OpenNetwork, openNetwork } from './network.js'
+import { openNetwork } from './network.js'
 import { type FacilitatorObserver, shielded, silentObserver } from './observer.js'
 import type { Signer } from './relayer/signer.js'
 import { type FacilitatorLinks, facilitatorRoutes } from './routes.js'
+import type { ScreeningList } from './screening/list.js'
+import { openScreening, type Screening } from './screening/screening.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
@@ -71,9 +74,12 @@ export interface Facilitator {
   /** All that it does by itself. Others may add to it before it starts. */
   background: Background
   ports: {
-    networks: readonly [OpenNetwork, ...OpenNetwork[]]
+    networks: readonly [Network, ...Network[]]
     payments: PaymentFinder
-    blocks: OperatorBlocks
+    /** Returns whether the operator refuses payments to an address, which is in lower case. */
+    isPayToBlocked(payTo: Address): boolean
+    /** `undefined` where no list is set. */
+    screeningList: ScreeningList | undefined
     recovery: SignerRecovery
     checksum(address: Address): Address
     /** The wallets of all networks, lower-case. */
@@ -81,7 +87,6 @@ export interface Facilitator {
     /** Makes a client for a merchant in the same process. Calls wait until `started` resolves. */
     client(started: Promise<void>, onAnswer: (answer: PaymentAnswer) => void): FacilitatorClient
   }
-  figures: readonly NetworkFigures[]
 }
 
 /** Interval at which one replica checks whether another has delivered a success. */
@@ -117,12 +122,14 @@ async function build(
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const blocks = await readOperatorBlocks(stores.blocks)
+  const screening = await openScreening(settings.screening, observer.screening, log)
 
-  const networks: OpenNetwork[] = []
+  const networks: Network[] = []
   for (const place of settings.networks) {
     const { own = [], isListed = () => false } = ports
-    const world = { ...ports, own, isListed, settings, attestor, observer, blocks, teardown, now }
-    networks.push(await openNetwork(place, world).catch(namingNodes(place)))
+    const shared = { ...ports, own, isListed, settings, attestor, observer, teardown, now }
+    const policy = { blocks, screening }
+    networks.push(await openNetwork(place, { ...shared, ...policy }).catch(namingNodes(place)))
   }
   requireKnownSymbols(settings, networks)
   const addresses = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
@@ -151,14 +158,14 @@ async function build(
   const supported = createSupported({ networks, attestor, checksum })
   const payments = createPaymentFinder({
     journal: stores.journal,
-    terms: new Map(networks.map(({ served: { terms } }) => [terms.network, terms])),
+    terms: new Map(networks.map(({ terms }) => [terms.network as string, terms])),
     explorerUrls: new Map(settings.networks.map((it) => [it.network as string, it.explorerUrl])),
     checksum,
     refundWallets: ports.refundWallets,
     now,
   })
   const about = describeFacilitator(settings, networks, attestor, checksum)
-  const background = listBackgroundWork(settings, ports, networks, blocks)
+  const background = listBackgroundWork(settings, ports, networks, { blocks, screening })
 
   return {
     async plugin(app, links) {
@@ -192,16 +199,17 @@ async function build(
     stop: teardown.run,
     background,
     ports: {
-      networks: networks as [OpenNetwork, ...OpenNetwork[]],
+      networks: networks as [Network, ...Network[]],
       payments,
-      blocks,
+      isPayToBlocked: (payTo) =>
+        blocks.isBlocked('payTo', payTo) || (screening?.list?.has(payTo) ?? false),
+      screeningList: screening?.list,
       recovery,
       checksum,
       addresses,
       client: (started, onAnswer) =>
         createLocalClient({ verify, settle, supported, started, onAnswer }),
     },
-    figures: networks.map(({ figures }) => figures),
   }
 }
 
@@ -209,18 +217,20 @@ async function build(
 function listBackgroundWork(
   { journalRetentionDays }: FacilitatorSettings,
   { stores, leases, log }: FacilitatorPorts,
-  networks: readonly OpenNetwork[],
-  blocks: OperatorBlocks,
+  networks: readonly Network[],
+  { blocks, screening }: { blocks: OperatorBlocks; screening: Screening | undefined },
 ): Background {
   const { now } = leases
   const isKeeper = () => leases.held(UPKEEP.facilitator) !== undefined
   const background = createBackground({ isKeeper, log })
-  const names = networks.map(({ relayer }) => relayer.network)
+  const names = networks.map(({ terms }) => terms.network)
   background.every('read operator blocks', 2_000, blocks.refresh)
+  const list = screening?.list
+  if (list !== undefined) background.every('read screening list', 2_000, () => list.refresh(log))
   const lookAgain = createFailedPayments({
     store: stores.failedJobs,
     journal: stores.journal,
-    networks: networks.map(({ lookedAt }) => lookedAt),
+    networks,
     now,
   })
   background.every('look at failed payments again', 30_000, lookAgain, { keeper: true })
@@ -244,7 +254,7 @@ function createSchemes(
   { baseUrl, settleWaitSeconds }: FacilitatorSettings,
   { stores, leases, keccak256, log }: FacilitatorPorts,
   world: {
-    networks: readonly OpenNetwork[]
+    networks: readonly Network[]
     checksum: (address: Address) => Address
     recovery: SignerRecovery
   },
@@ -252,7 +262,7 @@ function createSchemes(
   const { checksum, recovery } = world
   const { journal, deliveries: deliveryStore } = stores
   const { now, isShared } = leases
-  const networks = new Map(world.networks.map(({ served }) => [served.terms.network, served]))
+  const networks = new Map(world.networks.map((it) => [it.terms.network as string, it]))
   const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
   const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const computeDigest = createPaymentDigest(keccak256)
@@ -322,9 +332,11 @@ function namingNodes({ network, rpcUrls, nodesSetting }: NetworkSettings) {
 /** Throws where the minimum of a symbol is set that no token of any network has: it would protect nothing. */
 function requireKnownSymbols(
   { minAmount }: FacilitatorSettings,
-  networks: readonly OpenNetwork[],
+  networks: readonly Network[],
 ): void {
-  const known = new Set(networks.flatMap(({ tokens }) => tokens.map(({ symbol }) => symbol)))
+  const known = new Set(
+    networks.flatMap(({ terms }) => [...terms.tokens.values()].map(({ symbol }) => symbol)),
+  )
   const unknown = Object.keys(minAmount.bySymbol).filter((symbol) => !known.has(symbol))
   if (unknown.length === 0) return
   throw new FacilitatorSettingsError(

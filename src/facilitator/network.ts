@@ -1,13 +1,13 @@
 import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import { type Network, networks } from '@arcus/protocol/x402/networks'
+import { networks } from '@arcus/protocol/x402/networks'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Address } from 'viem'
 import type { Teardown } from '../async/teardown.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { type Block, createBlockFeed } from '../chain/blocks.js'
-import { type DeploymentWatch, relayerMulticallOf, watchContracts } from '../chain/deployments.js'
+import { createBlockFeed } from '../chain/blocks.js'
+import { relayerMulticallOf, watchContracts } from '../chain/deployments.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
@@ -17,65 +17,36 @@ import { createBatchKinds } from './batch/kinds.js'
 import type { OperatorBlocks } from './journal/blocks.js'
 import type { FacilitatorStores } from './journal/stores.js'
 import type { Attestor } from './methods/attestor.js'
-import type { AcceptedToken } from './methods/checks.js'
 import { schemeContracts } from './methods/contracts.js'
 import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from './methods/exact-job.js'
-import { createPermit2Kind, type OwnMulticall } from './methods/permit2-job.js'
+import type { Network, OwnMulticall } from './methods/network.js'
+import { createPermit2Kind } from './methods/permit2-job.js'
 import type { FacilitatorObserver } from './observer.js'
 import { createGasModel, priceOf } from './relayer/gas.js'
+import { createGasGuard } from './relayer/gas-guard.js'
+import { createRecipients } from './relayer/recipients.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import type { Signer } from './relayer/signer.js'
+import type { Screening } from './screening/screening.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,
   type NetworkSettings,
 } from './settings.js'
-import type { LookedAt } from './settle/failed-payments.js'
 import { readTokens } from './tokens.js'
-import { createGasGuard, type GasGuard } from './verify/gas-guard.js'
-import type { ServedNetwork } from './verify/payment-check.js'
-import { createRecipients, type Recipients } from './verify/recipients.js'
 
 /** Payments in one transaction: some two million gas of a block's thirty. Larger batches save hardly any more. */
 const MAX_BATCH = 50
 /** With the multicall of the relayers, payments of `upto` share transactions. */
 const SHARED_UPTO = 'upto in shared transactions'
 
-/** One network of the settings: its chain, its tokens, its relayers. */
-export interface OpenNetwork {
-  relayer: Relayer
-  /** As they were pinned at start; the first is the default one. */
-  tokens: readonly [AcceptedToken, ...AcceptedToken[]]
-  /** The network as verify and settle see it. */
-  served: ServedNetwork
-  /** Its failed payments are looked at once more. */
-  lookedAt: LookedAt
-  /** The contracts of `batch-settlement`, and those of payments by `upto`. */
-  batchWatch: DeploymentWatch
-  uptoWatch: DeploymentWatch
-  figures: NetworkFigures
-}
-
-/** What a network is asked about itself, by readiness, metrics and the status page. */
-export interface NetworkFigures {
-  network: Network
-  chainId: number
-  name: string
-  rpc: Rpc
-  relayer: Relayer
-  /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
-  readTokens: readonly (() => Promise<Token>)[]
-  latestBlock(): Block | undefined
-  /** Unix seconds of the newest block; undefined before the first. */
-  chainSeconds(): number | undefined
-}
-
 /** The values that all networks use. */
-interface NetworkWorld {
+interface NetworkPorts {
   settings: FacilitatorSettings
   stores: Pick<FacilitatorStores, 'journal' | 'sharing' | 'budgets' | 'customers'>
   leases: LeaseKeeper
   blocks: OperatorBlocks
+  screening: Screening | undefined
   keccak256: Keccak256
   signers: readonly Signer[]
   /** `undefined` where nothing is attested. */
@@ -94,41 +65,66 @@ interface NetworkWorld {
  * not as the settings say.
  */
 export async function openNetwork(
-  place: NetworkSettings,
-  world: NetworkWorld,
-): Promise<OpenNetwork> {
-  const { network, chainId } = place
-  const { settings, teardown } = world
-  const log = world.log.child({ network })
-  const rpc = createRpc(place.rpcUrls, world.observer.rpc(network))
+  settings: NetworkSettings,
+  ports: NetworkPorts,
+): Promise<Network> {
+  const { network, chainId } = settings
+  const { blocks, screening, keccak256, teardown } = ports
+  const log = ports.log.child({ network })
+  const rpc = createRpc(settings.rpcUrls, ports.observer.rpc(network))
   teardown.add('chain connections', () => rpc.close())
-  const tokens = await readTokens(rpc, world.keccak256, place, settings.minAmount)
-  const multicall = ownMulticall(world.signers, settings.multicallWallets)
+  const tokens = await readTokens(rpc, keccak256, settings, ports.settings.minAmount)
+  const multicall = ownMulticall(ports.signers, ports.settings.multicallWallets)
   const chain = openChain(rpc, tokens)
-  const watches = await watchChain({ rpc, tokens, multicall, world, log })
+  const watches = await watchChain({ rpc, tokens, multicall, ports, log })
   const { tokenWatches, batchWatch, permit2Watches, multicallWatch } = watches
-  const mayGuard = multicall.wallets.length === world.signers.length
+  const mayGuard = multicall.wallets.length === ports.signers.length
   const guard = () => (mayGuard && multicallWatch.isDeployed() ? multicall.address : undefined)
   if (guard() === undefined) offerGuard(log, network, multicall.address, mayGuard)
-  const settling = await openRelayer({ place, world, tokens, multicall, guard, chain, log })
-  const { relayer } = settling
-  return {
-    relayer,
+  const { relayer, guardGas, recipients, kinds } = await openRelayer({
+    settings,
+    ports,
     tokens,
-    served: toServed({ place, world, tokens, multicall, chain, watches, ...settling }),
-    lookedAt: { network, kinds: settling.payments, latest: chain.feed.latest },
-    batchWatch,
-    uptoWatch: permit2Watches.upto,
-    figures: {
+    multicall,
+    guard,
+    chain,
+    log,
+  })
+  const own = new Set<Address>(relayer.addresses)
+  return {
+    terms: {
       network,
       chainId,
-      name: networks[network].name,
-      rpc,
-      relayer,
-      readTokens: [...tokenWatches.values()].map(({ read }) => read),
-      latestBlock: chain.feed.latest,
-      chainSeconds: chain.chainSeconds,
+      tokens: new Map(tokens.map((token) => [token.address, token])),
+      isRelayer: (address) => own.has(address),
+      isFacilitator: (address) =>
+        own.has(address) || (address === multicall.address && multicallWatch.isDeployed()),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     },
+    name: networks[network].name,
+    rpc,
+    relayer,
+    latestBlock: chain.feed.latest,
+    headBlock: chain.headBlock,
+    chainSeconds: chain.chainSeconds,
+    gasPrice: () => priceOf(chain.feed.latest()?.baseFeePerGas ?? 0n),
+    readFacts: chain.readFacts,
+    findUse: chain.findUse,
+    permit2: {
+      ...chain.permit2,
+      isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
+      multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
+    },
+    readCoded: chain.readCoded,
+    guardGas,
+    recipients,
+    screening,
+    isBatchOffered: batchWatch.isDeployed,
+    channelDigests: createBatchDigests(keccak256, chainId),
+    tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
+    readTokens: [...tokenWatches.values()].map(({ read }) => read),
+    kinds,
   }
 }
 
@@ -155,16 +151,16 @@ function openChain(rpc: Rpc, tokens: readonly Token[]) {
 
 /** Builds the relayer and the guard of its gas. */
 async function openRelayer({
-  place: { network, chainId },
-  world,
+  settings: { network, chainId },
+  ports,
   tokens,
   multicall,
   guard,
   chain,
   log,
 }: {
-  place: NetworkSettings
-  world: NetworkWorld
+  settings: NetworkSettings
+  ports: NetworkPorts
   tokens: readonly Token[]
   multicall: OwnMulticall
   guard: () => Address | undefined
@@ -172,7 +168,7 @@ async function openRelayer({
   log: FastifyBaseLogger
 }) {
   const { rpc, feed, readCoded, readFacts, findUse, permit2 } = chain
-  const { settings, stores, signers, attestor, now } = world
+  const { settings, stores, signers, attestor, now } = ports
   const { journal } = stores
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -200,7 +196,7 @@ async function openRelayer({
     now,
   })
   const isOurs = createOwnTransactions(journal)
-  const payments = {
+  const kinds = {
     [EXACT]: createExactKind({ findUse, readFacts, isOurs, attestor }),
     [PERMIT2]: createPermit2Kind({ ...permit2, isOurs, multicall, attestor }),
   }
@@ -222,21 +218,21 @@ async function openRelayer({
     log,
     books: stores.budgets,
     sharing: stores.sharing,
-    leases: world.leases,
-    kinds: { ...payments, ...createBatchKinds(rpc, findUse, readFacts) },
-    keccak256: world.keccak256,
-    events: world.observer.relayer(network),
+    leases: ports.leases,
+    kinds: { ...kinds, ...createBatchKinds(rpc, findUse, readFacts) },
+    keccak256: ports.keccak256,
+    events: ports.observer.relayer(network),
   })
-  world.teardown.add('relayer', () => relayer.stop())
+  ports.teardown.add('relayer', () => relayer.stop())
   const recipients = createRecipients({
     network,
     allowed: settings.payToAllowed,
-    own: world.own,
-    isListed: world.isListed,
+    own: ports.own,
+    isListed: ports.isListed,
     customers: stores.customers,
     now,
   })
-  return { relayer, guardGas, recipients, payments }
+  return { relayer, guardGas, recipients, kinds }
 }
 
 /** Watches the contracts that the schemes need, and the tokens. Throws `RpcUnavailableError`. */
@@ -244,13 +240,13 @@ async function watchChain({
   rpc,
   tokens,
   multicall,
-  world: { keccak256, teardown },
+  ports: { keccak256, teardown },
   log,
 }: {
   rpc: Rpc
   tokens: readonly Token[]
   multicall: OwnMulticall
-  world: NetworkWorld
+  ports: NetworkPorts
   log: FastifyBaseLogger
 }) {
   const watched = { ...schemeContracts, [SHARED_UPTO]: [multicall.address] }
@@ -267,63 +263,6 @@ async function watchChain({
     batchWatch: contracts.of('batch-settlement'),
     permit2Watches: { exact: contracts.of('exact by Permit2'), upto: contracts.of('upto') },
     multicallWatch: contracts.of(SHARED_UPTO),
-  }
-}
-
-/** Returns the network as verify and settle see it. */
-function toServed({
-  place: { network, chainId },
-  world: { blocks, keccak256 },
-  tokens,
-  multicall,
-  chain,
-  watches: { tokenWatches, batchWatch, permit2Watches, multicallWatch },
-  relayer,
-  guardGas,
-  recipients,
-}: {
-  place: NetworkSettings
-  world: NetworkWorld
-  tokens: readonly AcceptedToken[]
-  multicall: OwnMulticall
-  chain: Chain
-  watches: Awaited<ReturnType<typeof watchChain>>
-  relayer: Relayer
-  guardGas: GasGuard
-  recipients: Recipients
-}): ServedNetwork {
-  const { feed, rpc, headBlock, chainSeconds, readFacts, findUse, readCoded } = chain
-  const own = new Set<Address>(relayer.addresses)
-  return {
-    terms: {
-      network,
-      chainId,
-      tokens: new Map(tokens.map((token) => [token.address, token])),
-      isRelayer: (address) => own.has(address),
-      isFacilitator: (address) =>
-        own.has(address) || (address === multicall.address && multicallWatch.isDeployed()),
-      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-    },
-    rpc,
-    readFacts,
-    findUse,
-    headBlock,
-    chainSeconds,
-    readCoded,
-    guardGas,
-    recipients,
-    permit2: {
-      ...chain.permit2,
-      isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
-      multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
-    },
-    relayers: relayer.addresses as [Address, ...Address[]],
-    openClaims: relayer.openClaims,
-    isBatchOffered: batchWatch.isDeployed,
-    channelDigests: createBatchDigests(keccak256, chainId),
-    tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
-    gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }
 }
 

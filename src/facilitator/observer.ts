@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { RpcObserver } from '../chain/rpc.js'
 import type { Answered, SettleResult, VerifyAnswer } from './answers.js'
 import { noRelayerEvents, type RelayerEvents } from './relayer/outcomes.js'
+import type { ScreeningObserver } from './screening/screening.js'
 
 /** Metrics and traces: they are given what happens, and change nothing. What a method throws is logged. */
 export interface FacilitatorObserver {
@@ -15,6 +16,7 @@ export interface FacilitatorObserver {
   verified(body: unknown, answer: Answered<VerifyAnswer> | undefined, seconds: number): void
   /** Settle took `seconds`; `result` is `undefined` where it failed with an error. */
   settled(body: unknown, result: SettleResult | undefined, seconds: number): void
+  screening: ScreeningObserver
 }
 
 export const silentObserver: FacilitatorObserver = {
@@ -23,6 +25,7 @@ export const silentObserver: FacilitatorObserver = {
   claimed() {},
   verified() {},
   settled() {},
+  screening: { refused() {}, asked() {} },
 }
 
 /** Returns an observer, and all that it makes, whose faults keep no payment from being sent or answered. */

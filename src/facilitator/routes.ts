@@ -17,7 +17,7 @@ import {
   type SettleResult,
   type VerifyAnswer,
 } from './answers.js'
-import type { Delivery } from './journal/deliveries.js'
+import type { DeliveryRight } from './journal/deliveries.js'
 import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './lookup/payments.js'
 import {
   settleOperation,
@@ -275,7 +275,7 @@ function payloadOf(body: unknown): unknown {
  */
 function trackDelivery(
   { raw }: FastifyReply,
-  delivery: Delivery | undefined,
+  delivery: DeliveryRight | undefined,
   request: FastifyRequest,
 ): { mayBeSent(): Promise<boolean> } {
   if (delivery === undefined) return { mayBeSent: async () => true }

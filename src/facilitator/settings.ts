@@ -1,5 +1,5 @@
 import type { NativeAmount } from '@arcus/protocol/x402/amounts'
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
 
 /** Recipients for which the operator pays gas. */
@@ -21,7 +21,7 @@ export interface ScreeningSettings {
 
 /** A network to settle on. */
 export interface NetworkSettings {
-  readonly network: Network
+  readonly network: NetworkId
   readonly chainId: number
   /** Nodes; the first is the primary. They may carry access keys: never logged, never answered. */
   readonly rpcUrls: readonly string[]

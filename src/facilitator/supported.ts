@@ -7,8 +7,7 @@ import { GAS_SPONSORING } from '@arcus/protocol/x402/request-schemas'
 import type { Address } from 'viem'
 import { TOKEN_DECIMALS } from '../chain/token.js'
 import type { Attestor } from './methods/attestor.js'
-import type { Terms } from './methods/checks.js'
-import type { OpenNetwork } from './network.js'
+import type { Network, NetworkTerms } from './methods/network.js'
 import type { Relayer } from './relayer/relayer.js'
 import type { FacilitatorSettings } from './settings.js'
 
@@ -26,7 +25,7 @@ interface SupportedKind {
 
 /** Says which tokens are taken, with the domain that a requirement must quote. */
 export function describeAssets(
-  { tokens }: Pick<Terms, 'tokens'>,
+  { tokens }: Pick<NetworkTerms, 'tokens'>,
   checksum: (address: Address) => Address,
 ): TakenAsset[] {
   return [...tokens.values()].map(({ address, symbol, name, version, currency, minAmount }) => ({
@@ -46,16 +45,16 @@ export function createSupported({
   attestor,
   checksum,
 }: {
-  networks: readonly OpenNetwork[]
+  networks: readonly Network[]
   attestor: Attestor | undefined
   checksum: (address: Address) => Address
 }): () => SupportedAnswer {
   const nextWallet = createWalletTurns(checksum)
 
-  function kindsOf({ relayer, served }: OpenNetwork): SupportedKind[] {
-    const { network } = relayer
-    const { isOffered, multicall } = served.permit2
-    const extra = { assets: describeAssets(served.terms, checksum) }
+  function kindsOf({ terms, relayer, permit2, isBatchOffered }: Network): SupportedKind[] {
+    const { network } = terms
+    const { isOffered, multicall } = permit2
+    const extra = { assets: describeAssets(terms, checksum) }
     const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
     if (isOffered('exact')) assetTransferMethods.push('permit2')
     const kinds: SupportedKind[] = [
@@ -66,7 +65,7 @@ export function createSupported({
       const facilitatorAddress = shared ? checksum(shared.address) : nextWallet(relayer)
       kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
     }
-    if (served.isBatchOffered()) {
+    if (isBatchOffered()) {
       const byDeposit = { ...extra, assetTransferMethods: ['eip3009'] as const }
       kinds.push({ scheme: BATCH_SETTLEMENT, network, extra: byDeposit })
     }
@@ -102,24 +101,24 @@ function createWalletTurns(checksum: (address: Address) => Address) {
 }
 
 /** Returns whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
-function isPermit2Offered({ served: { permit2 } }: OpenNetwork): boolean {
+function isPermit2Offered({ permit2 }: Network): boolean {
   return permit2.isOffered('exact') || permit2.isOffered('upto')
 }
 
 /** Returns what `/.well-known/x402` says about this facilitator, apart from what comes and goes. */
 export function describeFacilitator(
   { baseUrl, networks: places }: FacilitatorSettings,
-  open: readonly OpenNetwork[],
+  open: readonly Network[],
   attestor: Attestor | undefined,
   checksum: (address: Address) => Address,
 ): Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version' | 'resources'> {
   return {
     facilitator: baseUrl,
-    networks: open.map(({ served: { terms }, relayer, figures: { network, chainId, name } }) => ({
-      network,
-      chainId,
+    networks: open.map(({ terms, name, relayer }) => ({
+      network: terms.network,
+      chainId: terms.chainId,
       name,
-      explorerUrl: places.find((it) => it.network === network)?.explorerUrl ?? null,
+      explorerUrl: places.find((it) => it.network === terms.network)?.explorerUrl ?? null,
       assets: describeAssets(terms, checksum),
       relayers: relayer.addresses.map(checksum),
     })),

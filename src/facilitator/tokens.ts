@@ -1,7 +1,7 @@
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
 import type { Rpc } from '../chain/rpc.js'
 import { readToken } from '../chain/token.js'
-import type { AcceptedToken } from './methods/checks.js'
+import type { AcceptedToken } from './methods/network.js'
 import {
   type FacilitatorSettings,
   FacilitatorSettingsError,

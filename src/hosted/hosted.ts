@@ -3,7 +3,7 @@ import { createChannels } from '@arcus/merchant/channels'
 import { createRefunds, proofOf, type Refund, type RefundTransfer } from '@arcus/merchant/refunds'
 import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Address, Hex } from 'viem'
@@ -43,7 +43,7 @@ interface HostedPorts {
   listings: ListingStore
   probe: ProbeHosted
   findPayment: FindPayment
-  network: Network
+  network: NetworkId
   token: Stablecoin
   /** Returns whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: DeploymentWatch

@@ -5,9 +5,9 @@ import { leavingOf } from './leaving.js'
 
 /** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
-/** A page that hears nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
+/** A page that receives nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000
-/** The share of the places above which the largest group gives up one for each newcomer. */
+/** The share of the connections above which the largest group gives up one for each newcomer. */
 const CROWDED = 0.8
 
 interface EventStreamsOptions<Member extends string> {
@@ -16,7 +16,7 @@ interface EventStreamsOptions<Member extends string> {
   /** Bounds on streams with the same value of a member; `label` is the end of `at most 8 pages …`. */
   bounds: readonly { member: Member; most: number; label: string }[]
   /**
-   * Members of a follower, the widest first. Once four fifths of the places are taken, a newcomer has one taken from the
+   * Members of a follower, the widest first. Once four fifths of the connections are in use, a newcomer has one taken from the
    * largest group of them, and there from the largest of the next.
    */
   crowdedBy?: readonly Member[]
@@ -36,7 +36,7 @@ interface Follower<Member extends string> {
 
 /**
  * Creates the streams of server-sent events of a route. Each beats, and all end before the server closes. The function it
- * returns opens one, or throws a 503 where so many are open that nobody else would find a place.
+ * returns opens one, or throws a 503 where all connections are in use.
  */
 export function createEventStreams<Member extends string>(
   app: FastifyInstance,
@@ -66,7 +66,7 @@ export function createEventStreams<Member extends string>(
   }
 
   return (reply: FastifyReply, { from, follow }: Follower<Member>): void => {
-    // Node reports the end of a connection once, and a reader who has left takes no place.
+    // Node reports the end of a connection once, and a reader who has left uses no connection.
     if (reply.raw.destroyed) return void reply.hijack()
     refuseCrowd([...open.values()], from, options)
     makeRoom(from)

@@ -13,7 +13,7 @@ interface ForwarderOptions {
   socketPath: string
   /** The longest body of any route there. */
   bodyLimitBytes: number
-  /** The time after which an answer that does not begin, or stands still, is given up. */
+  /** The time after which an answer that does not begin, or stops, is given up. */
   timeoutMs: number
   /** Sentence of the 503 while the other server is away. */
   away: string

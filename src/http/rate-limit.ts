@@ -40,7 +40,7 @@ export interface RateLimiter {
   consume(request: Asking, points?: number): Allowance
   /** Charges a request for now, unless less is left than one point: then it is limited and not charged. */
   hold(request: Asking, points?: number): HeldRequest | (Allowance & { limited: true })
-  /** Tells what is left without a charge; limited where `hold` would be. */
+  /** Shows the remaining allowance without a charge; limited where `hold` would be. */
   look(request: Asking): Allowance
 }
 
@@ -67,7 +67,7 @@ export interface CountExchange {
     now: number,
     windowMs: number,
   ): Promise<Total[]>
-  /** Returns the callers with at least so many points, in windows that are not over. */
+  /** Returns the callers with at least this number of points, in windows that are not over. */
   busiest(atLeast: number, now: number): Promise<Total[]>
   forget(now: number): Promise<void>
 }
@@ -130,7 +130,7 @@ export function installRateLimit(
   return limiter
 }
 
-/** Charges an answer of so many bytes that was made for a request. */
+/** Charges the bytes of an answer that was made for a request. */
 export function chargeAnswer(request: FastifyRequest, bytes: number): void {
   const { limit, cost = usualCost } = request.routeOptions.config
   const points = limit === 'exempt' ? 0 : pointsOfAnswer(cost, bytes)
@@ -141,7 +141,7 @@ function isCounted({ routeOptions: { config } }: FastifyRequest): boolean {
   return (config.limit ?? 'counted') === 'counted'
 }
 
-/** Returns the points of a request with so many claims, and a body of the length that it says. */
+/** Returns the points of a request by the number of its claims and the length that it states for its body. */
 export function pointsAsked(
   { headers, routeOptions: { config } }: Pick<FastifyRequest, 'headers' | 'routeOptions'>,
   rows = 0,

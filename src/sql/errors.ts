@@ -1,4 +1,4 @@
-/** The database cannot be reached or does not answer in time; what was asked may or may not have happened. */
+/** The database cannot be reached or does not answer in time; the statement may or may not have run. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
 }

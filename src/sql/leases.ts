@@ -60,7 +60,7 @@ export class JobsTakenError extends Error {
   }
 }
 
-/** Leases where no other process can exist: this process gets what it asks for, and keeps it. */
+/** Leases where no other process can exist: this process gets every lease that it asks for, and keeps it. */
 export function createSoleLeases(): LeaseStore {
   const epochs = new Map<string, number>()
   return {

@@ -10,7 +10,7 @@ interface ThreadOptions {
   data?: unknown
 }
 
-/** Starts a thread of this process from a script, given as the URL of its source or of what was built from it. */
+/** Starts a thread of this process from a script, given as the URL of its source or of its build. */
 export function startThread(script: URL, { maxHeapMb, maxYoungMb, data }: ThreadOptions): Worker {
   const resourceLimits = {
     maxOldGenerationSizeMb: maxHeapMb,

@@ -48,7 +48,7 @@ const mayImport: Record<string, readonly string[]> = {
 const floors: Record<string, readonly (readonly string[])[]> = {
   'src/facilitator': [
     ['settings.ts', 'journal'],
-    ['answers.ts', 'relayer'],
+    ['answers.ts', 'relayer', 'screening'],
     ['methods'],
     ['verify', 'lookup'],
     ['settle'],

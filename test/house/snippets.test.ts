@@ -35,7 +35,7 @@ function buyerCode(): [path: string, text: string][] {
 it('every buyer’s client that is shown has a limit for each payment', () => {
   const clients = buyerCode().filter(([, text]) => /x402Client\b/.test(text))
   const paths = clients.map(([path]) => path)
-  expect(paths).toEqual(expect.arrayContaining(['README.md', 'docs/batch-settlement.md']))
+  expect(paths).toEqual(expect.arrayContaining(['README.md', 'docs/schemes.md']))
   expect(paths).toContain('src/console/pages/merchant/snippets.ts')
   const faults = clients.flatMap(([path, text]) => {
     const allowed = [...text.matchAll(/allowedAssets:\s*\[([\s\S]*?)\]/g)]

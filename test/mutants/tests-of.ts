@@ -3,14 +3,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 
 /** A file of the sources has at most this many tests: those that are nearest to it. */
-const MAX_TESTS = 12
+const MAX_TESTS = 8
 
 /** The tests that run in one process and end within seconds. */
 const FOLDERS = /^test\/(unit|http|property)\//
 
 /**
  * Returns what finds the tests of a file, the nearest first: its namesake, those of the folder that mirrors its own, and
- * then the others that import it, by how often they say its name. `files` are all of the project, from its root.
+ * then the others that import it, by how often they name the file or its folder. `files` are all of the project, from its
+ * root.
  */
 export function createTestFinder(
   root: string,
@@ -24,18 +25,16 @@ export function createTestFinder(
     const folder = mirrorOf(file)
     const name = basename(file, '.ts')
     const named = new RegExp(`${name.replaceAll('-', '.?')}|${basename(folder)}`, 'gi')
-    const distances = tests
-      .filter((test) => reached.get(test)?.has(file))
-      .map((test) => {
-        const isNear = dirname(test).endsWith(folder)
-        const isNamesake = isNear && basename(test, '.test.ts') === name
-        const mentions = texts.get(test)?.match(named)?.length ?? 0
-        return { test, distance: (isNamesake ? -2_000_000 : isNear ? -1_000_000 : 0) - mentions }
-      })
-    return distances
-      .sort((a, b) => a.distance - b.distance)
+    const nearness = (test: string) => {
+      const isNear = dirname(test).endsWith(folder)
+      const isNamesake = isNear && basename(test, '.test.ts') === name
+      const mentions = texts.get(test)?.match(named)?.length ?? 0
+      return (isNamesake ? 2_000_000 : isNear ? 1_000_000 : 0) + mentions
+    }
+    return tests
+      .filter((test) => reached.get(test)?.has(file) && nearness(test) > 0)
+      .sort((a, b) => nearness(b) - nearness(a))
       .slice(0, MAX_TESTS)
-      .map(({ test }) => test)
   }
 
   /** Returns all files that are loaded with this one. */

@@ -1,4 +1,4 @@
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeEach, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { aWorld, usdc, useVirtualClock } from '../support/simulated/a-relayer.js
 import { aPayment, nowSeconds, payer, signPayment } from '../unit/protocol/x402/a-payment.js'
 
 let verify: ReturnType<typeof aFacilitator>['verify']
-let signed: Payment
+let signed: ParsedPayment
 
 useVirtualClock()
 beforeEach(async () => {
@@ -25,12 +25,14 @@ const hex = (length: number) =>
 const address: fc.Arbitrary<Address> = hex(20)
 const amount = fc.bigInt({ min: 1n, max: 10n ** 12n })
 
-function withAuthorization(changes: Partial<Payment['authorization']>): Partial<Payment> {
+function withAuthorization(
+  changes: Partial<ParsedPayment['authorization']>,
+): Partial<ParsedPayment> {
   return { authorization: { ...signed.authorization, ...changes } }
 }
 
 /** The alterations. Each may adapt the other members too, so that only the signature shows it. */
-const lies: Record<string, fc.Arbitrary<() => Partial<Payment>>> = {
+const lies: Record<string, fc.Arbitrary<() => Partial<ParsedPayment>>> = {
   from: address.map((from) => () => withAuthorization({ from })),
   to: address.map((to) => () => withAuthorization({ to })),
   'to and payTo': address.map((to) => () => ({ ...withAuthorization({ to }), payTo: to })),
@@ -63,7 +65,7 @@ const lies: Record<string, fc.Arbitrary<() => Partial<Payment>>> = {
     .map((bytes) => () => ({ signature: `0x${Buffer.from(bytes).toString('hex')}` as Hex })),
 }
 
-const fingerprint = (payment: Payment) =>
+const fingerprint = (payment: ParsedPayment) =>
   JSON.stringify(payment, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 
 it('finds the payment valid as it was signed', async () => {

@@ -64,9 +64,9 @@ beforeEach(({ onTestFinished }) => {
   })
 })
 
-/** Runs a part of the sample that docs/batch-settlement.md gives merchants. */
+/** Runs a part of the sample that docs/schemes.md gives merchants. */
 function runDocumented(part: RegExp, given: Record<string, unknown>): unknown {
-  const [text] = part.exec(readFileSync('docs/batch-settlement.md', 'utf8')) ?? []
+  const [text] = part.exec(readFileSync('docs/schemes.md', 'utf8')) ?? []
   if (text === undefined) throw new Error('the sample has no such part')
   const [, name] = /^async function (\w+)/.exec(text) ?? []
   const code = name === undefined ? text : `${text}\nreturn ${name}`

@@ -115,8 +115,8 @@ describe('the buyer of the README', () => {
   })
 })
 
-describe('the buyer of docs/batch-settlement.md', () => {
-  const run = (path: string) => runSnippet('docs/batch-settlement.md', `${channelsUrl}${path}`)
+describe('the buyer of docs/schemes.md', () => {
+  const run = (path: string) => runSnippet('docs/schemes.md', `${channelsUrl}${path}`)
 
   it('pays the price of the example out of a deposit, and gets back what is left', async () => {
     const before = await balance()

@@ -10,12 +10,15 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Starts a server on loopback. */
-export async function startServer(answer: RequestListener): Promise<TestServer> {
+/** Starts a server on loopback; on all of its addresses with the host `0.0.0.0`. */
+export async function startServer(
+  answer: RequestListener,
+  host = '127.0.0.1',
+): Promise<TestServer> {
   let connections = 0
   const server = createServer({ maxHeaderSize: 65_536 }, answer)
   server.on('connection', () => connections++)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,

@@ -271,7 +271,7 @@ export function refusalError(
   budget: Budget,
 ): ArcusError {
   const show = (value: bigint) => showAmount(value, budget)
-  const then = until === null ? 'Time does not change that' : `It fits from ${iso(until)} on`
+  const then = until === null ? 'Waiting will not help' : `It fits from ${iso(until)} on`
   const why =
     limit === 'sellers'
       ? `The limit sellers does not allow this seller, who asks for ${show(amount)}: 0 left.`

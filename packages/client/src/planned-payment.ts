@@ -9,7 +9,7 @@ import { aboveListing, listedCap, type Requirement } from './terms.js'
 export interface BuyerCall extends SellerCall {
   /**
    * The most that this call may cost, where it is less than `perCall`. Without it a call that the catalog lists costs at
-   * most what its listing says; with it, this is the limit in place of the listing.
+   * most what its listing says; with it, this is the limit instead of the listing.
    */
   maxAmount?: Amount
 }

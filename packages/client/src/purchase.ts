@@ -146,7 +146,7 @@ export class BuyerPurchase {
     const entries = await this.#context.ledger.add({ type: 'signed', id, payment, validBefore })
     const own = entries.find((entry) => entry.id === id)
     if (own?.state !== 'signed') {
-      throw new ArcusError('outdated', 'The call stood still for too long, and was not paid.')
+      throw new ArcusError('outdated', 'The call took too long and was not paid.')
     }
     this.#hasSigned = true
   }

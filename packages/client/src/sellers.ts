@@ -14,7 +14,7 @@ export type Item = Answer<'GET /discovery/resources'>['items'][number]
 export type PaymentPayload = Parameters<typeof encodePaymentSignatureHeader>[0]
 
 export interface SellerCall {
-  /** Values of the places of a path such as `/users/:id`. */
+  /** Values of the parameters of a path such as `/users/:id`. */
   pathParams?: Record<string, string>
   /** Parameters of the URL. Lists are repeated, objects are sent as JSON. */
   queryParams?: Record<string, unknown>

@@ -9,7 +9,7 @@ import { readAsset } from './pay.js'
 
 const views = parseAbi(['function balanceOf(address) view returns (uint256)'])
 
-/** A wallet with its balance, and the place that gives money to it. */
+/** A wallet with its balance, and a sentence about how to fund it. */
 export interface WalletState {
   address: Address
   network: string

@@ -1,6 +1,6 @@
 import { addressProblem, zeroAddress } from '@arcus/protocol/x402/address'
 import { channelConfigSchema, voucherFieldsSchema } from '@arcus/protocol/x402/batch-schemas'
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
@@ -23,7 +23,7 @@ interface ChannelLog {
 /** The channels of one receiver by `batch-settlement`. Buyers deposit once and then sign a voucher for each call. */
 export interface Channels {
   readonly payTo: string
-  readonly network: Network
+  readonly network: NetworkId
   readonly asset: string
   /** The official scheme, which keeps the vouchers. */
   readonly scheme: SchemeNetworkServer
@@ -57,7 +57,7 @@ export function createChannels(options: {
   /** A folder, or a storage of your own. A lost storage is lost money. */
   storage: string | ChannelStorage
   /** Default `eip155:5042`. */
-  network?: Network
+  network?: NetworkId
   /** The token of all channels, such as the address of EURC. Default: dollars (USDC). */
   asset?: string
   /** Interval at which earnings are claimed and settled. Default 3600, at most half of `withdrawDelaySeconds`. */

@@ -1,4 +1,4 @@
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
@@ -18,7 +18,7 @@ export interface X402Options {
   /** Address that is paid. It is required here or on each priced route. */
   payTo?: string
   /** Default `eip155:5042`. */
-  network?: Network
+  network?: NetworkId
   /** Prices by route, `"GET /quote"` or `"/quote"` for every method: the URL as declared, prefixes included. */
   routes?: Record<string, Price | RoutePrice>
   /** Origin under which buyers reach this server, such as `https://api.example.com`. Default: the origin of each request. */
@@ -73,7 +73,7 @@ export interface RoutePrice {
    */
   schemes?: readonly Scheme[]
   payTo?: string
-  network?: Network
+  network?: NetworkId
   maxTimeoutSeconds?: number
   description?: string
   /** Media type of the paid body, such as `application/json`. */

@@ -80,7 +80,7 @@ function sendJson(reply: FastifyReply, body: { error: string; message?: string }
 }
 
 /** Returns the URL without its query, which concerns only the caller and the merchant. */
-function resourceUrl(request: FastifyRequest, baseUrl: string | undefined): string {
+export function resourceUrl(request: FastifyRequest, baseUrl: string | undefined): string {
   const [path = '/'] = request.url.split('?', 1)
   return `${baseUrl ?? `${request.protocol}://${request.host}`}${path}`
 }

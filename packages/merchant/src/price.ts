@@ -9,7 +9,7 @@ import {
   findToken,
   type Stablecoin,
 } from '@arcus/protocol/x402/currencies'
-import { isNetwork, type Network } from '@arcus/protocol/x402/networks'
+import { isNetwork, type NetworkId } from '@arcus/protocol/x402/networks'
 
 /**
  * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or
@@ -63,7 +63,7 @@ const moneyForm = new RegExp(
 )
 
 /** Returns the token of dollars. */
-export function stablecoinOf(network: Network): Stablecoin {
+export function stablecoinOf(network: NetworkId): Stablecoin {
   return circleTokens[network][0]
 }
 

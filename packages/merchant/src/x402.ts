@@ -1,6 +1,7 @@
 import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
+import { describePayment } from './described-payment.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
 import { describeRefund } from './metered.js'
@@ -11,6 +12,7 @@ import {
   answerRefusal,
   answerUnpayable,
   askForPayment,
+  resourceUrl,
 } from './payment-required.js'
 import { createQuotes } from './quotes.js'
 import { createResourceServer } from './resource-server.js'
@@ -75,8 +77,9 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const offer = matchQuoted(request, offered.payload, terms)
-    if (typeof offer === 'string') return ask(offer)
+    const matched = matchQuoted(request, offered.payload, terms)
+    if (typeof matched === 'string') return ask(matched)
+    const offer = describePayment(matched, resourceUrl(request, baseUrl))
     sales.set(request, new RouteSale(offer, { server, refunds }, request, reply))
     return undefined
   }

@@ -1,7 +1,11 @@
 import type { NativeAmount } from '@arcus/protocol/x402/amounts'
-import { type Network, networks } from '@arcus/protocol/x402/networks'
+import { type NetworkId, networks } from '@arcus/protocol/x402/networks'
 import type { Address } from 'viem'
-import type { PayToAllowed, ScreeningSettings } from '../../facilitator/settings.js'
+import type {
+  NetworkSettings,
+  PayToAllowed,
+  ScreeningSettings,
+} from '../../facilitator/settings.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
@@ -10,16 +14,9 @@ import { DEFAULT_ASSET, IDENTITY_REGISTRY, type Settings, settings } from './set
 
 export type LogLevel = Settings['LOG_LEVEL']
 
-/** A network that is served because its list of nodes is set. */
-export interface NetworkConfig {
-  readonly network: Network
-  readonly chainId: number
-  /** The first is the primary. May carry access keys: never logged, never answered. */
-  readonly rpcUrls: readonly string[]
-  /** The name of the setting with the nodes. */
+/** A network that is served because its list of nodes is set. Its assets have their checksums. */
+export interface NetworkConfig extends NetworkSettings {
   readonly nodesSetting: string
-  /** The stablecoins that are settled, with their checksums; the first is the default one. */
-  readonly assets: readonly [Address, ...Address[]]
   /** The nodes that wallets are given, so none with a key. */
   readonly publicRpcUrls: readonly string[]
   /** `undefined` on the devnet, which has no explorer. */
@@ -165,7 +162,7 @@ function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Set
 }
 
 function networkConfig(
-  network: Network,
+  network: NetworkId,
   set: Settings,
   group: 'MAINNET' | 'TESTNET',
 ): NetworkConfig[] {
@@ -298,9 +295,9 @@ export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secre
   throw new ConfigError([...problemsOf(config), ...problemsOf(secrets), ...misspelt])
 }
 
-type Attempt<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
+type ReadResult<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
 
-function attempt<T>(read: () => T): Attempt<T> {
+function attempt<T>(read: () => T): ReadResult<T> {
   try {
     return { ok: true, value: read() }
   } catch (error) {
@@ -309,6 +306,6 @@ function attempt<T>(read: () => T): Attempt<T> {
   }
 }
 
-function problemsOf(attempted: Attempt<unknown>): readonly string[] {
+function problemsOf(attempted: ReadResult<unknown>): readonly string[] {
   return attempted.ok ? [] : attempted.problems
 }

@@ -17,9 +17,10 @@ import type { SharedPorts } from '../../directory/ports.js'
 import { createOwnCalls } from '../../directory/probe/guarded-fetch.js'
 import { readOperatorBlocks } from '../../facilitator/journal/blocks.js'
 import { createPaymentFinder, type PaymentFinder } from '../../facilitator/lookup/payments.js'
-import type { AcceptedToken } from '../../facilitator/methods/checks.js'
 import { schemeContracts } from '../../facilitator/methods/contracts.js'
 import { readPayment } from '../../facilitator/methods/exact-job.js'
+import type { AcceptedToken } from '../../facilitator/methods/network.js'
+import { ScreeningList } from '../../facilitator/screening/list.js'
 import { describeAssets } from '../../facilitator/supported.js'
 import { readTokens } from '../../facilitator/tokens.js'
 import { HOSTED_PREFIX } from '../../hosted/endpoints.js'
@@ -172,6 +173,9 @@ async function openDirectory(world: HalfWorld) {
   const { config, secrets } = place
   const { rpc, tokens } = networks[0]
   const blocks = await readOperatorBlocks(stores.blocks)
+  const { listFile } = config.screening ?? {}
+  const list = listFile === undefined ? undefined : await ScreeningList.open(listFile)
+  const isListed = (address: Address) => list?.has(address) ?? false
   const relayers = await readRelayers(stores)
   const signingKey = secrets.attestationPrivateKey
   const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
@@ -196,8 +200,8 @@ async function openDirectory(world: HalfWorld) {
     operatorWebhook: secrets.operatorWebhook,
     refundWallets: world.refundWallets,
     checkSigner: signingKey && createCheckSigner(signingKey),
-    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+    isPayToBlocked: (payTo) => isListed(payTo) || blocks.isBlocked('payTo', payTo),
+    isPayerBlocked: (payer) => isListed(payer) || blocks.isBlocked('payer', payer),
     findPayment: world.payments.recordOf,
     findRefunds: world.payments.findRefunds,
     readPayment,
@@ -207,6 +211,7 @@ async function openDirectory(world: HalfWorld) {
   const { takeWaiting, lost } = createIntake({ outbox, directory: directory.ports, now, log })
   const { background } = directory
   background.every('read operator blocks', 2_000, blocks.refresh)
+  if (list !== undefined) background.every('read screening list', 2_000, () => list.refresh(log))
   background.every('read relayer wallets', 30_000, relayers.refresh)
   background.every('take in payments', 250, takeWaiting, { keeper: true })
   return { directory, ownCalls, lost }

@@ -1,9 +1,16 @@
 import type { PaymentAnswer } from '@arcus/protocol/x402/payment'
 import type { HandedAnswer } from '../../directory/activity/recorder.js'
-import type { OfferedResource, RefusedOffer } from '../../directory/seen-in-payments/offer.js'
+import type {
+  BarePayment,
+  OfferedResource,
+  RefusedOffer,
+} from '../../directory/seen-in-payments/offer.js'
 
-/** The resource of a settled payment, which is offered to the catalog or refused at once. */
-export type HandedOffer = { offer: OfferedResource } | { refused: RefusedOffer }
+/** The resource of a settled payment: offered to the catalog, not described by its buyer, or refused at once. */
+export type HandedOffer =
+  | { offer: OfferedResource }
+  | { bare: BarePayment }
+  | { refused: RefusedOffer }
 
 /** Writes answers as JSON. */
 export function writeAnswers(answers: readonly HandedAnswer[]): string {
@@ -36,6 +43,9 @@ export function writeOffer(handed: HandedOffer): string {
 export function readOfferRow(text: string): HandedOffer {
   const handed = JSON.parse(text) as HandedOffer
   if ('refused' in handed) return handed
+  if ('bare' in handed) {
+    return { bare: { ...handed.bare, amount: BigInt(handed.bare.amount) } }
+  }
   const { terms } = handed.offer
   return { offer: { ...handed.offer, terms: { ...terms, amount: BigInt(terms.amount) } } }
 }

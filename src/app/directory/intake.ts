@@ -1,3 +1,4 @@
+import type { BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import type { MayGoOn } from '../../async/background.js'
 import type { Directory } from '../../directory/directory.js'
 import { StoreUnavailableError } from '../../sql/errors.js'
@@ -6,14 +7,14 @@ import { readAnswers, readOfferRow } from './handed-over.js'
 
 interface PaymentIntakeOptions {
   outbox: Outbox
-  directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'noteRefusal'>
+  directory: Pick<Directory['ports'], 'keepAnswers' | 'takeOffer' | 'takeBare' | 'noteRefusal'>
   /** Unix milliseconds. */
   now(): number
   log: { warn(details: object, message: string): void }
 }
 
 const ROWS_AT_ONCE = 20
-/** A row that fails so often is removed, so that those behind it have their turn. */
+/** A row that fails this number of times is removed, so that the rows behind it are taken in. */
 const MAX_TRIES = 5
 /** A facilitator reads the outcome of its offer within seconds, so that some minutes are enough. */
 const OUTCOMES_KEPT_MS = 300_000
@@ -33,13 +34,12 @@ export function createIntake({ outbox, directory, now, log }: PaymentIntakeOptio
 
   async function takeOffer({ body }: OutboxRow): Promise<void> {
     const handed = readOfferRow(body)
-    if ('refused' in handed) directory.noteRefusal(handed.refused)
-    else {
-      const { offer } = handed
-      const { key, fingerprint } = offer
-      const status = JSON.stringify(await directory.takeOffer(offer))
-      await outbox.noteOutcome({ key, fingerprint, status, at: now() })
-    }
+    if ('refused' in handed) return directory.noteRefusal(handed.refused)
+    const { key, fingerprint } = 'offer' in handed ? handed.offer : handed.bare
+    const report = (status: BazaarStatus) =>
+      outbox.noteOutcome({ key, fingerprint, status: JSON.stringify(status), at: now() })
+    if ('bare' in handed) return directory.takeBare(handed.bare, report)
+    await report(await directory.takeOffer(handed.offer))
   }
 
   /** Returns whether the row is done with: it was taken in, or was tried often enough. */

@@ -20,7 +20,7 @@ import { answerQuestion } from './questions.js'
 
 /** The way from the main thread to the directory's. */
 export interface DirectoryLink {
-  /** The place where the directory listens. */
+  /** The address at which the directory listens. */
   socketPath: string
   /** Resolves when the directory answers for the first time. Rejects if it cannot start, and trying again does not help. */
   ready: Promise<void>
@@ -48,7 +48,7 @@ const MAX_YOUNG_MB = 8
 /** A thread that is silent for so long does not answer anybody either. */
 const SILENCE_MS = 30_000
 const CHECK_MS = 1_000
-/** The time that it has to answer what it has, and to close. */
+/** The time that the directory has to answer its open requests and to close. */
 const STOP_MS = 10_000
 
 /**
@@ -134,7 +134,7 @@ export class DirectoryStartError extends Error {
   override readonly name = 'DirectoryStartError'
 }
 
-/** Makes the place of the socket, which only this user can reach: who connects to it may name any caller. */
+/** Makes the folder of the socket, which only this user can reach: a program that connects to it may name any caller. */
 function openSocketPlace() {
   if (process.platform === 'win32') {
     const path = `\\\\.\\pipe\\arcus-${process.pid}-${Math.random().toString(36).slice(2)}`
@@ -164,7 +164,7 @@ const MERCHANT_KEPT_MS = 60_000
 const MAX_MERCHANTS = 5_000
 
 /**
- * Makes the search for the merchant of an address, which asks the directory at its place and keeps what it answers. While
+ * Makes the search for the merchant of an address, which asks the directory at its address and keeps the answers. While
  * the directory is away there is none.
  */
 export function createMerchantFinder(place: { socketPath: string } | { url: string }): {

@@ -21,7 +21,7 @@ export type DirectorySecrets = Pick<
 export interface DirectoryThreadData {
   config: Config
   secrets: DirectorySecrets
-  /** The place where it listens. */
+  /** The address at which the directory listens. */
   socketPath: string
   /** The memory by which the two threads take turns at writing the file; absent on PostgreSQL. */
   turnFlags: SharedArrayBuffer | undefined

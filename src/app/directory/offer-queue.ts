@@ -2,11 +2,13 @@ import { asSentence } from '@arcus/protocol/listing/text'
 import { type BazaarStatus, canonicalUrl } from '@arcus/protocol/x402/bazaar'
 import { memberOf } from '@arcus/protocol/x402/json'
 import { LRUCache } from 'lru-cache'
+import type { Address } from 'viem'
 import { createTokenBuckets } from '../../async/limits.js'
+import { leftOut } from '../../directory/seen-in-payments/left-out.js'
 import {
-  type OfferedResource,
   type OfferingPayment,
   type OfferRules,
+  readBare,
   readOffer,
 } from '../../directory/seen-in-payments/offer.js'
 import type { Outbox } from '../stores/outbox.js'
@@ -32,7 +34,7 @@ const MAX_REMEMBERED = 5_000
 /** The outcomes that one look reads, and how long each is looked for. */
 const OUTCOMES_AT_ONCE = 500
 const AWAITED_MS = 60_000
-/** New resources of one recipient, who can have fifty entries: so many at once, and one more each second. */
+/** New resources of one recipient, who can have fifty entries: this number at once, and one more each second. */
 const offersOfPayTo = { capacity: 50, refillMs: 1_000 }
 
 const processing: BazaarStatus = { status: 'processing' }
@@ -43,6 +45,15 @@ interface Remembered {
   status: BazaarStatus
   /** Unix milliseconds. */
   offerAgainAt: number
+}
+
+/** A resource that is handed over, and what its payment is answered until the catalog has reported on it. */
+interface ToOffer {
+  key: string
+  fingerprint: string
+  payTo: Address
+  first: BazaarStatus
+  handed: HandedOffer
 }
 
 /** The resources of settled payments on their way to the directory, and what it made of them. */
@@ -60,10 +71,20 @@ export class OfferQueue {
 
   /** Takes in the resource of a settled payment, and returns what is known of it; `undefined` where it names none. */
   offer(settled: OfferingPayment): BazaarStatus | undefined {
-    const read = readOffer(settled, this.#options.rules)
+    const { rules } = this.#options
+    const bare = readBare(settled, rules)
+    if (bare?.ok) {
+      const { key, fingerprint, payTo, url } = bare.bare
+      const reason = url === undefined ? leftOut.noUrl : leftOut.asking
+      const first = { status: 'processing', reason } as const
+      return this.#offerOnce({ key, fingerprint, payTo, first, handed: { bare: bare.bare } })
+    }
+    const read = bare ?? readOffer(settled, rules)
     if (read === undefined) return undefined
     if (!read.ok) return this.#refuse(settled, read.rejectedReason)
-    const status = this.#offerOnce(read.offer)
+    const { key, fingerprint, terms } = read.offer
+    const offered = { key, fingerprint, payTo: terms.payTo, first: processing }
+    const status = this.#offerOnce({ ...offered, handed: { offer: read.offer } })
     const { dropped: left = [] } = read.offer.resource
     if (status.status === 'rejected' || left.length === 0) return status
     return { ...status, reason: `Left out, because they break their rules: ${left.join(', ')}.` }
@@ -82,18 +103,17 @@ export class OfferQueue {
   }
 
   /** Offers a resource unless this was done a moment ago, and returns what is known of it. */
-  #offerOnce(offered: OfferedResource): BazaarStatus {
+  #offerOnce({ key, fingerprint, payTo, first, handed }: ToOffer): BazaarStatus {
     const { now } = this.#options
-    const { key, fingerprint, terms } = offered
     const known = this.#remembered.get(key)
     const isSame = known?.fingerprint === fingerprint
     if (isSame && now() < known.offerAgainAt) return known.status
-    if (this.#allowance.take(terms.payTo) > 0) {
+    if (this.#allowance.take(payTo) > 0) {
       return rejected('too many resources of this payTo wait; the next payment offers it again.')
     }
-    this.#append({ offer: offered })
+    this.#append(handed)
     this.#awaited.set(key, now())
-    const status = isSame ? known.status : processing
+    const status = isSame ? known.status : first
     this.#remembered.set(key, { fingerprint, status, offerAgainAt: now() + OFFER_AGAIN_MS })
     return status
   }

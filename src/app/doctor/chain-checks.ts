@@ -50,7 +50,7 @@ export async function checkTokens(
   return warn(name, `${detail}; payments in another token are refused: ${faults}`, fix)
 }
 
-/** Checks every node by its place in the settings: whether it answers, its chain, and how far behind it is. */
+/** Checks every node, by its position in the settings: whether it answers, its chain, and how far behind it is. */
 export async function checkNodes(rpc: Rpc, place: ChainPlace): Promise<Finding[]> {
   const options = { timeoutMs: READ_TIMEOUT_MS }
   const [chainIds, heads] = await Promise.all([
@@ -98,7 +98,7 @@ export async function checkClock(
       return warn(
         name,
         `the newest block is ${Math.round(-ahead)} seconds old`,
-        'Either the chain stands still, or the node, or this clock is ahead: compare with another.',
+        "The chain or the node has stopped, or this machine's clock is ahead. Compare with another node.",
       )
     }
     return ok(name, `the newest block is ${Math.max(0, -ahead).toFixed(1)} seconds old`)

@@ -211,7 +211,7 @@ async function checkOtherHalf({
     const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
     const { ok: isThere, status } = await fetch(url, { signal, redirect: 'manual' })
     if (isThere) return [ok(name, `it answers at ${setting}`)]
-    const fix = 'Have the balancer route each path to its half: docs/scale.md.'
+    const fix = 'Have the balancer route each path to its half: docs/operations.md.'
     return [warn(name, `${url} answers ${status}`, fix)]
   } catch {
     return [warn(name, `nothing answers at ${url}`, `Start a ${name}, or correct ${setting}.`)]

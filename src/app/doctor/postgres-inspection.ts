@@ -1,7 +1,7 @@
 import { createBudgetStore } from '../../facilitator/journal/budgets.js'
 import type { Half } from '../../sql/leases.js'
 import { schemaVersion } from '../../sql/migration-files.js'
-import { type Database, openDatabase } from '../../sql/postgres/database.js'
+import { openDatabase, type PostgresDatabase } from '../../sql/postgres/database.js'
 import { createSqlReader } from '../../sql/postgres/sql.js'
 import type { DatabaseInspection } from './inspection.js'
 
@@ -48,7 +48,7 @@ export async function inspectPostgres(url: string): Promise<DatabaseInspection> 
 }
 
 /** Reads in a transaction, because without transactions nothing else would work. */
-async function readFacts(database: Database) {
+async function readFacts(database: PostgresDatabase) {
   return database.inTransaction(async (sql) => {
     const askedAt = Date.now()
     const [row] = await sql.rows<Facts>(
@@ -80,7 +80,7 @@ function toServer(facts: Facts) {
   return { version, majorVersion, isDurable, maxConnections, isEncrypted, timeouts }
 }
 
-async function countLive(database: Database): Promise<Record<Half, number>> {
+async function countLive(database: PostgresDatabase): Promise<Record<Half, number>> {
   const rows = await database.rows<{ half: Half; count: number }>(
     'SELECT half, count(*) AS count FROM replicas WHERE alive_until > clock_timestamp() GROUP BY half',
   )
@@ -88,7 +88,7 @@ async function countLive(database: Database): Promise<Record<Half, number>> {
   return { facilitator: count('facilitator'), directory: count('directory') }
 }
 
-async function readVersion(database: Database): Promise<number> {
+async function readVersion(database: PostgresDatabase): Promise<number> {
   const [found] = await database.rows<{ version: number }>(
     'SELECT coalesce(max(version), 0) AS version FROM schema_migrations',
   )

@@ -1,4 +1,4 @@
-import type { Network } from '@arcus/protocol/x402/networks'
+import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { Rpc } from '../../chain/rpc.js'
 import type { Token } from '../../chain/token.js'
 import type { SettlementJournal } from '../../facilitator/journal/settlement-journal.js'
@@ -14,7 +14,7 @@ import { describeBytes } from './settings-checks.js'
 
 /** The parts of one served network that readiness checks. */
 export interface ReadyNetwork {
-  network: Network
+  network: NetworkId
   chainId: number
   rpc: Rpc
   /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */

@@ -90,7 +90,7 @@ function checkBuying({ checkPrivateKeys: { length } }: CheckKeys): Finding[] {
   const name = 'paid checks'
   if (length === 0) return []
   if (length > 1) return [ok(name, `${length} wallets buy from listed endpoints`)]
-  const detail = 'one wallet buys: a seller who knows it can serve it alone'
+  const detail = 'only one wallet buys; a seller who recognises it could serve it and nobody else'
   return [warn(name, detail, 'Add a second key to CHECK_PRIVATE_KEYS.')]
 }
 
@@ -131,7 +131,8 @@ const SETTLE_COST = 2_300n
 function checkGasLimit({ dailyGasLimit, payToAllowed }: Config): Finding {
   const name = 'DAILY_GAS_LIMIT_USD'
   if (dailyGasLimit !== undefined) return ok(name, 'set')
-  if (payToAllowed !== undefined) return ok(name, 'unset: PAY_TO_ALLOWED says for whom gas is paid')
+  if (payToAllowed !== undefined)
+    return ok(name, 'unset; PAY_TO_ALLOWED limits the recipients whose gas is paid')
   const detail = 'unset, and PAY_TO_ALLOWED too: nothing bounds what gas costs in a day'
   return warn(name, detail, 'Set it to what a day may cost, such as 25, or set PAY_TO_ALLOWED.')
 }
@@ -215,7 +216,7 @@ const LEAST_POSTGRES = 14
 /** Clocks kept by NTP differ by milliseconds. */
 const MAX_CLOCKS_APART_MS = 1_000
 
-/** Checks the server of a database: whether it keeps what it answers, and has room for the replicas. */
+/** Checks the server of a database: whether its commits survive a crash, and whether it has connections for the replicas. */
 function checkServer(server: ServerFacts, poolSize: number, only: Config['only']): Finding[] {
   const { version, majorVersion, isDurable, isEncrypted } = server
   const link = isEncrypted ? 'with TLS' : 'without TLS'

@@ -3,10 +3,13 @@ import type { TaskFigures } from '../../async/background.js'
 import { inTime } from '../../async/in-time.js'
 import type { RpcObserver } from '../../chain/rpc.js'
 import type { RelayerEvents } from '../../facilitator/relayer/outcomes.js'
+import type { ScreeningListFigures } from '../../facilitator/screening/list.js'
+import type { ScreeningObserver } from '../../facilitator/screening/screening.js'
 import { shareReads } from '../../http/cached-reply.js'
 import type { LeaseKeeper } from '../../sql/lease-keeper.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import type { MetricsPage } from './routes.js'
+import { createScreeningMetrics } from './screening.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
@@ -21,6 +24,10 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   watchActivity(dropped: () => number): void
   /** Shows in every scrape from now on how the tasks of one half went. */
   watchBackground(list: () => readonly TaskFigures[]): void
+  /** Counts what screening refuses, and what its service says. */
+  screening: ScreeningObserver
+  /** Shows the screening list in every scrape from now on. */
+  watchScreeningList(figures: () => ScreeningListFigures): void
   /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
   /** Shows the database in every scrape from now on. */
@@ -86,59 +93,24 @@ const CACHE_MS = 1_000
 
 /** Creates all figures of the service, in a registry of its own. */
 export function createMetrics(now: () => number): Metrics {
-  const registry = new Registry()
+  const page = new ScrapedPage()
+  const { registry } = page
   collectDefaultMetrics({ register: registry })
   const answers = createAnswerMetrics(registry)
   const settling = createSettlingMetrics(registry)
-  /** Each sets figures to the present state, within `PATIENCE_MS`. None rejects. */
-  const refreshes: (() => Promise<void>)[] = []
+  const screening = createScreeningMetrics(registry)
   const spans = new Counter({
     name: 'arcus_trace_spans_total',
     help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
     labelNames: ['outcome'],
     registers: [registry],
   })
-  const runs = new Counter({
-    name: 'arcus_background_runs_total',
-    help: 'Runs of what the service does by itself, without a request, by task and by result.',
-    labelNames: ['task', 'result'],
-    registers: [registry],
-  })
-  /** Each returns the tasks of one half. */
-  const lists: (() => readonly TaskFigures[])[] = []
-  refreshes.push(async () => {
-    runs.reset()
-    for (const { task, done, failed } of lists.flatMap((list) => list())) {
-      runs.inc({ task, result: 'done' }, done)
-      runs.inc({ task, result: 'failed' }, failed)
-    }
-  })
-
-  /** Adds a gauge that each scrape reads anew. A figure that is unknown at the moment stays as it was. */
-  function addGauge(
-    name: string,
-    help: string,
-    read: () => number | undefined | Promise<number | undefined>,
-    labels: Record<string, string> = {},
-  ): void {
-    const labelNames = Object.keys(labels)
-    const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
-    refreshes.push(async () => {
-      const figure = await read()
-      if (figure !== undefined) gauge.set(labels, figure)
-    })
-  }
-
-  async function render(): Promise<MetricsPage> {
-    await Promise.all(refreshes.map((refresh) => refresh()))
-    return { contentType: registry.contentType, text: await registry.metrics() }
-  }
 
   return {
     ...answers,
     observeRpc: createRpcMetrics(registry),
     countSpans: (outcome, count) => spans.inc({ outcome }, count),
-    watchBackground: (list) => lists.push(list),
+    watchBackground: createBackgroundWatch(page),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {
@@ -151,82 +123,173 @@ export function createMetrics(now: () => number): Metrics {
     },
     watch(network) {
       answers.begin(network.network)
-      refreshes.push(() => soon(settling.show(network, now()), undefined))
+      page.addRefresh(() => soon(settling.show(network, now()), undefined))
     },
-    watchDatabase({ store, isWritable, sizeBytes }) {
-      const readSize = shareReads(SIZE_CACHE_MS, now, sizeBytes)
-      const isUp = () => soon(isWritable().then(Number), 0)
-      const size = () => soon(readSize(), undefined)
-      const labels = { store }
-      addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
-      const bytes = 'Size of the database, its log included on SQLite.'
-      addGauge('arcus_database_bytes', bytes, size, labels)
-    },
-    watchDirectory({ figures, isUp, restarts }) {
-      let show: ((found: CheckFigures) => void) | undefined
-      refreshes.push(async () => {
-        const found = figures()?.checks
-        if (found === undefined) return
-        show ??= createCheckGauges(registry)
-        show(found)
-      })
-      addGauge(
-        'arcus_directory_up',
-        '1 while the thread of the directory answers, else 0. Payments do not need it.',
-        () => Number(isUp()),
-      )
-      addGauge(
-        'arcus_directory_restarts',
-        'How often the thread of the directory was started again.',
-        restarts,
-      )
-      addGauge(
-        'arcus_discovery_endpoints',
-        'Endpoints that discovery can show; 0 until the catalog is read.',
-        () => figures()?.index.endpoints,
-      )
-      addGauge(
-        'arcus_discovery_build_seconds',
-        'How long the last reading of the catalog took.',
-        () => figures()?.index.readSeconds,
-      )
-      addGauge(
-        'arcus_probe_queue_length',
-        'Endpoints that wait for their probe.',
-        () => figures()?.probes.queued,
-      )
-      addGauge(
-        'arcus_probes_under_way',
-        'Endpoints that are being probed.',
-        () => figures()?.probes.underWay,
-      )
-    },
+    watchDatabase: (database) => watchDatabase(page, database, now),
+    watchDirectory: (directory) => watchDirectory(page, directory),
+    screening,
+    watchScreeningList: (figures) => watchScreeningList(page, figures, now),
     watchActivity(dropped) {
       const help = 'Answers since the start whose activity could not be kept.'
-      addGauge('arcus_activity_dropped', help, dropped)
+      page.addGauge('arcus_activity_dropped', help, dropped)
     },
-    watchLeases({ ageMs, clockAhead }) {
-      addGauge(
-        'arcus_lease_age_seconds',
-        'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
-        () => (ageMs() ?? 0) / 1000,
-      )
-      addGauge(
-        'arcus_clock_ahead_seconds',
-        'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
-        () => (clockAhead().least + clockAhead().most) / 2_000,
-      )
-    },
-    watchDisk({ isLow, freeBytes }) {
-      addGauge('arcus_disk_free_bytes', 'Free bytes on the disk of the SQLite database.', freeBytes)
-      addGauge(
-        'arcus_disk_low',
-        '1 while the disk is nearly full and only payments are kept, else 0.',
-        () => Number(isLow()),
-      )
-    },
-    render: shareReads(CACHE_MS, now, render),
+    watchLeases: (leases) => watchLeases(page, leases),
+    watchDisk: (disk) => watchDisk(page, disk),
+    render: shareReads(CACHE_MS, now, () => page.render()),
   }
+}
+
+/** The page of all figures, which each scrape brings up to date. */
+class ScrapedPage {
+  readonly registry = new Registry()
+  readonly #refreshes: (() => Promise<void>)[] = []
+
+  /** Adds what sets figures to the present state before each scrape. It must take `PATIENCE_MS` at most, and never reject. */
+  addRefresh(refresh: () => Promise<void>): void {
+    this.#refreshes.push(refresh)
+  }
+
+  /** Adds a gauge that each scrape reads anew. A figure that is unknown at the moment stays as it was. */
+  addGauge(
+    name: string,
+    help: string,
+    read: () => number | undefined | Promise<number | undefined>,
+    labels: Record<string, string> = {},
+  ): void {
+    const labelNames = Object.keys(labels)
+    const gauge = new Gauge({ name, help, labelNames, registers: [this.registry] })
+    this.addRefresh(async () => {
+      const figure = await read()
+      if (figure !== undefined) gauge.set(labels, figure)
+    })
+  }
+
+  async render(): Promise<MetricsPage> {
+    await Promise.all(this.#refreshes.map((refresh) => refresh()))
+    return { contentType: this.registry.contentType, text: await this.registry.metrics() }
+  }
+}
+
+/** Makes the function that shows the tasks of one half from then on. */
+function createBackgroundWatch(page: ScrapedPage): Metrics['watchBackground'] {
+  const runs = new Counter({
+    name: 'arcus_background_runs_total',
+    help: 'Runs of what the service does by itself, without a request, by task and by result.',
+    labelNames: ['task', 'result'],
+    registers: [page.registry],
+  })
+  /** Each returns the tasks of one half. */
+  const lists: (() => readonly TaskFigures[])[] = []
+  page.addRefresh(async () => {
+    runs.reset()
+    for (const { task, done, failed } of lists.flatMap((list) => list())) {
+      runs.inc({ task, result: 'done' }, done)
+      runs.inc({ task, result: 'failed' }, failed)
+    }
+  })
+  return (list) => void lists.push(list)
+}
+
+function watchDatabase(
+  page: ScrapedPage,
+  { store, isWritable, sizeBytes }: WatchedDatabase,
+  now: () => number,
+): void {
+  const readSize = shareReads(SIZE_CACHE_MS, now, sizeBytes)
+  const isUp = () => soon(isWritable().then(Number), 0)
+  const size = () => soon(readSize(), undefined)
+  const labels = { store }
+  page.addGauge('arcus_database_up', '1 while the journal can be written, else 0.', isUp, labels)
+  const bytes = 'Size of the database, its log included on SQLite.'
+  page.addGauge('arcus_database_bytes', bytes, size, labels)
+}
+
+function watchScreeningList(
+  page: ScrapedPage,
+  figures: () => ScreeningListFigures,
+  now: () => number,
+): void {
+  page.addGauge(
+    'arcus_screening_list_addresses',
+    'Addresses of the screening list that is in force.',
+    () => figures().addresses,
+  )
+  page.addGauge(
+    'arcus_screening_list_age_seconds',
+    'Time since the file of the screening list that is in force was written.',
+    () => (now() - figures().writtenAt) / 1_000,
+  )
+  page.addGauge(
+    'arcus_screening_list_broken',
+    '1 while the file of the screening list cannot be used and an older list is in force, else 0.',
+    () => Number(figures().isBroken),
+  )
+}
+
+function watchDirectory(page: ScrapedPage, { figures, isUp, restarts }: WatchedDirectory): void {
+  let show: ((found: CheckFigures) => void) | undefined
+  page.addRefresh(async () => {
+    const found = figures()?.checks
+    if (found === undefined) return
+    show ??= createCheckGauges(page.registry)
+    show(found)
+  })
+  page.addGauge(
+    'arcus_directory_up',
+    '1 while the thread of the directory answers, else 0. Payments do not need it.',
+    () => Number(isUp()),
+  )
+  page.addGauge(
+    'arcus_directory_restarts',
+    'How often the thread of the directory was started again.',
+    restarts,
+  )
+  page.addGauge(
+    'arcus_discovery_endpoints',
+    'Endpoints that discovery can show; 0 until the catalog is read.',
+    () => figures()?.index.endpoints,
+  )
+  page.addGauge(
+    'arcus_discovery_build_seconds',
+    'How long the last reading of the catalog took.',
+    () => figures()?.index.readSeconds,
+  )
+  page.addGauge(
+    'arcus_probe_queue_length',
+    'Endpoints that wait for their probe.',
+    () => figures()?.probes.queued,
+  )
+  page.addGauge(
+    'arcus_probes_under_way',
+    'Endpoints that are being probed.',
+    () => figures()?.probes.underWay,
+  )
+}
+
+function watchLeases(page: ScrapedPage, { ageMs, clockAhead }: WatchedLeases): void {
+  page.addGauge(
+    'arcus_lease_age_seconds',
+    'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
+    () => (ageMs() ?? 0) / 1000,
+  )
+  page.addGauge(
+    'arcus_clock_ahead_seconds',
+    'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
+    () => (clockAhead().least + clockAhead().most) / 2_000,
+  )
+}
+
+function watchDisk(page: ScrapedPage, { isLow, freeBytes }: WatchedDisk): void {
+  page.addGauge(
+    'arcus_disk_free_bytes',
+    'Free bytes on the disk of the SQLite database.',
+    freeBytes,
+  )
+  page.addGauge(
+    'arcus_disk_low',
+    '1 while the disk is nearly full and only payments are kept, else 0.',
+    () => Number(isLow()),
+  )
 }
 
 /** Makes the figures of the paid checks, and returns what brings them up to date. */

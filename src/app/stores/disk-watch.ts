@@ -19,7 +19,7 @@ export interface Space {
 const CHECK_MS = 2_000
 /** A tenth of a small disk counts instead. Enough for a day of payments at one a second. */
 export const MIN_FREE_DISK_BYTES = 256 * 2 ** 20
-/** The disk counts as low until so many times the bound is free: otherwise the state would change with each write. */
+/** The disk counts as low until this multiple of the bound is free: otherwise the state would change with each write. */
 const RELIEF = 1.25
 
 /** Returns the folder of a database; `undefined` for one that is in memory or on a server. */

@@ -8,7 +8,7 @@ export type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
 
-/** The half of the service that opens the database, for what both do at the same place. */
+/** The half that opens the database: it decides which writes go first, and which processes share the leases. */
 interface StoreUser {
   half: Half
   /** The memory by which the two threads of a process take turns at writing a file; absent where only one writes. */

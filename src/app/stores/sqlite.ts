@@ -4,7 +4,7 @@ import { createDirectoryStores } from '../../directory/store/stores.js'
 import { createFacilitatorStores } from '../../facilitator/journal/sqlite/stores.js'
 import { createSoleLeases } from '../../sql/leases.js'
 import { startCheckpoints } from '../../sql/sqlite/checkpoints.js'
-import { type Database, openDatabase } from '../../sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../sql/sqlite/group-commit.js'
 import { createSql } from '../../sql/sqlite/sql.js'
 import type { WriteTurns } from '../../sql/sqlite/write-turns.js'
@@ -20,7 +20,7 @@ const quietly = { throwIfNoEntry: false } as const
 export function openSqliteStores(
   path: string,
   turns?: WriteTurns,
-): Stores & { database: Database; commit: GroupCommit } {
+): Stores & { database: SqliteDatabase; commit: GroupCommit } {
   const database = openDatabase(path)
   const commit = createGroupCommit(database, { turns })
   const sql = createSql(database, commit)

@@ -28,7 +28,7 @@ export interface Stores
   leases: LeaseStore
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */
   requestCounts: RequestCountStore | undefined
-  /** The place that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
+  /** The database that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
   threadSource: string | undefined
   /** Reads how large the database is. */
   sizeBytes(): Promise<number>

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { CopyError } from '../../sql/errors.js'
 import { connectionTo, toStoreError } from '../../sql/postgres/database.js'
 import { migrate } from '../../sql/postgres/migrate.js'
-import { type Database, openDatabase } from '../../sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../sql/sqlite/database.js'
 import { backUp } from './snapshot.js'
 
 /** Every table that both engines have, parents before children. Tables that only replicas need begin empty. */
@@ -113,7 +113,7 @@ function watchForChanges(path: string): { hasChanged(): boolean; close(): void }
   return { hasChanged: () => version() !== before, close: () => live.close() }
 }
 
-async function copyAll(source: Database, url: string): Promise<CopyReport['tables']> {
+async function copyAll(source: SqliteDatabase, url: string): Promise<CopyReport['tables']> {
   const client = new pg.Client({
     ...connectionTo(url),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -133,7 +133,7 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
     return report
   } catch (error) {
     if ((error as { code?: unknown }).code === '55P03') {
-      throw new CopyError('The target is in use: stop what is connected to it first.')
+      throw new CopyError('The target is in use: stop the programs that are connected to it first.')
     }
     throw error instanceof CopyError ? error : toStoreError(error)
   } finally {
@@ -143,7 +143,7 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
 }
 
 /** Refuses a source with a table that this copy does not know: its rows would be lost. */
-async function refuseUnknownTables(source: Database): Promise<void> {
+async function refuseUnknownTables(source: SqliteDatabase): Promise<void> {
   const names = source
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
     .pluck()
@@ -167,7 +167,7 @@ async function refuseRows(client: pg.Client): Promise<void> {
 }
 
 async function copyTable(
-  source: Database,
+  source: SqliteDatabase,
   client: pg.Client,
   name: string,
 ): Promise<{ name: string } & RowDigest> {
@@ -206,8 +206,8 @@ async function copyTable(
   return { name, ...copied }
 }
 
-/** Returns the columns of the source with their types in the target, and their places in the key, 0 for the others. */
-async function columnsOf(source: Database, client: pg.Client, table: string) {
+/** Returns the columns of the source with their types in the target, and their positions in the key, 0 for the others. */
+async function columnsOf(source: SqliteDatabase, client: pg.Client, table: string) {
   const { rows } = await client.query<{ name: string; type: string }>(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns
      WHERE table_schema = current_schema() AND table_name = $1`,
@@ -226,7 +226,11 @@ async function columnsOf(source: Database, client: pg.Client, table: string) {
 }
 
 /** Carries the counter over where the database numbers rows: a number is never given twice, even when its row is gone. */
-async function carryNumbers(source: Database, client: pg.Client, table: string): Promise<void> {
+async function carryNumbers(
+  source: SqliteDatabase,
+  client: pg.Client,
+  table: string,
+): Promise<void> {
   const last = source.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table)
   if (typeof last !== 'number' || last < 1) return
   await client.query(

@@ -56,7 +56,7 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
 }
 
 /**
- * Puts a backup in the place of a database that is gone. A payment that was not yet answered with success when the backup
+ * Puts a backup where a database was that is gone. A payment that was not yet answered with success when the backup
  * was made may have been since, so none of them is answered with success again. Rejects with `CopyError` where a database
  * exists, or when the file is not a complete database of Arcus. `actor` goes into the audit trail.
  */

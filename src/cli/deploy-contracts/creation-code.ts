@@ -19,7 +19,7 @@ export type FoundCode = Map<Deployment, Hex>
 /**
  * Looks for the creation code of these contracts in files and folders. The hash decides what a file is, never its name.
  * A folder with sources of Foundry, in which something is missing, is compiled by `forge` first. Throws a
- * `CommandError` for a place that cannot be read, or that holds nothing of what is looked for.
+ * `CommandError` for a path that cannot be read, or that holds none of the contracts.
  */
 export function findCode(places: readonly string[], wanted: readonly Deployment[]): FoundCode {
   const found: FoundCode = new Map()

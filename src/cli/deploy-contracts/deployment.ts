@@ -12,22 +12,22 @@ import type { Signer } from '../../facilitator/relayer/signer.js'
 import { CommandError } from '../command-line.js'
 import type { FoundCode } from './creation-code.js'
 
-/** Nodes estimate a creation to the unit; what is left over is given back. */
+/** Nodes estimate a creation to the unit; gas that is left over is given back. */
 const GAS_MARGIN_PERCENT = 110n
 const RECEIPT_TIMEOUT_MS = 60_000
 const POLL_MS = 500
 
 /** A contract about to be put at its address. */
-interface Step {
+interface DeploymentStep {
   deployment: Deployment
   data: Hex
   /** Units of gas. */
   gasLimit: bigint
 }
 
-export interface Plan {
+export interface DeploymentPlan {
   chainId: number
-  steps: readonly Step[]
+  steps: readonly DeploymentStep[]
   fees: Fees
   /** The cost of the gas at the present price, and at most; 18-decimal units. */
   expectedCost: bigint
@@ -72,9 +72,9 @@ export async function planDeployments(
   code: FoundCode,
   from: Address,
   { chainId, maxFeePerGas }: { chainId: number; maxFeePerGas: bigint },
-): Promise<Plan> {
+): Promise<DeploymentPlan> {
   const client = createChainClient(rpc)
-  const steps: Step[] = []
+  const steps: DeploymentStep[] = []
   for (const [deployment, creationCode] of code) {
     const data = encodeDeployment(deployment, creationCode)
     const call = { account: from, to: create2Deployer, data }
@@ -109,7 +109,7 @@ export async function planDeployments(
  */
 export async function carryOut(
   rpc: Rpc,
-  plan: Plan,
+  plan: DeploymentPlan,
   signer: Signer,
   done: (deployment: Deployment, hash: Hex) => void,
 ): Promise<void> {
@@ -120,7 +120,12 @@ export async function carryOut(
   }
 }
 
-async function send(rpc: Rpc, plan: Plan, step: Step, signer: Signer): Promise<Hex> {
+async function send(
+  rpc: Rpc,
+  plan: DeploymentPlan,
+  step: DeploymentStep,
+  signer: Signer,
+): Promise<Hex> {
   const nonce = await readTransactionCount(rpc, signer.address)
   const pending = await rpc.request('eth_getTransactionCount', [signer.address, 'pending'])
   if (Number(parseQuantity(pending)) > nonce) {

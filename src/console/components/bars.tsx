@@ -32,7 +32,7 @@ const BAR_WIDTH = 0.66
 const MAX_NAMES = 7
 const LINES = 4
 
-/** Draws stacked bars that stretch to the size of their place: a picture, with its table at the press of a button. */
+/** Draws stacked bars that stretch to the size of their container: a picture, with its table at the press of a button. */
 export function Bars(props: BarsProps) {
   const [isTable, setIsTable] = useState(false)
   return (

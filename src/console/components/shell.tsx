@@ -21,7 +21,7 @@ const SearchDialog = lazyPage(() => import('./search-box.js'), 'SearchDialog')
 
 const TESTNET = 'eip155:5042002'
 
-/** The places of the navigation, each with the beginnings of the addresses that belong to it. */
+/** The links of the navigation, each with the beginnings of the addresses that belong to it. */
 const places = [
   ['Directory', '/', /^\/(?:$|merchants\/)/],
   ['Payments', '/payments', /^\/payments/],
@@ -137,7 +137,7 @@ function Footer() {
   )
 }
 
-/** The place in the header that a page may fill, `null` until it is drawn. */
+/** The element of the header that a page may fill, `null` until it is drawn. */
 const HeaderSlot = createContext<HTMLElement | null>(null)
 
 /** Puts content of a page next to the navigation. */

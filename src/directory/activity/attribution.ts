@@ -2,8 +2,9 @@ import { hash } from 'node:crypto'
 import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import type { ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader, Merchant, QuotedRequirement } from '../store/listings.js'
 import { type PayToProof, payToProofOf, speaksForPayTo } from '../store/ownership.js'
+import { isAskedFor, type PaidTerms } from '../store/published.js'
 
 /** The merchant and the endpoint that an answer is about. */
 export interface Attribution {
@@ -11,6 +12,15 @@ export interface Attribution {
   /** `null` when only the recipient is known. */
   endpointId: number | null
   owner: Address | null
+}
+
+/** What is known of a payment beside its recipient and its URL. */
+interface PaidCall {
+  toolName?: string | undefined
+  /** What `digestQuery` made of the query of the URL; absent where the URL was kept without it. */
+  query?: readonly string[]
+  /** Without it, a payment that names no URL is of no endpoint. */
+  paid?: PaidTerms | undefined
 }
 
 interface PaidMerchant {
@@ -65,28 +75,43 @@ export function createAttributor(
     return index
   }
 
+  /** Finds the one endpoint of all these merchants that asks for what was paid; `undefined` where there are several. */
+  async function findOnly(
+    merchants: readonly PaidMerchant[],
+    { paid, toolName }: PaidCall,
+  ): Promise<Attribution | undefined> {
+    if (paid === undefined) return undefined
+    const asking: Attribution[] = []
+    for (const merchant of merchants) {
+      for (const endpointId of (await pathsOf(merchant)).askingFor(paid, toolName)) {
+        asking.push({ merchantId: merchant.id, owner: merchant.owner, endpointId })
+      }
+    }
+    return asking.length === 1 ? asking[0] : undefined
+  }
+
   return {
     /**
-     * Finds by the paid URL, its tool and the recipient, or by the recipient alone. `query` is what `digestQuery` made of
-     * the query of that URL; it is absent where the URL was kept without it.
+     * Finds by the paid URL, its tool and the recipient, or by the recipient alone. A payment that names no URL is for the
+     * one listed endpoint of its recipient that asks for what was paid.
      */
     async find(
       payTo: Address,
       url: URL | undefined,
-      toolName?: string,
-      query?: readonly string[],
+      call: PaidCall = {},
     ): Promise<Attribution | undefined> {
       const merchants = await merchantsOf(payTo)
       if (url !== undefined) {
         for (const merchant of merchants) {
-          const endpointId = (await pathsOf(merchant)).find(url, toolName, query)
+          const endpointId = (await pathsOf(merchant)).find(url, call.toolName, call.query)
           if (endpointId !== undefined) {
             return { merchantId: merchant.id, owner: merchant.owner, endpointId }
           }
         }
       }
+      const only = url === undefined ? await findOnly(merchants, call) : undefined
       const [first] = merchants
-      return first && { merchantId: first.id, owner: first.owner, endpointId: null }
+      return only ?? (first && { merchantId: first.id, owner: first.owner, endpointId: null })
     },
     /** Forgets the recipients if any listing has changed since. */
     async refresh(): Promise<void> {
@@ -151,8 +176,19 @@ interface Candidate {
  * A paid URL that has lost its query is of no endpoint where a listed one has a query.
  */
 export function createPathIndex(
-  endpoints: readonly { id: number; url: string; toolName?: string }[],
+  endpoints: readonly {
+    id: number
+    url: string
+    toolName?: string
+    accepts?: readonly QuotedRequirement[]
+  }[],
 ) {
+  const asked = endpoints.map(({ id, toolName, accepts = [] }) => {
+    const terms = accepts.map(({ scheme, network, asset, amount }) => {
+      return { scheme, network, asset, amount }
+    })
+    return { id, toolName, accepts: terms }
+  })
   const exact = new Map<string, Candidate[]>()
   const templates: { id: number; origin: string; segments: string[] }[] = []
   for (const { id, url: listed, toolName } of endpoints) {
@@ -168,6 +204,12 @@ export function createPathIndex(
   }
 
   return {
+    /** Returns the endpoints that ask for what was paid, of those with a tool the ones of this name. */
+    askingFor: (paid: PaidTerms, toolName: string | undefined): number[] =>
+      asked
+        .filter((it) => toolName === undefined || it.toolName === toolName)
+        .filter(({ accepts }) => isAskedFor(paid, accepts))
+        .map(({ id }) => id),
     find(url: URL, toolName?: string, called?: readonly string[]): number | undefined {
       const candidates = exact.get(url.origin + url.pathname)
       // Without the query of the call nobody knows which of the listed ones it had.

@@ -21,7 +21,7 @@ interface FiguresOptions {
 }
 
 const DAYS = 30
-/** Anybody may ask: a read that took long is kept for so many times as long. */
+/** Anybody may ask: a read that took long is kept for this number of times as long. */
 const CACHE_MS = 30_000
 const KEPT_TIMES = 20
 

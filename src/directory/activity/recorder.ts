@@ -25,11 +25,11 @@ interface ActivityRecorderOptions
   retentionDays: number
 }
 
-/** Rows per call of the store, which splits them further if they take too long for one loop turn. */
+/** Rows per call of the store, which splits them further if they take too long for one tick of the event loop. */
 const SLICE = 500
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-/** Rows that one commit of a sweep deletes, few enough for a loop turn. */
+/** Rows that one commit of a sweep deletes, few enough for a tick of the event loop. */
 const SWEEP_ROWS = 200
 
 /** An answer of the facilitator as it is handed over: the query of the paid URL is digests (`digestQuery`). */
@@ -89,7 +89,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
   async function toRefund(answer: PaymentAnswer, sale: RefundedSale): Promise<NewActivity> {
     const { resource, toolName } = sale
     const { found } = sold.get(sale.settlementId) ?? {
-      found: await attributor.find(sale.payTo, resource, toolName),
+      found: await attributor.find(sale.payTo, resource, { toolName }),
     }
     const row = toRow(answer, null, found, 'row')
     const { amount, isOtherMoney } = row
@@ -107,10 +107,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions) {
         rows.push(await toRefund(answer, sale))
         continue
       }
-      const { payTo, resourceUrl, toolName } = answer.payment
+      const { payment, query } = answer
+      const { payTo, resourceUrl, toolName } = payment
       const url = readResource(resourceUrl)
-      const found = await attributor.find(payTo, url, toolName, answer.query)
       const { state, settlementId } = answer
+      // Verify is open to anybody, so only what moved money is compared with all prices.
+      const paid = state === 'settled' ? payment : undefined
+      const found = await attributor.find(payTo, url, { toolName, query, paid })
       if (state === 'settled' && settlementId !== null) sold.set(settlementId, { found })
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }

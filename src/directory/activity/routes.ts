@@ -10,6 +10,7 @@ import {
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import { formatAtomic, formatNative } from '@arcus/protocol/x402/amounts'
 import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
@@ -95,6 +96,8 @@ interface ActivityRoutesOptions extends Pick<SharedPorts, 'findRefunds' | 'check
   readTotals: PublicTotalsReader
   listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   sessions: Sessions
+  /** Finds the last payments to an address, in lower case, that listed nothing. */
+  findUnlisted: (payTo: Address) => Promise<ActivityAnswer['unlisted']>
   /** Days for which payments are kept. */
   retentionDays: number
 }
@@ -118,7 +121,8 @@ export async function activityRoutes(
       const { since, until, stepSeconds } = period
       const { range } = query
       const about = { merchant: merchant.id, range, since, until, stepSeconds }
-      const answer = { ...about, ...figures }
+      const unlisted = await options.findUnlisted(merchant.payTo)
+      const answer = { ...about, ...figures, unlisted }
       return reply.header('cache-control', 'no-store').send(answer satisfies ActivityAnswer)
     },
   )
@@ -272,7 +276,7 @@ const columns = {
   (row: ActivityRow, endpoint: RowEndpoint) => string | number | null | undefined
 >
 
-/** Rows of one slice, few enough for a loop turn. */
+/** Rows of one slice, few enough for a tick of the event loop. */
 const SLICE = 200
 
 /** Renders every row of the filter as CSV (RFC 4180), newest first, a slice at a time. */

@@ -12,7 +12,7 @@ interface UsageRefreshOptions extends Pick<SharedPorts, 'now'> {
   store: UsageStore
 }
 
-/** The pause is so many times as long as the refresh before it, because counting payers reads them all. */
+/** The pause is this number of times as long as the refresh before it, because counting payers reads them all. */
 const PAUSE_TIMES = 10
 const MAX_PAUSE_MS = 3_600_000
 /** Places whose hour or day has passed that one refresh takes. */

@@ -31,7 +31,7 @@ export type CatalogQuestion =
   | { kind: 'merchants'; query: MerchantsQuery & { facilitator: string } }
 
 export type CatalogAnswer =
-  /** `sequence` is the last change of the catalog that is certainly in it; `place` is the end of a page of changes. */
+  /** `sequence` is the last change of the catalog that is certainly in it; `place` says where a page of changes ends. */
   | { state: 'made'; body: CachedBody; sequence: number; place?: ChangesPlace | undefined }
   /** The catalog is being read after a start. */
   | { state: 'loading' }
@@ -68,7 +68,7 @@ const LOADING_PATIENCE_MS = 3_000
 const LOADING_POLL_MS = 25
 /** So many questions wait for the catalog to be read; others are refused at once. */
 const MAX_PATIENT = 100
-/** An endpoint may be removed between the search and the read of its item. Then the search is repeated, up to so many times. */
+/** An endpoint may be removed between the search and the read of its item. Then the search is repeated, up to this number of times. */
 const MAX_TRIES = 3
 
 /** Creates answers that are made on the thread that asks. */

@@ -154,7 +154,7 @@ export function createCatalog({ source, onFault, onRead }: CatalogOptions) {
           break
         }
         await stepOnce(list)
-        // A store that was set back does not have what is wanted: what it has is all there is.
+        // A store that was restored from a backup does not have the wanted change: its newest one is all there is.
         if (list.sequence === sequence) break
       }
       return list

@@ -41,12 +41,12 @@ interface DiscoveryBodiesOptions {
   listings: Pick<ListingReader, 'lastChange'>
 }
 
-/** A page of changes with the place where it ends. */
+/** A page of changes, and where it ends. */
 interface ChangesBody extends CachedBody {
   place: ChangesPlace
 }
 
-/** Answers are kept up to so many bytes while the catalog does not change. */
+/** Answers are kept up to this number of bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 /** Bytes that a kept answer takes in addition to its body, for its question and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
@@ -105,7 +105,7 @@ export function createDiscoveryBodies({ answers, listings }: DiscoveryBodiesOpti
 
 type Ask = (question: CatalogQuestion, ip: string, sequence?: number) => Promise<CatalogAnswer>
 
-/** Lets the blocks of addresses that ask take turns. While the catalog is read, questions only wait for that. */
+/** Serves the blocks of addresses that ask one after the other. While the catalog is read, questions only wait for that. */
 function inTurns({ answer, figures }: DiscoveryBodiesOptions['answers']): Ask {
   const turns = createTurns(turnsOfQuestions)
   const isRead = () => figures().readSeconds > 0

@@ -93,7 +93,7 @@ export interface EndpointList {
   findMerchant(id: string): SearchableMerchant | undefined
   /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
   append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
-  /** Puts a merchant and all its endpoints in place of what the list has of it. */
+  /** Replaces a merchant and all its endpoints in the list. */
   replace(now: MerchantNow): void
   /** Takes over figures of endpoints and merchants, listed or not. */
   applyUsage(changes: readonly UsageChange[]): void
@@ -146,7 +146,7 @@ export function createEndpointList(sequence: number): EndpointList {
     },
     replace({ id, merchant, endpoints: rows }) {
       const before = merchants.get(id)
-      // A merchant that is still listed keeps its place among the others, so that searches find ids in order.
+      // A merchant that is still listed keeps its position among the others, so that searches find ids in order.
       if (merchant === undefined || !isPublished(merchant)) merchants.delete(id)
       else {
         const listed = addMerchant(merchant)
@@ -154,7 +154,7 @@ export function createEndpointList(sequence: number): EndpointList {
       }
       for (const endpoint of before?.endpoints ?? []) {
         const at = lowerBound(endpoints, endpoint.id, idOf)
-        // An endpoint that is still listed has a new object in its place by now.
+        // An endpoint that is still listed has a new object by now.
         if (endpoints[at] !== endpoint) continue
         endpoints.splice(at, 1)
         // The number of a removed endpoint never returns.

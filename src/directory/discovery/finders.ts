@@ -59,15 +59,15 @@ export function createFinder(word: string, isWide: boolean, kind: FinderKind = '
 
 const NOWHERE = Number.MAX_SAFE_INTEGER
 
-/** Returns the offset of the next place in a text from an offset on; -1 if there is none. */
+/** Returns the offset of the next match in a text from an offset on; -1 if there is none. */
 type Find = (text: string, start: number) => number
 
-/** Finds the places of a word in a text, in rising order, so that each text is looked through once. */
+/** Finds the matches of a word in a text, in rising order, so that each text is looked through once. */
 function createCursor(find: Find) {
   let text = ''
   let next = 0
 
-  /** Returns the offset of the first place from `start` on. */
+  /** Returns the offset of the first match from `start` on. */
   function from(start: number): number {
     if (next >= start) return next
     const at = find(text, start)
@@ -77,7 +77,7 @@ function createCursor(find: Find) {
 
   return {
     from,
-    /** Begins with another text, and returns the offset of its first place. */
+    /** Begins with another text, and returns the offset of its first match. */
     open(other: string): number {
       text = other
       next = -1
@@ -104,7 +104,7 @@ function findApart(word: string): Find {
   }
 }
 
-/** One wrong letter leaves one half of a word as it is, so that only places with such a half are looked at. */
+/** One wrong letter leaves one half of a word as it is, so that only positions with such a half are checked. */
 function findNear(word: string): Find {
   const middle = word.length >> 1
   const [first, second] = [word.slice(0, middle), word.slice(middle)]

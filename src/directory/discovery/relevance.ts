@@ -30,10 +30,10 @@ const short = /^[a-z0-9]{1,5}$/
 /** A word that nothing has is taken for a misspelling from this length on. Its hits count for less. */
 const LEAST_MISSPELT = 5
 const NEAR_WORTH = 0.7
-/** Words that nothing has are looked for as misspellings, so many of a sentence: each costs two more looks. */
+/** The number of words of a sentence that nothing has and that are searched as misspellings: each costs two more passes. */
 const MAX_MISSPELT = 3
 /**
- * A word of more than this share of a catalog is common, and only so many common words of a sentence are looked for. In a
+ * A word of more than this share of a catalog is common, and only a few common words of a sentence are looked for. In a
  * small catalog every word would be common.
  */
 const COMMON_SHARE = 0.1
@@ -41,14 +41,14 @@ const MAX_COMMON = 3
 const LEAST_CATALOG = 1_000
 /** Endpoints with less than this share of the best are left out. */
 const LEAST_SHARE = 0.3
-/** What was found of a common word holds during so many changes. */
+/** The matches of a common word are used again until this number of changes has passed. */
 const KNOWN_CHANGES = 1_000
 const MAX_KNOWN = 10_000
 
 interface Word {
   finder: Finder
   worth: number
-  /** Endpoints that have it and say what is rare. */
+  /** Endpoints that have it, among those that decide which words are rare. */
   holders: number
   /** Whether any other endpoint has it. */
   isElsewhere: boolean
@@ -59,7 +59,7 @@ interface Scan {
   words: readonly Word[]
   endpoints: SearchableEndpoint[]
   worths: Float32Array
-  /** Endpoints in the catalog that say what is rare. */
+  /** Endpoints of the catalog that decide which words are rare. */
   size: number
 }
 
@@ -121,7 +121,7 @@ export function createRelevance(list: EndpointList) {
   }
 }
 
-/** Looks through the whole catalog, because what is rare is decided there. */
+/** Reads the whole catalog, because rare means rare in all of it. */
 function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): Scan {
   const endpoints: SearchableEndpoint[] = []
   const row = new Float32Array(words.length)
@@ -154,7 +154,7 @@ function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): 
   return { words, endpoints, worths, size }
 }
 
-/** Returns which endpoints say what is rare: neither what is not listed nor what strangers to the payee write, unless there is nothing else. */
+/** Returns which endpoints decide which words are rare: listed ones whose owner is no stranger to the payee, or all where there are none. */
 function weighing(list: EndpointList): EndpointTest {
   const isProven: EndpointTest = ({ merchant, isListed }) => merchant.isCounted && isListed
   return list.endpoints.some(isProven) ? isProven : () => true
@@ -188,7 +188,7 @@ function addTo(
   return weights.reduce((sum, weight) => sum + weight, 0) * worthOf(fields.title, 0)
 }
 
-/** Leaves out what has little of the best. Strangers to the payee do not decide what the best is. */
+/** Leaves out endpoints that have few of the words of the best one. Strangers to the payee do not decide which one is best. */
 function relevant(sums: ReadonlyMap<SearchableEndpoint, number>, most: number): Scored[] {
   let [best, bestOfAll] = [0, 0]
   for (const [{ merchant }, sum] of sums) {

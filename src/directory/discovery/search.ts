@@ -39,7 +39,7 @@ export interface MerchantsQuery {
   limit: number
 }
 
-/** A place in a ranked answer. It stays where it is when the catalog changes. */
+/** A position in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
   /**
    * Rises for listings of strangers to the payee, then with what is missing of the words, then with the tier, then where the
@@ -49,7 +49,7 @@ export interface RankedPlace {
   endpointId: number
 }
 
-/** Writes a place in a ranked answer as a `cursor`. */
+/** Writes a position in a ranked answer as a `cursor`. */
 export function formatCursor({ group, endpointId }: RankedPlace): string {
   return `${group}-${endpointId}`
 }
@@ -64,7 +64,7 @@ interface RankedPage {
   ids: number[]
   /** Whether endpoints of the page lack words of the query. */
   isLoose: boolean
-  /** The place to continue from if there are more. */
+  /** The position to continue from if there are more. */
   next: RankedPlace | null
 }
 
@@ -259,7 +259,7 @@ interface MatchOptions {
   isWide: boolean
 }
 
-/** Returns the place of an endpoint among those that have the same words. */
+/** Returns the rank of an endpoint among those that have the same words. */
 function groupOf(
   { isLive, isDelivered, usageRank, merchant }: SearchableEndpoint,
   tier: number,
@@ -320,7 +320,7 @@ function inOrder(ids: number[]): number[] {
   return isSorted ? ids : Array.from(Float64Array.from(ids).sort())
 }
 
-/** A ranked answer: its first places with the sellers mixed, the last of them by rank, and all groups. */
+/** A ranked answer: its first results with the sellers mixed, the last of them by rank, and all groups. */
 interface Mixed {
   first: RankedPlace[]
   end: RankedPlace | undefined
@@ -328,8 +328,8 @@ interface Mixed {
 }
 
 /**
- * Mixes the sellers of the first places: of each window, no seller has more than two while others have some. A place that is
- * one too many waits for the next window, so that all places stay and each is there once.
+ * Mixes the sellers of the first results: in each window, no seller has more than two while others have some. A third result
+ * of a seller waits for the next window, so that every result stays and appears once.
  */
 function mixed(groups: readonly RankedGroup[], sellerOf: (id: number) => string): Mixed {
   const byRank = placesFrom(groups, undefined, MIXED)
@@ -368,7 +368,7 @@ function pageOf(
   const places = start === undefined ? [] : first.slice(start, start + limit + 1)
   const isFirst = start !== undefined
   const rest = placesFrom(groups, isFirst ? end : after, limit + 1 - places.length)
-  // Without a place there is nothing behind the first ones.
+  // Without a cursor there is nothing behind the first results.
   if (!isFirst || end !== undefined) places.push(...rest)
   const shown = places.slice(0, limit)
   return {
@@ -377,11 +377,11 @@ function pageOf(
   }
 }
 
-/** Returns where the first places go on; `undefined` where the place before lies behind all of them. */
+/** Returns where the first results continue; `undefined` where the cursor lies behind all of them. */
 function startAfter(first: readonly RankedPlace[], after: RankedPlace): number | undefined {
   const at = first.findIndex(({ endpointId }) => endpointId === after.endpointId)
   if (at !== -1) return at + 1
-  // What the page before ended with is gone, or has another rank: the page goes on with the next by rank.
+  // The last result of the page before is gone, or has another rank: the page goes on with the next by rank.
   const next = first.findIndex((place) => isBehind(place, after))
   return next === -1 ? undefined : next
 }
@@ -392,7 +392,7 @@ function isBehind(place: RankedPlace, after: RankedPlace): boolean {
     : place.group > after.group
 }
 
-/** Returns so many places by rank, after one of them or from the first on. */
+/** Returns up to a number of results by rank, after one of them or from the first on. */
 function placesFrom(
   groups: readonly RankedGroup[],
   after: RankedPlace | undefined,

@@ -26,13 +26,13 @@ interface EventCollectorOptions extends Pick<SharedPorts, 'network' | 'checksum'
   readPayment: (job: NonNullable<QueuedNews['job']>) => JournalPayment
 }
 
-/** News of one commit, few enough for a turn of the loop. */
+/** Events of one commit, few enough for a tick of the event loop. */
 const SLICE = 100
 const SWEEP_ROWS = 200
-/** Events are kept for so long, and so many of a merchant. */
+/** The age up to which events are kept, and their number for each merchant. */
 const KEPT_MS = 30 * DAY_MS
 const KEPT_ROWS = 10_000
-/** A feed is cut again after so many events. */
+/** A feed is cut again after this number of events. */
 const TRIM_EVERY = 500
 const MAX_COUNTED = 10_000
 
@@ -55,7 +55,8 @@ export function createEventCollector(options: EventCollectorOptions) {
     if (job === null || job.network !== network || job.state !== wanted) return undefined
     const { asset, payer, payTo, value, nonce, resourceUrl, toolName } = options.readPayment(job)
     const url = readResource(resourceUrl)
-    const found = await attributor.find(payTo, url, toolName)
+    const paid = { network, asset, amount: BigInt(value) }
+    const found = await attributor.find(payTo, url, { toolName, paid })
     if (found === undefined || found.owner === null) return undefined
     const { merchantId, endpointId } = found
     const { transaction, reason } = job

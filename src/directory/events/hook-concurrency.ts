@@ -4,7 +4,7 @@ import type { Hook } from '../store/hooks.js'
 
 /**
  * Hooks that this process works for at once, in all, of one owner, and of one host. Those that failed last, are slow, or
- * have not agreed to anything yet have places of their own and delay nobody.
+ * have not agreed to anything yet have slots of their own and delay nobody.
  */
 const limits = {
   quick: { all: 8, ofOwner: 2, ofHost: 4 },
@@ -18,7 +18,7 @@ const groups = Object.keys(limits) as HookGroup[]
 const MAX_KNOWN_SLOW = 1_000
 const MAX_UNDER_WAY = 64
 const MAX_OF_OWNER = 4
-/** A round ends after so many owners, so that new ones who keep coming do not hold up the others. */
+/** A round ends after this number of owners, so that new ones who keep coming do not hold up the others. */
 const MAX_ROUND = 200
 /** Least time between the beginnings of two deliveries of one owner, and to one host. */
 const GAP_MS = 50
@@ -30,20 +30,20 @@ const byGroup = <Value>(make: () => Value) =>
   Object.fromEntries(groups.map((group) => [group, make()])) as Record<HookGroup, Value>
 
 /**
- * Creates the places of deliveries. Within a group the owners take turns: an owner of many hooks, or of many names for one
+ * Creates the slots of deliveries. Within a group each owner is served once per round: an owner of many hooks, or of many names for one
  * host, holds up nobody else. A host is the name in the URL with its port: names that share an address are apart, because
  * each must have answered a challenge under a certificate of its own. The clock is that of this process.
  */
 export function createHookPlaces() {
   const underWay = new Map<string, { hook: Hook; group: HookGroup; work: Promise<void> }>()
   const slow = new LRUCache<string, true>({ max: MAX_KNOWN_SLOW })
-  /** The owners that had a turn in this round. */
+  /** The owners that were served in this round. */
   const served = byGroup(() => new Set<string>())
   const freeAt = new LRUCache<string, number>({ max: MAX_PACED })
-  /** When owners and hosts may get the next challenge; few, because challenges have few places. */
+  /** When owners and hosts may get the next challenge; few, because challenges have few slots. */
   const resting = { owner: new Map<string, number>(), host: new Map<string, number>() }
 
-  /** Returns those of which so many hooks are under way. */
+  /** Returns the keys of which this number of hooks is under way. */
   function full(member: 'owner' | 'host', most: number, group?: HookGroup): string[] {
     const counts = new Map<string, number>()
     for (const { hook, group: own } of underWay.values()) {
@@ -61,7 +61,7 @@ export function createHookPlaces() {
 
   return {
     groups,
-    /** Returns which hook may be next in a group; `undefined` while there is no place. */
+    /** Returns which hook may be next in a group; `undefined` while no slot is free. */
     filterFor(group: HookGroup) {
       const { all, ofOwner, ofHost } = limits[group]
       const taken = [...underWay.values()].filter((it) => it.group === group).length
@@ -80,7 +80,7 @@ export function createHookPlaces() {
       const among = { ids: [...slow.keys()], isIn: group === 'slow' }
       return { part: 'sound' as const, among, except, owners, hosts }
     },
-    /** Begins another round of a group, in which each owner may have a turn again; `false` if none had one. */
+    /** Begins another round of a group, in which each owner may be served again; `false` if none was served. */
     endRound(group: HookGroup): boolean {
       const hadTurns = served[group].size > 0
       served[group].clear()

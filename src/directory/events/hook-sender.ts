@@ -27,9 +27,9 @@ interface HookSenderOptions extends Pick<SharedPorts, 'isShared' | 'now'> {
   log: { warn(details: object, message: string): void }
 }
 
-/** A delivery that lasts longer moves its hook to the slow ones, where the next turn of the hook begins. */
+/** A delivery that lasts longer moves its hook to the slow ones, where the next delivery of the hook begins. */
 const SLOW_MS = 1_000
-/** A hook gives its place up after so long. A call ends within 10 s, so the lease outlives the last delivery. */
+/** A hook gives its delivery slot up after this time. A call ends within 10 s, so the lease outlives the last delivery. */
 const TURN_MS = 1_000
 const LEASE_MS = 30_000
 const EVENTS_AT_ONCE = 20
@@ -53,7 +53,7 @@ const GONE = 410
 export class HookSender {
   readonly #options: HookSenderOptions
   readonly #places = createHookPlaces()
-  /** Whether a place became free since the last look began. */
+  /** Whether a delivery slot became free since the last look began. */
   #isStale = false
   #isPrepared = false
   #isStopped = false
@@ -106,7 +106,7 @@ export class HookSender {
     this.#isPrepared = true
   }
 
-  /** Begins work for hooks of a group until it has no place left, or no hook. */
+  /** Begins work for hooks of a group until it has no free slot, or no hook. */
   async #fill(group: HookGroup): Promise<void> {
     while (!this.#isStopped) {
       const hook = await this.#takeNext(group)
@@ -115,11 +115,11 @@ export class HookSender {
     }
   }
 
-  /** Takes the hook that is next in a group; `undefined` if there is no place or no hook. */
+  /** Takes the hook that is next in a group; `undefined` if there is no free slot or no hook. */
   async #takeNext(group: HookGroup): Promise<Hook | undefined> {
     const { hooks, worker, now } = this.#options
     let hook = await this.#findNext(group)
-    // Each owner has had a turn: another round begins.
+    // Each owner was served once: another round begins.
     if (hook === undefined && this.#places.endRound(group)) hook = await this.#findNext(group)
     return hook && hooks.take(hook.id, worker, now(), now() + LEASE_MS)
   }
@@ -141,7 +141,7 @@ export class HookSender {
     this.#places.enter(hook, group, work)
   }
 
-  /** Looks at once, because a place became free. */
+  /** Looks at once, because a delivery slot became free. */
   #lookAgain(): void {
     this.#isStale = true
     if (this.#isStopped || this.#lookOnce.underWay() !== undefined) return
@@ -206,7 +206,7 @@ export class HookSender {
     }
   }
 
-  /** Sends a message in the turn of its owner and its host, and resolves with how the receiver took it. */
+  /** Sends a message as soon as the pace of its owner and its host allows, and resolves with how the receiver took it. */
   async #deliver(hook: Hook, message: { id: string }): Promise<CallOutcome> {
     await this.#places.untilTurn(hook)
     const answer = await this.#send(hook, message)
@@ -253,7 +253,7 @@ export class HookSender {
     await hooks.failed(hook.id, worker, { error, nextAt: ends, call })
   }
 
-  /** Gives the lease of a hook back, so that others may take its next turn. */
+  /** Gives the lease of a hook back, so that other processes may make its next delivery. */
   #giveUp(hook: Hook): Promise<void> {
     const { hooks, worker, now } = this.#options
     return hooks.giveUp(hook, worker, now())

@@ -125,7 +125,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 }
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9*][a-z0-9.+-]*$/
 
-/** Describes an endpoint as an Operation of OpenAPI 3.1. `base` is the place of its input schema. */
+/** Describes an endpoint as an Operation of OpenAPI 3.1. `base` is the JSON pointer to its input schema. */
 function toOperation(
   endpoint: StoredEndpoint,
   merchant: Merchant,
@@ -262,7 +262,7 @@ const ofDocument = new Set([
 const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 
 /**
- * Copies a schema to a place (`base`) in another document, such as `#/components/schemas/Input`. References within it are
+ * Copies a schema to a JSON pointer (`base`) of another document, such as `#/components/schemas/Input`. References within it are
  * adjusted; others are left out, so that no reader fetches an address of a stranger.
  */
 export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown {

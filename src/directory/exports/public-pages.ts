@@ -247,7 +247,7 @@ function drawBadge(
     number,
   ]
   const label = escapeHtml(texts.join(': '))
-  // The length is given, so that no font makes a text wider than its place.
+  // The length is given, so that no font makes a text wider than its field.
   const write = (text: string, x: number) =>
     `<text x="${x + PADDING}" y="15" textLength="${text.length * CHAR_WIDTH}" lengthAdjust="spacingAndGlyphs">${escapeHtml(text)}</text>`
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="22" role="img" aria-label="${label}"><title>${label}</title><rect width="${left}" height="22" fill="#2b3140"/><rect x="${left}" width="${right}" height="22" fill="${colours[state]}"/><g fill="#fff" font-family="Verdana,Geneva,sans-serif" font-size="12">${write(texts[0], 0)}${write(texts[1], left)}</g></svg>\n`

@@ -87,7 +87,7 @@ function createCheck(root: Record<string, unknown>, spend: SchemaCheck['spend'])
     if (schema === true) return undefined
     if (schema === false) return { at, message: 'must not be there' }
     if (++level > MAX_LEVELS) {
-      throw new SchemaFault('schema', 'its references lead round in a circle')
+      throw new SchemaFault('schema', 'its references form a loop')
     }
     const all = rulesOf(schema)
     spend(PER_SCHEMA + all.length)

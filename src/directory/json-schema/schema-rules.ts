@@ -1,7 +1,7 @@
 import { isObject, memberOf } from '@arcus/protocol/x402/json'
 import type { CheckedSchema } from './schema-shape.js'
 
-/** The place of a value: the member or element, and the value that has it; `undefined` for the whole. */
+/** The position of a value: the member or element, and the value that has it; `undefined` for the whole. */
 export type ValuePlace = { above: ValuePlace; name: string | number } | undefined
 
 export interface SchemaProblem {
@@ -47,7 +47,7 @@ const quoted = (name: string) => JSON.stringify(name.slice(0, MAX_QUOTED_CHARS))
 
 const below = (above: ValuePlace, name: string | number): ValuePlace => ({ above, name })
 
-/** Returns the JSON pointer to a place; empty for the whole. */
+/** Returns the JSON pointer to a value; empty for the whole. */
 export function pointerTo(place: ValuePlace): string {
   if (place === undefined) return ''
   const step = String(place.name).replaceAll('~', '~0').replaceAll('/', '~1')
@@ -261,7 +261,13 @@ function makeContainsRule(schema: Record<string, unknown>, { apply }: SchemaChec
       seen?.add(index)
     }
     const isEnough = count >= minContains && count <= maxContains
-    return isEnough ? undefined : { at, message: 'must contain as many items of a kind as asked' }
+    return isEnough
+      ? undefined
+      : {
+          at,
+          message:
+            'must contain the number of matching items that minContains and maxContains allow',
+        }
   }
 }
 

@@ -257,7 +257,7 @@ function unpacked(pieces: readonly Buffer[]): Readable {
   return list
 }
 
-/** Without this bound a fast reader would get the whole list in one turn of the event loop. */
+/** Without this bound a fast reader would get the whole list in one tick of the event loop. */
 const BYTES_A_TURN = 256 * 1024
 
 function inTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Readable {

@@ -46,6 +46,8 @@ interface WriteCheckOptions {
   chainId: number
   checkSignature: SignatureCheck
   keccak256: Keccak256
+  /** Returns whether the operator refuses payments to the address, which is in lower case. */
+  isPayToBlocked: (payTo: Address) => boolean
   /** Unix milliseconds. */
   now: () => number
 }
@@ -70,7 +72,7 @@ export type WriteCheck = <Body>(
  * Throws a `WriteFault` with the code of the first problem; the clock is that of the call.
  */
 export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
-  const { listings, audience, chainId, checkSignature, keccak256, now } = options
+  const { listings, audience, chainId, checkSignature, keccak256, isPayToBlocked, now } = options
 
   return async (request, expected) => {
     const receivedAt = Math.floor(now() / 1000)
@@ -89,7 +91,11 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
     const canonicalBody = checkBodyHash(envelope.body, message.bodyHash, keccak256)
     await nextTurn()
     const body = parseBody(expected.schema, envelope.body)
-    checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
+    const payTo = expected.payToOf?.(body)
+    checkPayTo(message, payTo ?? merchant?.payTo)
+    if (payTo !== undefined && isPayToBlocked(payTo.toLowerCase() as Address)) {
+      throw payToRefusedFault(payTo)
+    }
     return {
       body,
       merchant,
@@ -110,7 +116,7 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
 /** Throws a `WriteFault` for a message that was signed for another directory. */
 function checkAudience(message: { audience: string }, audience: string): void {
   if (message.audience === audience) return
-  const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
+  const text = `message.audience must be ${audience}, the address of this directory; it is ${quote(message.audience)}.`
   throw new WriteFault('wrong_audience', text)
 }
 
@@ -214,6 +220,11 @@ export function ownerFault(isUnclaimed: boolean): WriteFault {
     ? 'This merchant is unclaimed: only the key of its payTo can claim it, by saving it.'
     : 'message.owner is not the owner of this merchant.'
   return new WriteFault('not_owner', text)
+}
+
+function payToRefusedFault(payTo: Address): WriteFault {
+  const text = `The operator refuses payments to ${payTo}, so nothing is listed here that is paid there.`
+  return new WriteFault('pay_to_not_allowed', text)
 }
 
 export function payToFault(): WriteFault {
@@ -366,7 +377,7 @@ export function createWriteQuota(options: WriteQuotaOptions): WriteQuota {
     const newcomers = `newcomers ${block}`
     const isCounted = isSave && owned.length === 0 && counts.of(newcomer) === 0
     if (isCounted && maxNewOwners > 0 && counts.of(newcomers) >= maxNewOwners) {
-      const text = `From addresses near yours ${maxNewOwners} new owners listed within the hour, which is the limit`
+      const text = `Your network has reached the limit of ${maxNewOwners} new owners per hour`
       throw refuse('too_many_new_owners', text)
     }
     const size = bytes + ROW_BYTES

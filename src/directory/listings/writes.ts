@@ -203,8 +203,8 @@ function paceFault(waitSeconds: number): WriteFault {
 }
 
 /**
- * Creates turns of the event loop, one for each schema: everything else goes on between two checks, and saves with many
- * schemas take turns with all others.
+ * Creates pauses of a tick of the event loop, one for each schema: everything else goes on between two checks, and saves
+ * with many schemas do not hold up others.
  */
 function createTurns(): () => Promise<void> {
   let last = Promise.resolve()

@@ -3,7 +3,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { type CallExample, type CallMethod, parametersIn } from '@arcus/protocol/x402/calls'
 import { circleTokens, currencyOf, findToken, moneyOf } from '@arcus/protocol/x402/currencies'
 import { defined } from '@arcus/protocol/x402/json'
-import { isNetwork, type Network } from '@arcus/protocol/x402/networks'
+import { isNetwork, type NetworkId } from '@arcus/protocol/x402/networks'
 import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { httpFault } from '../../http/errors.js'
 import { parameterFault } from '../../http/query.js'
@@ -191,7 +191,7 @@ function priceOf(
   listed: DiscoveryItem['metadata'],
 ): { price?: string; usd?: string } {
   if (typeof amount !== 'string' || !/^\d{1,78}$/.test(amount)) return {}
-  const known = isNetwork(String(network)) ? circleTokens[network as Network] : []
+  const known = isNetwork(String(network)) ? circleTokens[network as NetworkId] : []
   const own = { address: listed.asset.toLowerCase(), symbol: listed.symbol }
   const token = findToken([own, ...known], String(asset))
   if (token === undefined) return {}

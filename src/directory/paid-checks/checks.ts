@@ -100,7 +100,7 @@ export class Checks {
     return { ...(await store.figures({ asset, mostAtomic, dailyLimit })), funded }
   }
 
-  /** Buys from the first endpoint whose turn it is and whose host may be called. */
+  /** Buys from the first endpoint that is due and whose host may be called. */
   async #checkNext(pausedUntil: number): Promise<void> {
     const { store, listings, asset, dailyLimit, maxAmount, pace } = this.#options
     const at = this.#seconds()

@@ -9,7 +9,7 @@ export interface CallBudgetOptions {
   maxConcurrent?: number
   /**
    * Calls that have run for longer than `afterMs` do not count as running, up to `places` of them. So slow hosts do not
-   * take the places of quick ones.
+   * use up the calls of quick ones.
    */
   slow?: { afterMs: number; places: number }
   /** Calls that run at once for one caller, to one host and of one merchant; as many as for all unless given. */
@@ -75,11 +75,11 @@ function tooMany(what: string, retryAfterSeconds: number): RequestFault {
 }
 
 /** Least time between two calls of one host, from the end of the first. */
-const GAP_MS = 1_000
+export const GAP_MS = 1_000
 /** Hosts remembered at once; those whose gap is over are forgotten first. */
 const MAX_HOSTS = 10_000
 const RETRY_MS = 50
-/** Longest wait of a call for the turn of its host. */
+/** The longest that a call waits for the earlier calls to its host. */
 const TURN_WAIT_MS = 5_000
 
 export type HostPace = ReturnType<typeof createHostPace>
@@ -112,13 +112,13 @@ export function createHostPace(now: () => number) {
   }
 
   return {
-    /** Takes the turn of the URL's host; `false` if it is not free. */
+    /** Reserves the URL's host for a call; `false` if another call has it. */
     enter,
-    /** Waits for the turn; `false` if it does not come soon. */
+    /** Waits until the host is free and reserves it; `false` if that takes too long. */
     enterSoon,
-    /** Ends the turn. */
+    /** Frees the host for the next call. */
     leave,
-    /** Runs the work in the turn of the URL's host, or throws a 429 if that does not come soon. */
+    /** Runs the work while the URL's host is reserved for it, or throws a 429 if the host is not free soon. */
     async inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
       if (!(await enterSoon(url))) {
         throw tooMany('This host is being checked at this moment', BUSY_SECONDS)

@@ -316,7 +316,7 @@ function isDescriptive(schema: Record<string, unknown>): boolean {
   return Object.keys(schema).some((key) => key !== 'type')
 }
 
-/** Keywords that point at a place of the document, or name one. */
+/** Keywords that point at a part of the document, or name one. */
 const pointing = /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/
 
 function referencesOf(schemas: unknown[]): string[] {

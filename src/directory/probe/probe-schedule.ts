@@ -6,7 +6,7 @@ import type {
   ListingStore,
   StoredEndpoint,
 } from '../store/listings.js'
-import type { HostPace } from './call-limits.js'
+import { GAP_MS, type HostPace } from './call-limits.js'
 import { asOneFailure } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 import { hostKey } from './target-rules.js'
@@ -28,7 +28,7 @@ export interface ProbeScheduleOptions {
   /** Unix milliseconds. */
   now: () => number
   effectOf: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
-  /** Others take turns at the same hosts. */
+  /** The calls that other parts of the service make to the same hosts are counted here as well. */
   pace: HostPace
   log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
 }
@@ -40,7 +40,7 @@ export interface ProbeEffect {
   described?: DescribedEndpoint
 }
 
-/** The result of `probeNow`. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
+/** The result of `probeNow`. `busy` while another call has the host; `changed` when the listing was saved meanwhile. */
 type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
@@ -99,11 +99,17 @@ export class ProbeSchedule {
     return this.#run(entry.endpoint, 'request')
   }
 
-  /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
+  /** Probes an endpoint before all due ones, as soon as its host is free. Never throws. */
   probeSoon(endpointId: number): void {
     this.#addEarly(endpointId).catch((err) =>
       this.#options.log.warn({ err }, 'an endpoint could not be read'),
     )
+  }
+
+  /** Keeps the result of a probe that was made a moment ago, before the endpoint had its entry. */
+  async keepProbe(endpointId: number, result: ProbeResult): Promise<void> {
+    const entry = await this.#find(endpointId)
+    if (entry !== undefined) await this.#keep(entry, result, 'early')
   }
 
   async #addEarly(endpointId: number): Promise<void> {
@@ -153,24 +159,36 @@ export class ProbeSchedule {
     )
   }
 
-  /** Runs a probe that has the turn of its host. */
+  /** Runs a probe for which its host is reserved. */
   #run({ id, url }: StoredEndpoint, cause: ProbeCause): Promise<ProbeNowResult> {
     const work = this.#probeOne(id, cause).finally(() => {
       this.#options.pace.leave(url)
       this.#underWay.delete(id)
       this.#startWaiting()
+      // The next early probe of this host can begin then, and need not wait for the next look.
+      if (this.#early.length > 0) setTimeout(() => this.#startWaiting(), GAP_MS).unref()
     })
     this.#underWay.set(id, work)
     return work
   }
 
   async #probeOne(id: number, cause: ProbeCause): Promise<ProbeNowResult> {
-    const { store, probe, effectOf, log } = this.#options
+    const { probe } = this.#options
     const before = await this.#find(id)
     if (before === undefined) return { state: 'missing' }
     // A due entry may have been saved or probed on request while it waited.
     if (cause === 'due' && !isDue(before.endpoint, this.#seconds())) return { state: 'changed' }
-    const result = await probe(before.endpoint, before.merchant.payTo)
+    return this.#keep(before, await probe(before.endpoint, before.merchant.payTo), cause)
+  }
+
+  /** Keeps the result of a probe of an entry as it was before. */
+  async #keep(
+    before: CatalogEntry,
+    result: ProbeResult,
+    cause: ProbeCause,
+  ): Promise<ProbeNowResult> {
+    const { store, effectOf, log } = this.#options
+    const { id } = before.endpoint
     const effect = await effectOf(before, result, this.#seconds())
     const after = await this.#find(id)
     if (after === undefined) return { state: 'missing' }

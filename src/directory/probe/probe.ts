@@ -16,8 +16,6 @@ import { hostKey } from './target-rules.js'
 import { checkTool, type ListedTool } from './tool-call.js'
 import { checkAnswer, type Expected, isDefinite, type Verdict, verdict } from './verdict.js'
 
-export type ProbedEndpoint = ProbedCall & Pick<WrittenEndpoint, 'price' | 'asset' | 'inputSchema'>
-
 export interface ProbeResult {
   record: ProbeRecord
   /** The requirements of the 402; empty unless the endpoint is live. */
@@ -31,7 +29,7 @@ export interface ProbeResult {
 }
 
 /** Calls an endpoint once without payment and checks the answer. Never rejects. */
-export type Probe = (endpoint: ProbedEndpoint, payTo: Address) => Promise<ProbeResult>
+export type Probe = (endpoint: WrittenEndpoint, payTo: Address) => Promise<ProbeResult>
 
 /** The network that listings are about. */
 export interface Market {
@@ -72,7 +70,7 @@ function expectedOf(
     asset,
     method,
     inputSchema,
-  }: Pick<ProbedEndpoint, 'price' | 'asset' | 'method' | 'inputSchema'>,
+  }: Pick<WrittenEndpoint, 'price' | 'asset' | 'method' | 'inputSchema'>,
   payTo: Address,
   { network, tokens }: Market,
 ): Expected {
@@ -134,7 +132,7 @@ export async function checkEndpoint(
   return checkTool(fetch, { url, toolName, arguments: example.arguments ?? {} }, expected)
 }
 
-/** Says of a wrong answer that places of the path were not filled in. */
+/** Says of a wrong answer that parameters of the path were not filled in. */
 function namePlaces(found: Verdict, [place]: readonly string[]): Verdict {
   if (place === undefined || !isDefinite(found.state)) return found
   const hint = `The path was called with its place :${place}: give a value in example.pathParams.`

@@ -40,7 +40,7 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
-/** Returns the host whose turn a URL takes, with its port unless that is the usual one. */
+/** Returns the host that a call to a URL reserves, with its port unless that is the usual one. */
 export function hostKey(url: string): string {
   return parseUrl(url)?.host ?? url
 }

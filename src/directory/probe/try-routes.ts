@@ -25,7 +25,7 @@ export const paidTimes = { headersMs: 50_000, bodyMs: 10_000, totalMs: 55_000 }
 
 /**
  * One call for each person at a time, with room for the answer of a 402 and the next try. A call that takes seconds leaves
- * the places of the quick ones.
+ * the slots of the quick ones.
  */
 export const tryAllowance = {
   maxConcurrent: 12,

@@ -103,7 +103,7 @@ function taken(reason: string, rival?: StoredEndpoint): EntryPlace {
 }
 
 /** A payment repeats no probe that is younger than this. */
-const FRESH_PROBE_SECONDS = 600
+export const FRESH_PROBE_SECONDS = 600
 
 /**
  * Returns the health of an entry without a probe: its first probe is due at once, or it is never called because of its

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type BazaarResource, parseBazaar } from '@arcus/protocol/x402/bazaar'
+import {
+  type BazaarResource,
+  canonicalUrl,
+  parseBazaar,
+  toolNameOf,
+} from '@arcus/protocol/x402/bazaar'
 import { targetKey } from '@arcus/protocol/x402/calls'
 import { findToken, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { defined, memberOf } from '@arcus/protocol/x402/json'
@@ -11,6 +16,7 @@ import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import type { QuotedRequirement } from '../store/listings.js'
 import type { EndpointClaims } from './draft.js'
+import { leftOut } from './left-out.js'
 
 export interface OfferingPayment {
   network: string
@@ -42,10 +48,24 @@ export interface OfferedResource {
   settlementId: string
 }
 
+/** A settled payment without a bazaar extension, or without a URL. Nothing that its buyer wrote is believed but the URL. */
+export interface BarePayment
+  extends Pick<
+    OfferingPayment,
+    'network' | 'asset' | 'payTo' | 'payer' | 'amount' | 'settlementId'
+  > {
+  /** The key under which its outcome is kept. */
+  key: string
+  fingerprint: string
+  /** Origin and path of what was bought; absent where the payment names no web address. */
+  url?: string
+  toolName?: string
+}
+
 /** A paid resource that is not taken into the catalog, and why. */
 export interface RefusedOffer {
-  /** Without its query. */
-  url: string
+  /** Without its query; absent where the payment named no web address. */
+  url?: string
   payTo: Address
   /** A sentence. */
   rejectedReason: string
@@ -66,41 +86,87 @@ export function readOffer(
   rules: OfferRules,
 ): { ok: true; offer: OfferedResource } | { ok: false; rejectedReason: string } | undefined {
   const parsed = parseBazaar(settled.payload)
-  if (parsed === undefined || !parsed.ok) return parsed
+  if (parsed === undefined) return undefined
+  if (!parsed.ok) return rejected(`${parsed.rejectedReason} ${leftOut.malformed}`)
   const { resource } = parsed
   const requirement = readAgreedTerms(settled)
   if (requirement === undefined) {
     return rejected('accepted and paymentRequirements must agree on what was paid, and to whom.')
   }
-  const { network, asset, payTo, payer, settlementId } = settled
-  const amount = BigInt(requirement.amount)
-  const tokens = rules.networks.get(network)
-  if (tokens === undefined) return rejected(notListed(network, [...rules.networks.keys()]))
-  const token = findToken(tokens, asset)
-  if (token === undefined) return rejected(`payments in ${asset} are not listed here.`)
-  if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
+  const token = listedToken(settled, rules)
+  if (typeof token === 'string') return rejected(token)
   const target = checkTarget(resource.url, rules.targetRules)
-  const offer = {
+  const offer = offerOn({ ...settled, symbol: token.symbol }, requirement, resource)
+  return {
+    ok: true,
+    offer: {
+      ...offer,
+      resource: repeatsQuery(resource, paidUrlOf(settled.payload)) ? bareOf(resource) : resource,
+      uncalled: target.isAllowed
+        ? offer.uncalled
+        : { verdict: 'blocked_target', message: target.message },
+    },
+  }
+}
+
+type OfferedTo = Pick<OfferedResource['terms'], 'network' | 'asset' | 'symbol' | 'payTo' | 'payer'>
+
+/** Makes the offer of a resource on terms that are known to be true. */
+export function offerOn(
+  { settlementId, network, asset, symbol, payTo, payer }: OfferedTo & { settlementId: string },
+  requirement: QuotedTerms,
+  resource: BazaarResource,
+): OfferedResource {
+  const paid = { network, asset, symbol, payTo, payer, amount: BigInt(requirement.amount) }
+  return {
     key: `${payTo} ${network} ${targetKey(resource)}`,
     fingerprint: fingerprintOf([resource, requirement]),
-    resource: repeatsQuery(resource, memberOf(memberOf(settled.payload, 'resource'), 'url'))
-      ? bareOf(resource)
-      : resource,
-    terms: {
-      network,
-      asset,
-      symbol: token.symbol,
-      payTo,
-      payer,
-      amount,
-      requirement: { ...requirement },
-    },
-    uncalled: target.isAllowed
-      ? uncalledBy(whyUncalled(resource))
-      : ({ verdict: 'blocked_target', message: target.message } as const),
+    resource,
+    terms: { ...paid, requirement: { ...requirement } },
+    uncalled: uncalledBy(whyUncalled(resource)),
     settlementId,
   }
-  return { ok: true, offer }
+}
+
+/**
+ * Reads a payment that carries no bazaar extension or no URL, with the checks that need no I/O; `undefined` where it has
+ * both, and where it gives money back.
+ */
+export function readBare(
+  settled: OfferingPayment,
+  rules: OfferRules,
+): { ok: true; bare: BarePayment } | { ok: false; rejectedReason: string } | undefined {
+  const { network, asset, payTo, payer, amount, payload, settlementId } = settled
+  const url = canonicalUrl(paidUrlOf(payload))
+  const extensions = memberOf(payload, 'extensions')
+  const isDescribed = (memberOf(extensions, 'bazaar') ?? null) !== null
+  if (isDescribed && url !== undefined) return undefined
+  if (memberOf(extensions, 'refund') !== undefined) return undefined
+  const token = listedToken(settled, rules)
+  if (typeof token === 'string') return rejected(token)
+  const target = url === undefined ? undefined : checkTarget(url, rules.targetRules)
+  if (target?.isAllowed === false) return rejected(`${target.message} ${leftOut.privateHost}`)
+  const toolName = toolNameOf(payload)
+  const fingerprint = `${asset} ${amount} ${toolName ?? ''}`
+  const key = `${payTo} ${network} bare ${url ?? fingerprint}`
+  const terms = { network, asset, payTo, payer, amount, settlementId }
+  return { ok: true, bare: { key, fingerprint, ...terms, ...defined({ url, toolName }) } }
+}
+
+/** Returns the token of a payment, or the reason why nothing is listed on its terms. */
+function listedToken(
+  { network, asset, payTo }: OfferingPayment,
+  { networks, isPayToBlocked }: OfferRules,
+): Pick<Stablecoin, 'address' | 'symbol'> | string {
+  const tokens = networks.get(network)
+  if (tokens === undefined) return notListed(network, [...networks.keys()])
+  const token = findToken(tokens, asset)
+  if (token === undefined) return `payments in ${asset} are not listed here.`
+  return isPayToBlocked(payTo) ? 'this payTo is not listed here.' : token
+}
+
+function paidUrlOf(payload: unknown): unknown {
+  return memberOf(memberOf(payload, 'resource'), 'url')
 }
 
 /** A shorter value is found in any text. */

@@ -15,14 +15,14 @@ const MAX_ENTRIES = 20
 
 const resource = 'https://api.example.com/nobody-lists-this'
 const NOTHING_KNOWN =
-  'Nothing is listed at this URL. Save a listing, or have the resource paid for through this facilitator with the bazaar extension in its 402.'
+  "Nothing is listed at this URL, and no payment for it was seen since this process started. Save a listing, or have it paid for through this facilitator, with its public https URL and the bazaar extension in its 402: it is listed then even if the buyer's client drops the extension. Payments whose client drops the URL as well are on the owner's page."
 
 const statusOperation: Operation = {
   id: 'getListingStatus',
   tag: 'Discovery',
   summary: 'Why a resource is listed, or is not',
   description:
-    'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to correct it. The refusals are those of paid resources that this process saw last.',
+    'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to correct it. The refusals are those of payments that this process saw last; each names the side that left something out, and what happens next.',
   answers: { 200: 'What is known.' },
   codes: [],
   examples: {

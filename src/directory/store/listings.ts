@@ -285,7 +285,7 @@ export interface ListingReader {
     last: Pick<PublishedMerchant, 'id' | 'isLast'> | undefined,
     limit: number,
   ): Promise<PublishedMerchant[]>
-  /** The ids of the same list, from this place on. */
+  /** The ids of the same list, from this offset on. */
   publishedIds(offset: number, limit: number): Promise<string[]>
   publishedCount(): Promise<number>
   /** In the given order; ids that are not in the list are left out. */
@@ -353,7 +353,7 @@ export interface ListingStore extends ListingReader {
   saveCheck(checkId: number, verdict: CheckVerdict): Promise<void>
   /** Keeps the checks of the linked agent; `null` drops them. It is a change only if the agent appears or disappears. */
   saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
-  /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
+  /** Adds a resource seen in a settled payment, or replaces one that failed by it. */
   saveUnclaimed(
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
     endpoint: EndpointDraft,

@@ -447,10 +447,10 @@ const due = `WITH found AS (
     FROM found WHERE (asked IS NOT NULL OR COALESCE(tried, 0) <= $4)
       AND (checked IS NOT NULL OR is_hosted = 1 OR COALESCE(of_site, 0) < $6))`
 
-/** Whose turn it may be. */
+/** The ways in which the next check is chosen. */
 type CheckTurn = 'ownDue' | 'ownNew' | Exclude<CheckKind, 'own'>
 
-/** Which endpoints may have a turn, and in which order they have it. */
+/** The endpoints of each way that may be bought from, and their order. */
 const turns: Record<CheckTurn, readonly [from: string, order: string]> = {
   ownDue: ['is_hosted = 1 AND asked IS NULL AND is_own_due = 1', 'checked'],
   asked: ['asked IS NOT NULL', 'asked'],

@@ -68,7 +68,28 @@ export function standingOf(merchant: Merchant) {
   }
 }
 
-/** Returns the name of a merchant with its warnings in a few words, for places that show nothing else. */
+/** What was paid, in atomic units of a token; the asset is in lower case. */
+export interface PaidTerms {
+  network: string
+  asset: Address
+  amount: bigint
+}
+
+/** Returns whether one of these requirements asks for what was paid. Where the amount is a ceiling, a part of it may be paid. */
+export function isAskedFor(
+  { network, asset, amount }: PaidTerms,
+  accepts: readonly QuotedRequirement[],
+): boolean {
+  return accepts.some((asked) => {
+    const isSame = asked.network === network && String(asked.asset).toLowerCase() === asset
+    if (!isSame || typeof asked.amount !== 'string') return false
+    const isCeiling = asked.scheme === 'upto' || asked.scheme === 'batch-settlement'
+    const most = BigInt(asked.amount)
+    return isCeiling ? amount <= most : amount === most
+  })
+}
+
+/** Returns the name of a merchant with its warnings in a few words, for texts that show nothing else. */
 export function markedName(merchant: Merchant): string {
   const marks = shortWarnings(merchant)
   return marks.length === 0 ? merchant.name : `${merchant.name} (${marks.join(', ')})`

@@ -79,7 +79,7 @@ export function createUsageStore(sql: Sql) {
       const row = await sql.get<{ figures: string }>(text, [id])
       return row && (JSON.parse(row.figures) as Usage)
     },
-    /** Leaves out places that are gone. */
+    /** Leaves out endpoints and merchants that are gone. */
     async save(rows: readonly RefreshedUsage[]): Promise<void> {
       await sql.transaction(function* () {
         // Numbers are taken from the row of the refresh, so that those of removed endpoints do not come again.
@@ -120,7 +120,7 @@ export function createUsageStore(sql: Sql) {
 
 export type UsageStore = ReturnType<typeof createUsageStore>
 
-/** Names the row of a place, and the table without whose row it does not exist. */
+/** Names the row of an endpoint or merchant, and the table without whose row it does not exist. */
 function rowOf({ endpointId, merchantId }: PaidPlace) {
   return endpointId === null
     ? { table: 'merchant_usage', key: 'merchant_id', id: merchantId, owner: 'merchants' }

@@ -5,15 +5,9 @@ import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
-import {
-  checkDomain,
-  checkMinimum,
-  checkParties,
-  findToken,
-  type Terms,
-} from '../methods/checks.js'
-import type { Brought } from '../verify/gas-guard.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
+import { checkDomain, checkMinimum, checkParties, findToken } from '../methods/checks.js'
+import type { Network, NetworkTerms } from '../methods/network.js'
+import type { Brought } from '../relayer/gas-guard.js'
 
 /**
  * Checks what the scheme of the official package does not know: network, contracts, asset, parties, minimum. Returns the
@@ -21,8 +15,8 @@ import type { ServedNetwork } from '../verify/payment-check.js'
  */
 export function checkRequest(
   request: BatchRequest,
-  networks: ReadonlyMap<string, ServedNetwork>,
-): ServedNetwork | Rejection {
+  networks: ReadonlyMap<string, Network>,
+): Network | Rejection {
   const { network, acceptedScheme, acceptedNetwork } = request
   if (acceptedScheme !== 'batch-settlement') {
     return reject(
@@ -54,7 +48,7 @@ export function checkRequest(
  * `RpcUnavailableError`.
  */
 export async function checkGasBudgets(
-  chain: ServedNetwork,
+  chain: Network,
   gasPayer: string,
   accountsThatRun: readonly Address[],
   brought: Brought,
@@ -70,7 +64,7 @@ export async function checkGasBudgets(
 /** Returns who brings a request and for whom, or refuses a recipient for whom the operator pays no gas. */
 export async function checkRecipient(
   { payload }: BatchRequest,
-  chain: ServedNetwork,
+  chain: Network,
   caller: string,
 ): Promise<Brought | Rejection> {
   let found: Brought | undefined
@@ -80,6 +74,19 @@ export async function checkRecipient(
     found ??= { caller, payTo: receiver, standing }
   }
   return found as Brought
+}
+
+/** Refuses parties that the operator screens out. It is asked once the signatures are checked and before a job is claimed. */
+export async function screenParties(
+  { payload }: BatchRequest,
+  { screening, terms: { network } }: Network,
+): Promise<Rejection | undefined> {
+  if (screening === undefined) return undefined
+  for (const { payer, receiver } of partiesOf(payload)) {
+    const rejection = await screening.check({ network, payer, payTo: receiver })
+    if (rejection !== undefined) return rejection
+  }
+  return undefined
 }
 
 /** Returns the payers and receivers that a payload is about. Anybody may ask for a payout, so that it names no payer. */
@@ -102,7 +109,7 @@ function unknownNetwork(network: string, served: string[]): Rejection {
   )
 }
 
-function checkRequestTerms(request: BatchRequest, { terms }: ServedNetwork): Rejection | undefined {
+function checkRequestTerms(request: BatchRequest, { terms }: Network): Rejection | undefined {
   const { payload, requirements } = request
   const { asset } = requirements
   const extra = requirements.extra ?? {}
@@ -144,12 +151,19 @@ function checkDepositMethod({
   )
 }
 
-function checkChannel({ payer, receiver }: ChannelConfig, terms: Terms): Rejection | undefined {
+function checkChannel(
+  { payer, receiver }: ChannelConfig,
+  terms: NetworkTerms,
+): Rejection | undefined {
   return checkParties(payer, receiver, terms)
 }
 
 /** Checks token and receiver of each row: a request is about one asset, so that its amounts may be added. */
-function checkRows(rows: readonly ClaimRow[], asset: Address, terms: Terms): Rejection | undefined {
+function checkRows(
+  rows: readonly ClaimRow[],
+  asset: Address,
+  terms: NetworkTerms,
+): Rejection | undefined {
   for (const { voucher } of rows) {
     const { token, receiver } = voucher.channel
     const rejection = checkToken(token, asset) ?? checkReceiver(receiver, terms)
@@ -161,7 +175,7 @@ function checkRows(rows: readonly ClaimRow[], asset: Address, terms: Terms): Rej
 /** Refuses several rows of one channel: only the highest counts on chain, and each costs gas. */
 function checkRepetition(
   { payload }: BatchRequest,
-  { channelDigests }: ServedNetwork,
+  { channelDigests }: Network,
 ): Rejection | undefined {
   const rows = 'claims' in payload ? payload.claims : []
   const channels = new Set(rows.map(({ voucher }) => channelDigests.channel(voucher.channel)))
@@ -174,7 +188,7 @@ function checkToken(token: Address, asset: Address): Rejection | undefined {
   return reject('batchTokenMismatch', `The token ${token} is not the asset ${asset}.`)
 }
 
-function checkReceiver(receiver: Address, terms: Terms): Rejection | undefined {
+function checkReceiver(receiver: Address, terms: NetworkTerms): Rejection | undefined {
   if (isChannelContract(receiver)) {
     return reject('invalidPayTo', `The receiver ${receiver} is a contract of x402.`)
   }

@@ -4,7 +4,7 @@ import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
 import type { Claim, ClaimRow, Deposit, EnrichedRefund } from '@arcus/protocol/x402/batch-schemas'
 import { type Address, concat, encodeAbiParameters, type Hex, hashTypedData, keccak256 } from 'viem'
 import { batchContracts } from '../../chain/batch-settlement.js'
-import type { Brought } from '../verify/gas-guard.js'
+import type { Brought } from '../relayer/gas-guard.js'
 
 /** The kinds of job that `batch-settlement` has in the journal. */
 export const batchKinds = {

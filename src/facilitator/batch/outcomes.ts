@@ -14,10 +14,10 @@ import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
+import type { Network } from '../methods/network.js'
 import { confirmation } from '../relayer/outcomes.js'
 import type { Deliveries } from '../settle/deliveries.js'
 import { describeOpen, type SettleRequest } from '../settle/settler.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchAction,
   type BatchJob,
@@ -38,11 +38,7 @@ export function createOutcomeAnswers(options: {
 }) {
   const { journal, deliveries, checksum, log } = options
 
-  async function answerJob(
-    job: Job,
-    request: BatchRequest,
-    chain: ServedNetwork,
-  ): Promise<SettleResult> {
+  async function answerJob(job: Job, request: BatchRequest, chain: Network): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'confirmed')
       return { ...(await answerConfirmed(job, request, chain)), settlementId }
@@ -55,7 +51,7 @@ export function createOutcomeAnswers(options: {
   }
 
   /** Answers for a confirmed job. If its details cannot be read now, the answer is pending, never failed. */
-  async function answerConfirmed(job: Job, request: BatchRequest, chain: ServedNetwork) {
+  async function answerConfirmed(job: Job, request: BatchRequest, chain: Network) {
     try {
       const details = await readDetails(job, chain)
       const payer = payerOf(request.payload)
@@ -77,7 +73,7 @@ export function createOutcomeAnswers(options: {
   async function answerClaimed(
     { details }: Extract<BatchJob, { action: 'claim' }>,
     request: BatchRequest,
-    { rpc }: ServedNetwork,
+    { rpc }: Network,
   ): Promise<SettleResult> {
     const log = await findClaims(rpc, details.claims, await recentBlocks(rpc))
     if (log === undefined) return refuse(request, nothingToClaim)
@@ -89,7 +85,7 @@ export function createOutcomeAnswers(options: {
   async function answerPaidOut(
     { details }: Extract<BatchJob, { action: 'settle' }>,
     request: BatchRequest,
-    chain: ServedNetwork,
+    chain: Network,
   ): Promise<SettleResult> {
     const { rpc } = chain
     const log = await findPayout(rpc, details, await recentBlocks(rpc))
@@ -141,7 +137,7 @@ async function recentBlocks(rpc: Rpc): Promise<{ from: number; to: number }> {
 /** Reads the members that a success adds, as of the block of the transaction or a later one. */
 async function readDetails(
   job: Job,
-  { rpc, headBlock }: ServedNetwork,
+  { rpc, headBlock }: Network,
 ): Promise<Pick<SettleAnswer, 'amount' | 'extra'>> {
   const block = Math.max(job.blockNumber ?? 0, headBlock())
   const receipt = async (): Promise<Receipt> => {
@@ -237,7 +233,7 @@ export async function recordLandedDeposit(
   now: () => number,
   job: BatchJob,
   { network }: BatchRequest,
-  chain: ServedNetwork,
+  chain: Network,
   rejection: Rejection | undefined,
 ): Promise<Job | undefined> {
   if (job.action !== 'deposit' || !isAfterSignature(rejection)) return undefined
@@ -258,7 +254,7 @@ export async function recordLandedDeposit(
 /** Returns whether a refused deposit is on chain all the same. Throws `RpcUnavailableError`. */
 export async function isLandedElsewhere(
   job: BatchJob,
-  chain: ServedNetwork,
+  chain: Network,
   rejection: Rejection,
 ): Promise<boolean> {
   if (job.action !== 'deposit' || !isAfterSignature(rejection)) return false
@@ -272,7 +268,7 @@ function isAfterSignature(rejection: Rejection | undefined): boolean {
 /** Finds the transaction in which a deposit's authorization filled its channel. Throws `RpcUnavailableError`. */
 async function findLandedDeposit(
   { asset, payer, amount, nonce }: DepositDetails,
-  { readFacts, findUse }: ServedNetwork,
+  { readFacts, findUse }: Network,
 ) {
   const payTo = batchContracts.erc3009Collector
   const expected = { asset, payer, payTo, value: BigInt(amount), nonce }

@@ -7,9 +7,9 @@ import type {
 import { type ReasonKey, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { batchContracts, readChannel, readReceiver } from '../../chain/batch-settlement.js'
-import { type AcceptedToken, checkMinimum } from '../methods/checks.js'
+import { checkMinimum } from '../methods/checks.js'
+import type { AcceptedToken, Network } from '../methods/network.js'
 import { checkGain, simulateSingle } from '../relayer/preparation.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
 import {
   type BatchJob,
   batchKinds,
@@ -52,7 +52,7 @@ export type Plan =
  */
 export async function planJob(
   payload: SettledPayload,
-  chain: ServedNetwork,
+  chain: Network,
   token: AcceptedToken,
 ): Promise<Plan> {
   switch (payload.type) {
@@ -78,7 +78,7 @@ export async function planJob(
  */
 async function planRefund(
   payload: EnrichedRefund,
-  { rpc, channelDigests }: ServedNetwork,
+  { rpc, channelDigests }: Network,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claims, refundAuthorizerSignature, claimAuthorizerSignature, channelConfig } = payload
@@ -119,7 +119,7 @@ async function planRefund(
 
 async function planClaim(
   payload: Claim,
-  { rpc, channelDigests }: ServedNetwork,
+  { rpc, channelDigests }: Network,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { claimAuthorizerSignature: signature } = payload
@@ -139,7 +139,7 @@ async function planClaim(
 
 async function planPayout(
   { receiver }: ReceiverSettle,
-  { rpc }: ServedNetwork,
+  { rpc }: Network,
   token: AcceptedToken,
 ): Promise<Plan> {
   const { address } = token
@@ -156,11 +156,11 @@ async function planPayout(
 export async function checkWorth(
   { gain }: Pick<Extract<Plan, { state: 'toDo' }>, 'gain'>,
   { to, calldata }: { to: Address; calldata: Hex },
-  { rpc, relayers, gasPrice }: ServedNetwork,
+  { rpc, relayer, gasPrice }: Network,
 ): Promise<Rejection | undefined> {
   if (gain === undefined) return undefined
   const call = { to, data: calldata }
-  const simulation = await simulateSingle(rpc, relayers[0], call, GAS_CAP)
+  const simulation = await simulateSingle(rpc, relayer.addresses[0], call, GAS_CAP)
   // The relayer simulates again before it signs, and then reports why a simulation fails.
   if (!simulation.ok || simulation.gas >= GAS_CAP) return undefined
   return checkGain(gain, simulation.gas * gasPrice())
@@ -172,7 +172,7 @@ export async function checkWorth(
  */
 export async function coverDeposit(
   { action, key, details }: BatchJob,
-  { openClaims, readFacts }: ServedNetwork,
+  { relayer: { openClaims }, readFacts }: Network,
 ): Promise<{ uncount(): void } | Rejection> {
   if (action !== 'deposit') return { uncount() {} }
   const { payer, asset, amount, nonce } = details

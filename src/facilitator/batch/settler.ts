@@ -14,13 +14,13 @@ import { PAYOUTS } from '../journal/budgets.js'
 import type { Job, NewJob, SettlementJournal } from '../journal/settlement-journal.js'
 import { findToken } from '../methods/checks.js'
 import { digestOfSignature, writeResource } from '../methods/exact-job.js'
+import type { Network } from '../methods/network.js'
+import type { Brought } from '../relayer/gas-guard.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { Deliveries } from '../settle/deliveries.js'
-import { createOutcomeWait, type Settle } from '../settle/settler.js'
-import type { Brought } from '../verify/gas-guard.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
+import { createOutcomeWait, type Settle, type SettleRequest } from '../settle/settler.js'
 import type { CheckTurns } from './check-turns.js'
-import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest, screenParties } from './checks.js'
 import { type BatchJob, batchKinds } from './jobs.js'
 import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
 import { checkWorth, coverDeposit, type Plan, planJob, type SettledPayload } from './plan.js'
@@ -35,20 +35,14 @@ interface SendTerms {
 }
 
 /** A request that was checked, and its job. */
-interface Prepared {
+interface CheckedRequest {
   request: BatchRequest
-  chain: ServedNetwork
+  chain: Network
   plan: Extract<Plan, { state: 'toDo' }>
 }
 
-/**
- * Answers `POST /settle` for deposit, claim, settle and refund. Each job is one row of the journal, and a repeated request
- * gets the outcome of that row. A success may be answered more than once: the merchant counts in totals what a channel
- * pays for.
- * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
- */
-export function createBatchSettler(options: {
-  networks: ReadonlyMap<string, ServedNetwork>
+interface BatchSettlerOptions {
+  networks: ReadonlyMap<string, Network>
   journal: SettlementJournal
   deliveries: Deliveries
   relayers: ReadonlyMap<string, Relayer>
@@ -61,13 +55,34 @@ export function createBatchSettler(options: {
   /** Unix milliseconds. */
   now: () => number
   log: { warn(details: object, message: string): void }
-}): Settle {
-  const { networks, journal, checksum, recovery, inTurn, now } = options
-  const waitForOutcome = createOutcomeWait(options)
-  const answers = createOutcomeAnswers(options)
-  const { refuse } = answers
+}
 
-  return async (asked) => {
+/** Creates the function that answers `POST /settle` for deposit, claim, settle and refund. */
+export function createBatchSettler(options: BatchSettlerOptions): Settle {
+  const settler = new BatchSettler(options)
+  return (request) => settler.settle(request)
+}
+
+/**
+ * Settles requests of `batch-settlement`. Each job is one row of the journal, and a repeated request gets the outcome of
+ * that row. A success may be answered more than once: the merchant counts in totals what a channel pays for.
+ */
+class BatchSettler {
+  readonly #options: BatchSettlerOptions
+  readonly #waitForOutcome: ReturnType<typeof createOutcomeWait>
+  readonly #answers: ReturnType<typeof createOutcomeAnswers>
+
+  constructor(options: BatchSettlerOptions) {
+    this.#options = options
+    this.#waitForOutcome = createOutcomeWait(options)
+    this.#answers = createOutcomeAnswers(options)
+  }
+
+  /**
+   * Answers a request to settle. Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
+   */
+  async settle(asked: SettleRequest): Promise<SettleResult> {
+    const { checksum, settleWaitSeconds, statusUrl, now } = this.#options
     const { body } = asked
     const parsed = parseBatchRequest(body)
     if (!parsed.ok) {
@@ -78,25 +93,22 @@ export function createBatchSettler(options: {
     const { request } = parsed
     const { maxTimeoutSeconds } = request.requirements
     // The channel manager of the official package sends 0 and means no limit.
-    const waitSeconds = Math.min(
-      options.settleWaitSeconds,
-      maxTimeoutSeconds || options.settleWaitSeconds,
-    )
+    const waitSeconds = Math.min(settleWaitSeconds, maxTimeoutSeconds || settleWaitSeconds)
     const deadline = now() + waitSeconds * 1000
-    const result = await settle(request, deadline, asked.caller ?? '')
+    const result = await this.#settleRequest(request, deadline, asked.caller ?? '')
     const answered = {
-      ...(await answers.leaseDelivery(result, asked)),
+      ...(await this.#answers.leaseDelivery(result, asked)),
       payment: toAnsweredBatchPayment(request),
     }
-    return withSettlementStatus(answered, options.statusUrl)
+    return withSettlementStatus(answered, statusUrl)
   }
 
   /** Checks a request and plans its job, or returns the refusal. */
-  async function prepare(asked: BatchRequest): Promise<Prepared | Rejection> {
+  async #prepare(asked: BatchRequest): Promise<CheckedRequest | Rejection> {
     if (!isSettled(asked.payload)) return notSettled
-    const chain = checkRequest(asked, networks)
+    const chain = checkRequest(asked, this.#options.networks)
     if (isRejection(chain)) return chain
-    const unsigned = await checkClaimSigner(asked.payload, chain, recovery)
+    const unsigned = await checkClaimSigner(asked.payload, chain, this.#options.recovery)
     if (unsigned !== undefined) return unsigned
     const payload = await withCanonicalSignatures(asked.payload, chain.readCoded)
     const token = findToken(asked.requirements.asset, chain.terms)
@@ -107,61 +119,65 @@ export function createBatchSettler(options: {
       : { request: { ...asked, payload }, chain, plan }
   }
 
-  async function settle(
+  async #settleRequest(
     asked: BatchRequest,
     deadline: number,
     caller: string,
   ): Promise<SettleResult> {
     // Nothing that waits for the chain's next block may keep the turn.
-    const prepared = await inTurn(caller, () => prepare(asked))
-    if (isRejection(prepared)) return refuse(asked, prepared)
+    const prepared = await this.#options.inTurn(caller, () => this.#prepare(asked))
+    if (isRejection(prepared)) return this.#answers.refuse(asked, prepared)
     const { request, chain, plan } = prepared
     const { job } = plan
-    const row = await findRow(job, request)
+    const row = await this.#findRow(job, request)
     if (row !== undefined && isActive(row)) {
       if (await isSameRequest(row, job)) {
-        return answers.answerJob(await waitForOutcome(row, deadline, false), request, chain)
+        const outcome = await this.#waitForOutcome(row, deadline, false)
+        return this.#answers.answerJob(outcome, request, chain)
       }
-      if (row.digest !== job.digest) return settleAfter(row, job, request, { deadline, caller })
+      if (row.digest !== job.digest) {
+        return this.#settleAfter(row, job, request, { deadline, caller })
+      }
     }
     const brought = await checkRecipient(request, chain, caller)
-    if (isRejection(brought)) return refuse(request, brought)
+    if (isRejection(brought)) return this.#answers.refuse(request, brought)
     const { gasPayer = PAYOUTS + caller, accountsThatRun } = plan
     const refusal =
       plan.refusal ?? (await checkGasBudgets(chain, gasPayer, accountsThatRun, brought))
-    if (refusal !== undefined) return refuse(request, refusal)
-    return carryOut(request, chain, plan, { failed: row, deadline, brought })
+    if (refusal !== undefined) return this.#answers.refuse(request, refusal)
+    return this.#carryOut(request, chain, plan, { failed: row, deadline, brought })
   }
 
   /** Settles by the scheme, and answers with the outcome. A job that the scheme refuses may be on chain all the same. */
-  async function carryOut(
+  async #carryOut(
     request: BatchRequest,
-    chain: ServedNetwork,
+    chain: Network,
     plan: Extract<Plan, { state: 'toDo' }>,
     terms: SendTerms,
   ): Promise<SettleResult> {
+    const { journal, now } = this.#options
+    const answers = this.#answers
     const { job, isDone = false } = plan
     let hasPassed = false
     let worthless: Rejection | undefined
     const requestSigner = createRequestSigner({
       rpc: chain.rpc,
-      relayers: chain.relayers,
+      relayers: chain.relayer.addresses,
       authorization:
         job.action === 'deposit' ? { digest: job.digest, asset: job.details.asset } : undefined,
-      async send(call) {
+      send: async (call) => {
         hasPassed = true
         if (isDone) throw new Error('a transaction would change nothing')
-        worthless = await checkWorth(plan, call, chain)
+        worthless = (await screenParties(request, chain)) ?? (await checkWorth(plan, call, chain))
         if (worthless !== undefined) throw new Error(worthless.message)
         const covered = await coverDeposit(job, chain)
         if (isRejection(covered)) {
           worthless = covered
           throw new Error(covered.message)
         }
-        const { job: sent, isOurs } = await claimJob(job, call, request, chain, terms).finally(
-          covered.uncount,
-        )
-        return waitForOutcome(sent, terms.deadline, isOurs)
+        const claiming = this.#claimJob(job, call, request, chain, terms)
+        const { job: sent, isOurs } = await claiming.finally(covered.uncount)
+        return this.#waitForOutcome(sent, terms.deadline, isOurs)
       },
     })
     const rejection = await settleByScheme(request, requestSigner)
@@ -169,30 +185,32 @@ export function createBatchSettler(options: {
     if (sent !== undefined) {
       if (sent.digest === job.digest) return answers.answerJob(sent, request, chain)
       const { caller } = terms.brought
-      return settleAfter(sent, job, request, { deadline: terms.deadline, caller })
+      return this.#settleAfter(sent, job, request, { deadline: terms.deadline, caller })
     }
-    const since = await findRow(job, request)
+    const since = await this.#findRow(job, request)
     const isKnown = since !== undefined && isActive(since) && (await isSameRequest(since, job))
     const landed = isKnown
       ? since
       : await recordLandedDeposit(journal, now, job, request, chain, rejection)
     if (landed !== undefined) {
-      return answers.answerJob(await waitForOutcome(landed, terms.deadline, false), request, chain)
+      const outcome = await this.#waitForOutcome(landed, terms.deadline, false)
+      return answers.answerJob(outcome, request, chain)
     }
     // Somebody may have asked for the payout meanwhile.
     const isPaidOut = isDone || rejection?.reason === 'batchNothingToSettle'
     if (job.action === 'settle' && isPaidOut) return answers.answerPaidOut(job, request, chain)
-    if (job.action === 'claim' && isDone && hasPassed)
+    if (job.action === 'claim' && isDone && hasPassed) {
       return answers.answerClaimed(job, request, chain)
-    return refuse(request, worthless ?? (rejection as Rejection))
+    }
+    return answers.refuse(request, worthless ?? (rejection as Rejection))
   }
 
   /** Turns a call of the scheme into a job: claims or reopens its row, and hands it to the relayer. */
-  async function claimJob(
+  async #claimJob(
     { action, key, digest, expiresAt, details, proof }: BatchJob,
     { to, calldata }: { to: Address; calldata: Hex },
     request: BatchRequest,
-    chain: ServedNetwork,
+    chain: Network,
     { failed, brought }: SendTerms,
   ): Promise<{ job: Job; isOurs: boolean }> {
     const kind = batchKinds[action]
@@ -208,16 +226,14 @@ export function createBatchSettler(options: {
     const resource = writeResource(request)
     const content = { kind, network, key, digest, to, calldata, resource, seenBlock, expiresAt }
     const job = { id: randomUUID(), ...content, details: JSON.stringify(kept) }
-    const obtained = await obtainRow(job, failed)
-    if (obtained.isOurs) options.relayers.get(network)?.submit(obtained.job)
+    const obtained = await this.#obtainRow(job, failed)
+    if (obtained.isOurs) this.#options.relayers.get(network)?.submit(obtained.job)
     return obtained
   }
 
   /** Claims or reopens the row, and returns whether this request did so; another one may have been quicker. */
-  async function obtainRow(
-    job: NewJob,
-    failed: Job | undefined,
-  ): Promise<{ job: Job; isOurs: boolean }> {
+  async #obtainRow(job: NewJob, failed: Job | undefined): Promise<{ job: Job; isOurs: boolean }> {
+    const { journal, now } = this.#options
     if (failed !== undefined) {
       const reopened = await journal.reopen(failed, job, now())
       if (reopened !== undefined) return { job: reopened, isOurs: true }
@@ -229,21 +245,22 @@ export function createBatchSettler(options: {
     return { job: claim.job, isOurs: claim.state === 'claimed' }
   }
 
-  async function findRow(job: BatchJob, request: BatchRequest): Promise<Job | undefined> {
-    return journal.findJob(batchKinds[job.action], request.network, job.key)
+  async #findRow(job: BatchJob, request: BatchRequest): Promise<Job | undefined> {
+    return this.#options.journal.findJob(batchKinds[job.action], request.network, job.key)
   }
 
   /** Waits for another authorization with the same key; this one may only try if that one fails. */
-  async function settleAfter(
+  async #settleAfter(
     first: Job,
     job: BatchJob,
     request: BatchRequest,
     { deadline, caller }: { deadline: number; caller: string },
   ): Promise<SettleResult> {
-    const outcome = await waitForOutcome(first, deadline, false)
-    if (outcome.state === 'failed') return settle(request, deadline, caller)
+    const outcome = await this.#waitForOutcome(first, deadline, false)
+    if (outcome.state === 'failed') return this.#settleRequest(request, deadline, caller)
     const message = `Another ${job.action} with the same nonce went first.`
-    return refuse(request, reject(simulationReasons[job.action], message), outcome.transaction)
+    const rejection = reject(simulationReasons[job.action], message)
+    return this.#answers.refuse(request, rejection, outcome.transaction)
   }
 }
 

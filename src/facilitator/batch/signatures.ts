@@ -24,7 +24,7 @@ import { asUnasked, isRevert, revertText } from '../../chain/rpc-errors.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job } from '../journal/settlement-journal.js'
 import { digestOfSignature } from '../methods/exact-job.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
+import type { Network } from '../methods/network.js'
 import type { BatchJob } from './jobs.js'
 import { detailsOf, nameRevert, rowsGas } from './kinds.js'
 
@@ -55,7 +55,7 @@ export async function withCanonicalSignatures<Payload extends BatchPayload>(
  */
 export async function checkClaimSigner(
   payload: BatchPayload,
-  { channelDigests, readCoded }: Pick<ServedNetwork, 'channelDigests' | 'readCoded'>,
+  { channelDigests, readCoded }: Pick<Network, 'channelDigests' | 'readCoded'>,
   recovery: Pick<SignerRecovery, 'recoverSigner'>,
 ): Promise<Rejection | undefined> {
   if (!('claims' in payload) || payload.claimAuthorizerSignature === undefined) return undefined

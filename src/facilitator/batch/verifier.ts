@@ -5,19 +5,19 @@ import {
   payerOf,
   toAnsweredBatchPayment,
 } from '@arcus/protocol/x402/batch-request'
-import type { Deposit, Refund, Voucher } from '@arcus/protocol/x402/batch-schemas'
+import type { ChannelRefund, Deposit, Voucher } from '@arcus/protocol/x402/batch-schemas'
 import { readPayer, readPayloadSize } from '@arcus/protocol/x402/parse-request'
 import { isRejection, type Rejection, reasons, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import { verifyRejection, verifyUnavailable } from '../answers.js'
 import type { SettlementJournal } from '../journal/settlement-journal.js'
-import { type AcceptedToken, findToken } from '../methods/checks.js'
-import type { ServedNetwork } from '../verify/payment-check.js'
+import { findToken } from '../methods/checks.js'
+import type { AcceptedToken, Network } from '../methods/network.js'
 import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verify/verified-payments.js'
 import type { Verify } from '../verify/verifier.js'
 import type { CheckTurns } from './check-turns.js'
-import { checkGasBudgets, checkRecipient, checkRequest } from './checks.js'
+import { checkGasBudgets, checkRecipient, checkRequest, screenParties } from './checks.js'
 import { batchKinds, identifyDeposit } from './jobs.js'
 import { isLandedElsewhere } from './outcomes.js'
 import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
@@ -28,12 +28,12 @@ import {
   withCanonicalSignatures,
 } from './signatures.js'
 
-type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
+type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | ChannelRefund }
 
 /** Makes the same as `createVerifiedCheck` for the deposit in a body. */
 export function createVerifiedDepositCheck(
   verified: VerifiedPayments,
-  networks: ReadonlyMap<string, ServedNetwork>,
+  networks: ReadonlyMap<string, Network>,
 ): TakeVerified {
   return (body) => {
     if (readPayloadSize(body).type !== 'deposit') return false
@@ -62,7 +62,7 @@ function signedDeposit(
  * read.
  */
 export function createBatchVerifier(options: {
-  networks: ReadonlyMap<string, ServedNetwork>
+  networks: ReadonlyMap<string, Network>
   journal: SettlementJournal
   verified: VerifiedPayments
   checksum: (address: Address) => Address
@@ -130,7 +130,7 @@ export function createBatchVerifier(options: {
   async function verifyDeposit(
     request: VerifiedRequest,
     payload: Deposit,
-    chain: ServedNetwork,
+    chain: Network,
     token: AcceptedToken,
   ): Promise<SchemeResult> {
     const job = identifyDeposit(payload, token, chain.channelDigests)
@@ -154,16 +154,23 @@ export function createBatchVerifier(options: {
   /** Verifies by the scheme, and checks that the settlement contract would accept the voucher. */
   async function askScheme(
     request: VerifiedRequest,
-    { rpc, relayers }: ServedNetwork,
+    chain: Network,
     digest?: Hex,
   ): Promise<SchemeResult> {
     const send = () => Promise.reject(new Error('verify sends nothing'))
     const authorization = digest && { digest, asset: request.requirements.asset }
-    const requestSigner = createRequestSigner({ rpc, relayers, send, authorization })
+    const requestSigner = createRequestSigner({
+      rpc: chain.rpc,
+      relayers: chain.relayer.addresses,
+      send,
+      authorization,
+    })
     const result = await verifyByScheme(request, requestSigner)
     if (!result.ok) return result
     const { channelConfig, voucher } = request.payload
-    const rejection = await checkClaimable(rpc, channelConfig, voucher, requestSigner.deposit())
+    const rejection =
+      (await screenParties(request, chain)) ??
+      (await checkClaimable(chain.rpc, channelConfig, voucher, requestSigner.deposit()))
     return rejection === undefined ? result : refused(rejection)
   }
 }

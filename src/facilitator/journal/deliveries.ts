@@ -1,7 +1,7 @@
 import { asJson, type Sql } from '../../sql/sql.js'
 
 /** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
-export interface Delivery {
+export interface DeliveryRight {
   /** Returns whether the right still holds. It must be called right before the answer is written. */
   isHeld(): Promise<boolean>
   /** Records that the answer has left completely. Resolves once this is stored, however long the store takes. */
@@ -34,7 +34,7 @@ interface LeaseWish {
 }
 
 /** A success that has left. `now` is in Unix milliseconds. */
-interface Answered {
+interface DeliveredAnswer {
   jobId: string
   token: string
   key: string | null
@@ -68,7 +68,7 @@ export function createDeliveryStore(sql: Sql) {
   const completing = `UPDATE jobs SET delivered_at = a.at, delivered_key = a.key, delivery_token = NULL, delivery_until = NULL
     FROM ${sql.records('a', 1, { id: 'text', token: 'text', key: 'text', at: 'bigint' })}
     WHERE jobs.id = a.id AND delivered_at IS NULL AND delivery_token = a.token`
-  const complete = sql.grouped(async (answered: readonly Answered[]) => {
+  const complete = sql.grouped(async (answered: readonly DeliveredAnswer[]) => {
     const rows = answered.map(({ jobId, token, key, now }) => ({ id: jobId, token, key, at: now }))
     await sql.run(completing, [asJson(rows)])
     return answered.map(() => undefined)

@@ -69,7 +69,7 @@ export type NewJob = Pick<
 > &
   Partial<Pick<Job, 'resource'>>
 
-export type Claim =
+export type ClaimResult =
   | { state: 'claimed'; job: Job }
   /** Another job holds the key. */
   | { state: 'held'; job: Job }
@@ -147,7 +147,7 @@ export interface SettlementJournal {
     idempotencyKey: string | undefined,
     now: number,
     identifierKey?: string,
-  ): Promise<Claim>
+  ): Promise<ClaimResult>
   /** Reopens a failed job, perhaps for another digest; `undefined` when another request was first. */
   reopen(failed: Job, job: NewJob, now: number): Promise<Job | undefined>
   /**

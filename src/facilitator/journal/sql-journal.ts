@@ -37,6 +37,28 @@ export interface JournalCommits
 
 /** Creates the journal over the rows that both engines share. */
 export function createSettlementJournal(sql: Sql, commits: JournalCommits): SettlementJournal {
+  return {
+    ...createJobRows(sql, commits),
+    ...createAttemptRows(sql),
+    recordAttempt: commits.recordAttempt,
+    resolve: commits.resolve,
+    setNextNonce: commits.setNextNonce,
+    async isWritable() {
+      try {
+        await commits.probe(
+          `INSERT INTO lanes (network, relayer, next_nonce) VALUES ('probe', 'probe', 1)
+           ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = lanes.next_nonce + 1`,
+        )
+        return true
+      } catch {
+        return false
+      }
+    },
+  }
+}
+
+/** Creates the reads and writes of jobs, without the commits of several rows. */
+function createJobRows(sql: Sql, commits: JournalCommits) {
   const { find, isUniqueViolation, worker } = commits
   const read = async (text: string, values: readonly Value[]) =>
     (await sql.all<JobRow>(text, values)).map(toJob)
@@ -64,16 +86,6 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
       ],
     )
     return row && toJob(row)
-  }
-
-  async function findSigned(network: string, jobId: string): Promise<Hex | undefined> {
-    const row = await sql.get<{ hash: Hex }>(
-      `SELECT a.hash FROM attempts a WHERE a.network = $1 AND a.is_open = 1
-         AND EXISTS (SELECT 1 FROM attempt_jobs m WHERE m.hash = a.hash AND m.job_id = $2)
-       ORDER BY a.created_at DESC LIMIT 1`,
-      [network, jobId],
-    )
-    return row?.hash
   }
 
   return {
@@ -126,11 +138,6 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
       const known = new Set(signed.map(({ id }) => id))
       return [...signed, ...found.filter(({ id }) => !known.has(id))]
     },
-    async signedAt(transaction) {
-      const text = 'SELECT created_at AS "createdAt" FROM attempts WHERE hash = $1'
-      return (await sql.get<{ createdAt: number }>(text, [transaction]))?.createdAt
-    },
-    recordAttempt: commits.recordAttempt,
     async nameTransaction({ id, round }, from, to, now, message = null) {
       // Also true where the row names it already: the statement may run twice.
       const changes = await sql.run(
@@ -142,6 +149,28 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
         { isDurable: false },
       )
       return changes === 1
+    },
+  } satisfies Partial<SettlementJournal>
+}
+
+/** Creates the reads of signed transactions, and of the nonces of the relayers. */
+function createAttemptRows(sql: Sql) {
+  async function findSigned(network: string, jobId: string): Promise<Hex | undefined> {
+    const row = await sql.get<{ hash: Hex }>(
+      `SELECT a.hash FROM attempts a WHERE a.network = $1 AND a.is_open = 1
+         AND EXISTS (SELECT 1 FROM attempt_jobs m WHERE m.hash = a.hash AND m.job_id = $2)
+       ORDER BY a.created_at DESC LIMIT 1`,
+      [network, jobId],
+    )
+    return row?.hash
+  }
+
+  return {
+    findSigned,
+    mayLand: async (network, jobId) => (await findSigned(network, jobId)) !== undefined,
+    async signedAt(transaction) {
+      const text = 'SELECT created_at AS "createdAt" FROM attempts WHERE hash = $1'
+      return (await sql.get<{ createdAt: number }>(text, [transaction]))?.createdAt
     },
     async openAttempts(network, relayer) {
       const rows = await sql.all<Omit<AttemptRow, 'jobIds'>>(
@@ -158,26 +187,11 @@ export function createSettlementJournal(sql: Sql, commits: JournalCommits): Sett
         return toAttempt({ ...row, jobIds: own.map(({ jobId }) => jobId) })
       })
     },
-    mayLand: async (network, jobId) => (await findSigned(network, jobId)) !== undefined,
-    findSigned,
-    resolve: commits.resolve,
     async findNextNonce(network, relayer) {
       const text = 'SELECT next_nonce AS next FROM lanes WHERE network = $1 AND relayer = $2'
       return (await sql.get<{ next: number }>(text, [network, relayer]))?.next
     },
-    setNextNonce: commits.setNextNonce,
-    async isWritable() {
-      try {
-        await commits.probe(
-          `INSERT INTO lanes (network, relayer, next_nonce) VALUES ('probe', 'probe', 1)
-           ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = lanes.next_nonce + 1`,
-        )
-        return true
-      } catch {
-        return false
-      }
-    },
-  }
+  } satisfies Partial<SettlementJournal>
 }
 
 /** The columns of a job, named as its members. */

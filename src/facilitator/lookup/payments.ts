@@ -17,7 +17,6 @@ import { readQuery } from '../../http/query.js'
 import { isReasonKey, settlementStatuses } from '../answers.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
 import { attestationOf } from '../methods/attestor.js'
-import type { Terms } from '../methods/checks.js'
 import {
   EXACT,
   exactKey,
@@ -27,6 +26,7 @@ import {
   readResource,
   transferOf,
 } from '../methods/exact-job.js'
+import type { NetworkTerms } from '../methods/network.js'
 import { reasonFor } from '../methods/permit2-checks.js'
 import { permit2Key, readPermit2Details } from '../methods/permit2-job.js'
 import {
@@ -83,7 +83,7 @@ export function createPaymentFinder(options: {
     SettlementJournal,
     'findJob' | 'findJobs' | 'findJobById' | 'findByTransaction' | 'signedAt'
   >
-  terms: ReadonlyMap<string, Pick<Terms, 'tokens'>>
+  terms: ReadonlyMap<string, Pick<NetworkTerms, 'tokens'>>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
@@ -191,7 +191,7 @@ function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
 function describe(
   job: Job,
   { sentAt, refund }: { sentAt: number | undefined } & Pick<PaymentStatus, 'refund'>,
-  terms: Pick<Terms, 'tokens'> | undefined,
+  terms: Pick<NetworkTerms, 'tokens'> | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
 ): PaymentStatus {

@@ -2,33 +2,13 @@ import { isChannelContract, zeroAddress } from '@arcus/protocol/x402/address'
 import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { quote } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { paidThrough } from '@arcus/protocol/x402/rails'
 import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
 import type { ExpectedTransfer } from '../../chain/authorization-uses.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
-import type { Token } from '../../chain/token.js'
-
-/** A token in which payments are settled. */
-export interface AcceptedToken extends Token {
-  /** The least amount of a payment, 6-decimal units of this token. */
-  minAmount: bigint
-}
-
-/** The rules for payments on a network that need no chain: the tokens, their minimums, the operator's blocks. */
-export interface Terms {
-  /** CAIP-2. */
-  network: string
-  chainId: number
-  /** By lower-case address; the first is the default one. */
-  tokens: ReadonlyMap<Address, AcceptedToken>
-  isRelayer(address: Address): boolean
-  /** Returns whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
-  isFacilitator(address: Address): boolean
-  isPayerBlocked(payer: Address): boolean
-  isPayToBlocked(payTo: Address): boolean
-}
+import type { AcceptedToken, NetworkTerms } from './network.js'
 
 /** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
 export interface Clock {
@@ -38,7 +18,11 @@ export interface Clock {
   isSettle?: boolean
 }
 
-export type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+export type Check = (
+  payment: ParsedPayment,
+  terms: NetworkTerms,
+  clock: Clock,
+) => Rejection | undefined
 
 /** The merchant has not begun to work, so a payment that is about to expire is refused. */
 export const VERIFY_MARGIN_SECONDS = 6
@@ -46,7 +30,10 @@ export const VERIFY_MARGIN_SECONDS = 6
 export const SETTLE_MARGIN_SECONDS = 2
 
 /** Finds the terms of the network that the requirement names. */
-export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
+export function findTerms(
+  payment: ParsedPayment,
+  served: ReadonlyMap<string, NetworkTerms>,
+): NetworkTerms | Rejection {
   if (payment.acceptedScheme !== payment.scheme) {
     return reject(
       'schemeMismatch',
@@ -81,15 +68,19 @@ const checks: readonly Check[] = [
 ]
 
 /** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
-export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+export function checkTerms(
+  payment: ParsedPayment,
+  terms: NetworkTerms,
+  clock: Clock,
+): Rejection | undefined {
   return runChecks(checks, payment, terms, clock)
 }
 
 /** Runs checks in their order, and returns the first rejection. */
 export function runChecks(
   checks: readonly Check[],
-  payment: Payment,
-  terms: Terms,
+  payment: ParsedPayment,
+  terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   for (const check of checks) {
@@ -135,12 +126,19 @@ export function checkFacts(
   return undefined
 }
 
-export function parties({ authorization, payTo }: Payment, terms: Terms): Rejection | undefined {
+export function parties(
+  { authorization, payTo }: ParsedPayment,
+  terms: NetworkTerms,
+): Rejection | undefined {
   return checkParties(authorization.from, payTo, terms)
 }
 
 /** Checks payer and recipient, the recipient first. */
-export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+export function checkParties(
+  payer: Address,
+  payTo: Address,
+  terms: NetworkTerms,
+): Rejection | undefined {
   return checkPayTo(payer, payTo, terms) ?? checkPayer(payer, terms)
 }
 
@@ -157,7 +155,7 @@ export function checkMinimum(
   )
 }
 
-export function acceptedNetwork(payment: Payment): Rejection | undefined {
+export function acceptedNetwork(payment: ParsedPayment): Rejection | undefined {
   if (payment.acceptedNetwork === payment.network) return undefined
   return reject(
     'networkMismatch',
@@ -166,7 +164,7 @@ export function acceptedNetwork(payment: Payment): Rejection | undefined {
 }
 
 /** Refuses what was signed for another contract, before its signature and its domain look wrong. */
-export function rail({ otherRail, asset }: Payment): Rejection | undefined {
+export function rail({ otherRail, asset }: ParsedPayment): Rejection | undefined {
   if (otherRail === undefined) return undefined
   return reject(
     'unsupportedRail',
@@ -174,14 +172,17 @@ export function rail({ otherRail, asset }: Payment): Rejection | undefined {
   )
 }
 
-function assetAndDomain(payment: Payment, terms: Terms): Rejection | undefined {
+function assetAndDomain(payment: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const token = findToken(payment.asset, terms)
   if (isRejection(token)) return token
   return checkDomain(payment.quotedDomain, token, 'missingEip712Domain')
 }
 
 /** Finds the token that a requirement names by its lower-case address, or refuses it with the ones that are taken. */
-export function findToken(asset: Address, { tokens, network }: Terms): AcceptedToken | Rejection {
+export function findToken(
+  asset: Address,
+  { tokens, network }: NetworkTerms,
+): AcceptedToken | Rejection {
   const token = tokens.get(asset)
   if (token !== undefined) return token
   const taken = [...tokens.values()].map(({ address, symbol }) => `${address} (${symbol})`)
@@ -210,7 +211,7 @@ export function checkDomain(
   return undefined
 }
 
-export function recipient({ authorization, payTo }: Payment): Rejection | undefined {
+export function recipient({ authorization, payTo }: ParsedPayment): Rejection | undefined {
   if (authorization.to === payTo) return undefined
   return reject(
     'recipientMismatch',
@@ -218,7 +219,11 @@ export function recipient({ authorization, payTo }: Payment): Rejection | undefi
   )
 }
 
-function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+function validityEnd(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  clock: Clock,
+): Rejection | undefined {
   const { validBefore } = payment.authorization
   const needed = BigInt(clock.nowSeconds + clock.marginSeconds)
   if (validBefore >= needed) return undefined
@@ -229,8 +234,8 @@ function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection |
 }
 
 export function validityStart(
-  payment: Payment,
-  _terms: Terms,
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   const { validAfter } = payment.authorization
@@ -241,7 +246,7 @@ export function validityStart(
   )
 }
 
-function amount({ authorization, amount: required }: Payment): Rejection | undefined {
+function amount({ authorization, amount: required }: ParsedPayment): Rejection | undefined {
   if (authorization.value === required) return undefined
   return reject(
     'valueMismatch',
@@ -250,14 +255,14 @@ function amount({ authorization, amount: required }: Payment): Rejection | undef
 }
 
 export function minimumAmount(
-  { amount: required, asset }: Payment,
-  terms: Terms,
+  { amount: required, asset }: ParsedPayment,
+  terms: NetworkTerms,
 ): Rejection | undefined {
   const token = findToken(asset, terms)
   return isRejection(token) ? token : checkMinimum(required, token)
 }
 
-function checkPayTo(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+function checkPayTo(payer: Address, payTo: Address, terms: NetworkTerms): Rejection | undefined {
   if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
   if (payTo === payer) {
     return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
@@ -278,7 +283,7 @@ function checkPayTo(payer: Address, payTo: Address, terms: Terms): Rejection | u
   )
 }
 
-function checkPayer(payer: Address, terms: Terms): Rejection | undefined {
+function checkPayer(payer: Address, terms: NetworkTerms): Rejection | undefined {
   if (terms.isRelayer(payer)) {
     return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { keptResourceOf, type PaidResource, type Payment } from '@arcus/protocol/x402/payment'
+import { keptResourceOf, type PaidResource, type ParsedPayment } from '@arcus/protocol/x402/payment'
 import { refundText } from '@arcus/protocol/x402/payment-identifier'
 import { type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
@@ -64,7 +64,7 @@ export function refundNonceOf(payment: Parameters<typeof refundText>[0]): Hex {
 /** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrapper. */
 export function createExactJob(options: {
   id: string
-  payment: Pick<Payment, 'network' | 'asset' | 'payTo' | 'authorization'> & PaidResource
+  payment: Pick<ParsedPayment, 'network' | 'asset' | 'payTo' | 'authorization'> & PaidResource
   digest: Hex
   signature: Hex
   isAlone: boolean

@@ -1,61 +1,33 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
 import { createAuthorizationDigest } from '@arcus/protocol/x402/authorization-digest'
 import type { Keccak256 } from '@arcus/protocol/x402/keccak'
-import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { createPermit2Digest } from '@arcus/protocol/x402/permit2-digest'
 import type { Rejection } from '@arcus/protocol/x402/reasons'
 import { canonicalSignature } from '@arcus/protocol/x402/signature-forms'
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../../chain/abi.js'
-import type {
-  AuthorizationUse,
-  ExpectedTransfer,
-  FindAuthorizationUse,
-} from '../../chain/authorization-uses.js'
-import type { PaymentFacts, ReadPaymentFacts } from '../../chain/payment-facts.js'
-import {
-  encodePermit2Settle,
-  type Permit2Transfer,
-  proxyOf,
-  transferOfPayment,
-} from '../../chain/permit2.js'
+import type { AuthorizationUse, ExpectedTransfer } from '../../chain/authorization-uses.js'
+import type { PaymentFacts } from '../../chain/payment-facts.js'
+import { encodePermit2Settle, proxyOf, transferOfPayment } from '../../chain/permit2.js'
 import type { Token } from '../../chain/token.js'
 import type { Job, NewJob } from '../journal/settlement-journal.js'
 import type { Standing } from '../relayer/jobs.js'
-import { type Clock, checkFacts, checkTerms, type Terms } from './checks.js'
+import { type Clock, checkFacts, checkTerms } from './checks.js'
 import { createExactJob, EXACT, exactKey, PERMIT2, rejectionOfRevert } from './exact-job.js'
+import type { Network, NetworkTerms } from './network.js'
 import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {
   checkAllowance,
   createPermit2Job,
-  type OwnMulticall,
   permit2Gas,
   permit2Key,
   rejectionOfPermit2Revert,
 } from './permit2-job.js'
 
-/** The parts of a network that methods read and send by. */
-export interface NetworkAccess {
-  readFacts: ReadPaymentFacts
-  findUse: FindAuthorizationUse
-  permit2: Permit2Access
-  /** The wallets that send transactions; simulations use the first. */
-  relayers: readonly [Address, ...Address[]]
-}
-
-/** The parts of a network that payments by Permit2 need. */
-interface Permit2Access {
-  readFacts: ReadPaymentFacts
-  findUse: FindAuthorizationUse<Permit2Transfer>
-  /** Returns whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
-  isOffered(scheme: Payment['scheme']): boolean
-  /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
-  multicall(): OwnMulticall | undefined
-}
-
 /** The facts that are needed to claim a payment. */
 export interface Intent {
-  payment: Payment
+  payment: ParsedPayment
   digest: Hex
   /** The signature that the token will see, without any ERC-6492 wrapper. */
   signature: Hex
@@ -77,19 +49,19 @@ export interface Intent {
 export interface PaymentMethod {
   /** The kind of its jobs. */
   kind: string
-  keyOf(payment: Payment): string
-  checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined
-  readFacts(payment: Payment, network: NetworkAccess): Promise<PaymentFacts>
+  keyOf(payment: ParsedPayment): string
+  checkTerms(payment: ParsedPayment, terms: NetworkTerms, clock: Clock): Rejection | undefined
+  readFacts(payment: ParsedPayment, network: Network): Promise<PaymentFacts>
   /** Checks the facts next to what the other payments of the payer take that wait here. */
   checkFacts(
-    payment: Payment,
+    payment: ParsedPayment,
     facts: PaymentFacts,
     nowSeconds: number,
     waiting: bigint,
   ): Rejection | undefined
   findUse(
-    payment: Payment,
-    network: NetworkAccess,
+    payment: ParsedPayment,
+    network: Network,
     afterBlock: number,
     headBlock: number,
     purpose?: 'hint',
@@ -99,11 +71,11 @@ export interface PaymentMethod {
   /** The contract that asks a wallet about the signature; absent where it does not matter. */
   asker?: Address
   /** Returns the permit of the token that must go with the payment, as far as these facts show. */
-  permitFor(payment: Payment, facts: PaymentFacts): TokenPermit | undefined
+  permitFor(payment: ParsedPayment, facts: PaymentFacts): TokenPermit | undefined
   /** Returns the gas it takes, in units of gas; `undefined` for that of a plain payment. */
   gasOf(permit: TokenPermit | undefined): bigint | undefined
   /** Returns the transaction that settles it. */
-  callOf(intent: Intent, network: NetworkAccess): { from: Address; to: Address; data: Hex }
+  callOf(intent: Intent, network: Network): { from: Address; to: Address; data: Hex }
   rejectionOf(revert: string, permit: TokenPermit | undefined): Rejection
   createJob(intent: Intent, claim: { id: string; claimedAt: number }): NewJob
 }
@@ -119,7 +91,14 @@ const byEip3009: PaymentMethod = {
   toRecoverable: (signature) => signature,
   permitFor: () => undefined,
   gasOf: () => undefined,
-  callOf: ({ payment, signature }, { relayers: [from] }) => ({
+  callOf: (
+    { payment, signature },
+    {
+      relayer: {
+        addresses: [from],
+      },
+    },
+  ) => ({
     from,
     to: payment.asset,
     data: encodeTransferWithAuthorization(payment.authorization, signature),
@@ -155,7 +134,14 @@ const byPermit2: PaymentMethod = {
     return isNeeded ? permit : undefined
   },
   gasOf: (permit) => permit2Gas(permit !== undefined),
-  callOf({ payment, signature, permit }, { relayers: [any] }) {
+  callOf(
+    { payment, signature, permit },
+    {
+      relayer: {
+        addresses: [any],
+      },
+    },
+  ) {
     const transfer = transferOfPayment(payment)
     const from = transfer.facilitator ?? any
     return { from, to: proxyOf(transfer), data: encodePermit2Settle(transfer, signature, permit) }
@@ -164,7 +150,7 @@ const byPermit2: PaymentMethod = {
   createJob: (intent, claim) => createPermit2Job({ ...intent, ...claim }),
 }
 
-export function methodOf({ permit2 }: Pick<Payment, 'permit2'>): PaymentMethod {
+export function methodOf({ permit2 }: Pick<ParsedPayment, 'permit2'>): PaymentMethod {
   return permit2 === undefined ? byEip3009 : byPermit2
 }
 
@@ -173,14 +159,14 @@ function expectedOf({
   asset,
   payTo,
   authorization,
-}: Pick<Payment, 'asset' | 'payTo' | 'authorization'>): ExpectedTransfer {
+}: Pick<ParsedPayment, 'asset' | 'payTo' | 'authorization'>): ExpectedTransfer {
   const { from: payer, value, nonce } = authorization
   return { asset, payer, payTo, value, nonce }
 }
 
 /** Digests what the payer of a payment signed, to 32 fresh bytes. */
 export type PaymentDigest = (
-  payment: Pick<Payment, 'authorization' | 'permit2'>,
+  payment: Pick<ParsedPayment, 'authorization' | 'permit2'>,
   token: Pick<Token, 'chainId' | 'domainSeparator'>,
 ) => Uint8Array
 

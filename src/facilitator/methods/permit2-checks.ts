@@ -1,5 +1,5 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
-import type { Payment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
 import { isRejection, type ReasonKey, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { proxyOf } from '../../chain/permit2.js'
 import {
@@ -13,9 +13,9 @@ import {
   rail,
   recipient,
   runChecks,
-  type Terms,
   validityStart,
 } from './checks.js'
+import type { NetworkTerms } from './network.js'
 
 /** A permit of the token must outlast this: it lands with the payment. */
 const PERMIT_MARGIN_SECONDS = 6
@@ -38,15 +38,18 @@ const checks: readonly Check[] = [
 
 /** Runs the checks of a payment by Permit2 that need neither signature nor chain, and returns the first rejection. */
 export function checkPermit2Terms(
-  payment: Payment,
-  terms: Terms,
+  payment: ParsedPayment,
+  terms: NetworkTerms,
   clock: Clock,
 ): Rejection | undefined {
   return runChecks(checks, payment, terms, clock)
 }
 
 /** Checks the permit that must let Permit2 take the amount. Its nonce and signature are left to a simulation. */
-export function checkTokenPermit(payment: Payment, nowSeconds: number): Rejection | undefined {
+export function checkTokenPermit(
+  payment: ParsedPayment,
+  nowSeconds: number,
+): Rejection | undefined {
   const { from, value } = payment.authorization
   const permit = payment.permit2?.permit as TokenPermit | 'malformed'
   if (permit === 'malformed') {
@@ -81,7 +84,7 @@ export function checkTokenPermit(payment: Payment, nowSeconds: number): Rejectio
 }
 
 /** A domain need not be quoted, because Permit2 has its own. A wrong one would spoil the buyer's permit of the token. */
-function asset({ asset, quotedDomain }: Payment, terms: Terms): Rejection | undefined {
+function asset({ asset, quotedDomain }: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const token = findToken(asset, terms)
   if (isRejection(token)) return token
   const { name, version } = quotedDomain
@@ -89,7 +92,7 @@ function asset({ asset, quotedDomain }: Payment, terms: Terms): Rejection | unde
   return checkDomain(domain, token, 'missingEip712Domain')
 }
 
-function spender({ permit2 }: Payment): Rejection | undefined {
+function spender({ permit2 }: ParsedPayment): Rejection | undefined {
   const expected = proxyOf(permit2 ?? {})
   if (permit2?.spender === expected) return undefined
   return reject(
@@ -98,7 +101,7 @@ function spender({ permit2 }: Payment): Rejection | undefined {
   )
 }
 
-function facilitator({ permit2 }: Payment, terms: Terms): Rejection | undefined {
+function facilitator({ permit2 }: ParsedPayment, terms: NetworkTerms): Rejection | undefined {
   const named = permit2?.facilitator
   if (named === undefined || terms.isFacilitator(named)) return undefined
   return reject(
@@ -107,7 +110,11 @@ function facilitator({ permit2 }: Payment, terms: Terms): Rejection | undefined 
   )
 }
 
-function deadline(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+function deadline(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  clock: Clock,
+): Rejection | undefined {
   const last = payment.authorization.validBefore - 1n
   if (last >= BigInt(clock.nowSeconds + clock.marginSeconds)) return undefined
   return reject(
@@ -117,7 +124,11 @@ function deadline(payment: Payment, _terms: Terms, clock: Clock): Rejection | un
 }
 
 /** `upto` settles any part of what was signed; everything else moves exactly that. */
-function amount(payment: Payment, _terms: Terms, { isSettle }: Clock): Rejection | undefined {
+function amount(
+  payment: ParsedPayment,
+  _terms: NetworkTerms,
+  { isSettle }: Clock,
+): Rejection | undefined {
   const { amount: required, authorization } = payment
   const { value: permitted } = authorization
   if (payment.scheme === 'upto' && isSettle) {
@@ -134,7 +145,7 @@ function amount(payment: Payment, _terms: Terms, { isSettle }: Clock): Rejection
   )
 }
 
-function token({ permit2, asset: required }: Payment): Rejection | undefined {
+function token({ permit2, asset: required }: ParsedPayment): Rejection | undefined {
   if (permit2?.token === required) return undefined
   return reject(
     'permit2TokenMismatch',
@@ -143,13 +154,13 @@ function token({ permit2, asset: required }: Payment): Rejection | undefined {
 }
 
 /** Nothing is sent for a charge of nothing, so no amount must be worth its gas. */
-function minimum(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+function minimum(payment: ParsedPayment, terms: NetworkTerms, clock: Clock): Rejection | undefined {
   return isFreeOfCharge(payment, clock) ? undefined : minimumAmount(payment, terms)
 }
 
 /** Returns whether a settle of `upto` charges nothing. */
 export function isFreeOfCharge(
-  { scheme, amount: charged }: Pick<Payment, 'scheme' | 'amount'>,
+  { scheme, amount: charged }: Pick<ParsedPayment, 'scheme' | 'amount'>,
   { isSettle }: Pick<Clock, 'isSettle'>,
 ): boolean {
   return scheme === 'upto' && isSettle === true && charged === 0n
@@ -184,7 +195,7 @@ export function reasonFor(
 }
 
 /** Writes a rejection in the codes of the payment's scheme and method. */
-export function inCodesOf({ scheme, permit2 }: Payment, rejection: Rejection): Rejection {
+export function inCodesOf({ scheme, permit2 }: ParsedPayment, rejection: Rejection): Rejection {
   const isByPermit2 = permit2 !== undefined
   if (!isByPermit2) return rejection
   const reason = reasonFor(rejection.reason, { isUpto: scheme === 'upto', isByPermit2 })

@@ -22,6 +22,7 @@ import {
   readExactDetails,
   withoutTransfer,
 } from './exact-job.js'
+import type { OwnMulticall } from './network.js'
 
 /** A payment by Permit2 as its job stores it: `value` is what moves, `permitted` what the payer signed for. */
 interface Permit2Details extends ExactDetails {
@@ -96,13 +97,6 @@ function expectedTransfer(job: Job): Permit2Transfer {
     deadline: BigInt(details.validBefore) - 1n,
     validAfter: BigInt(details.validAfter),
   }
-}
-
-/** The multicall of the relayers on a network. */
-export interface OwnMulticall {
-  address: Address
-  /** The relayers that may call it. */
-  wallets: readonly Address[]
 }
 
 interface Permit2KindOptions extends PaymentKindOptions<Permit2Transfer> {

@@ -31,7 +31,7 @@ import { createWaste, type WasteLimits } from './waste.js'
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
   network: string
-  addresses: readonly Address[]
+  addresses: readonly [Address, ...Address[]]
   /** Works on a claimed job, once; `untilDecided` resolves with its outcome. */
   submit(job: Job): void
   /** Announces a payment that is being verified, so that others may wait for it; the caller calls back when it was submitted or will not be. */
@@ -116,7 +116,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
   return {
     network,
-    addresses: lanes.map((lane) => lane.address),
+    addresses: lanes.map((lane) => lane.address) as [Address, ...Address[]],
     submit(job) {
       if (!jobs.isTracking(job) && !intake.passOn(job)) queue.add(jobs.track(job))
     },

@@ -1,13 +1,21 @@
 import { type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import type { ScreeningList } from './list.js'
-import type { Parties, ScreeningService } from './service.js'
+import { FacilitatorSettingsError, type ScreeningSettings } from '../settings.js'
+import { ScreeningList, ScreeningListError } from './list.js'
+import { type Parties, ScreeningService, type ScreeningVerdict } from './service.js'
 
 /** Why a payment was not let through. */
 export interface ScreenedOut {
   by: 'list' | 'service' | 'error'
   side: 'payer' | 'payTo' | 'both'
+}
+
+/** Metrics of screening. */
+export interface ScreeningObserver {
+  refused(refusal: ScreenedOut): void
+  /** The service gave a verdict, or none, after `seconds`. */
+  asked(verdict: ScreeningVerdict, seconds: number): void
 }
 
 /** Says whether the operator lets two parties pay each other. */
@@ -24,13 +32,39 @@ export interface Screening {
 const LOGGED_MS = 3_600_000
 const MAX_LOGGED = 10_000
 
-/** Makes the screening of the settings. Without a list and a service everybody may pay. */
-export function createScreening(options: {
+/**
+ * Opens the screening of the settings; `undefined` without any. Throws `FacilitatorSettingsError` where the list is missing,
+ * empty or broken.
+ */
+export async function openScreening(
+  settings: ScreeningSettings | undefined,
+  observer: ScreeningObserver,
+  log: ScreeningLog,
+): Promise<Screening | undefined> {
+  if (settings === undefined) return undefined
+  const { listFile, serviceUrl, onError = 'refuse' } = settings
+  const list =
+    listFile === undefined ? undefined : await ScreeningList.open(listFile).catch(cannotStart)
+  const service =
+    serviceUrl === undefined ? undefined : new ScreeningService(serviceUrl, observer.asked)
+  return createScreening({ list, service, onError, onRefused: observer.refused, log })
+}
+
+function cannotStart(error: unknown): never {
+  if (!(error instanceof ScreeningListError)) throw error
+  throw new FacilitatorSettingsError(`SCREENING_LIST_FILE: ${error.message}`, { cause: error })
+}
+
+interface ScreeningLog {
+  warn(details: object, message: string): void
+}
+
+function createScreening(options: {
   list: ScreeningList | undefined
   service: ScreeningService | undefined
   onError: 'refuse' | 'allow'
   onRefused(refusal: ScreenedOut): void
-  log: { warn(details: object, message: string): void }
+  log: ScreeningLog
 }): Screening {
   const { list, service, onError, onRefused, log } = options
   const logged = new LRUCache<string, true>({ max: MAX_LOGGED, ttl: LOGGED_MS })

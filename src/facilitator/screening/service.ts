@@ -10,7 +10,7 @@ export interface Parties {
 }
 
 /** What the service said; `failed` where it said nothing in time. */
-export type Verdict = 'allowed' | 'refused' | 'failed'
+export type ScreeningVerdict = 'allowed' | 'refused' | 'failed'
 
 /** A payment waits no longer for a verdict. */
 const TIMEOUT_MS = 300
@@ -26,14 +26,14 @@ const MAX_ANSWER_CHARACTERS = 10_000
 /** Asks the operator's own service about the two sides of a payment, and keeps its verdicts. */
 export class ScreeningService {
   readonly #url: string
-  readonly #onAsked: (verdict: Verdict, seconds: number) => void
+  readonly #onAsked: (verdict: ScreeningVerdict, seconds: number) => void
   readonly #verdicts: LRUCache<string, boolean>
   readonly #underWay = new Map<string, Promise<boolean>>()
 
-  /** `onAsked` is told each verdict with the seconds that it took; `now` is in milliseconds. */
+  /** `onAsked` is given each verdict and the seconds that it took. `now` counts milliseconds. */
   constructor(
     url: string,
-    onAsked: (verdict: Verdict, seconds: number) => void,
+    onAsked: (verdict: ScreeningVerdict, seconds: number) => void,
     now: () => number = performance.now.bind(performance),
   ) {
     this.#url = url
@@ -61,7 +61,7 @@ export class ScreeningService {
 
   async #ask(parties: Parties): Promise<boolean> {
     const startedAt = performance.now()
-    let verdict: Verdict = 'failed'
+    let verdict: ScreeningVerdict = 'failed'
     try {
       if (this.#underWay.size >= MAX_UNDER_WAY) {
         throw new Error(`${MAX_UNDER_WAY} questions to the screening service are under way`)

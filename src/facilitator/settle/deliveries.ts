@@ -4,10 +4,10 @@ import type { MayGoOn } from '../../async/background.js'
 import { persist } from '../../async/persist.js'
 import { DAY_MS } from '../../async/time.js'
 import { createWaiters } from '../../async/waiters.js'
-import type { Delivery, DeliveryStore } from '../journal/deliveries.js'
+import type { DeliveryRight, DeliveryStore } from '../journal/deliveries.js'
 
 export type DeliveryTurn =
-  | { state: 'granted'; delivery: Delivery }
+  | { state: 'granted'; delivery: DeliveryRight }
   | { state: 'delivered'; key: string | null }
   /** Another answer is still on its way after the longest wait. */
   | { state: 'busy' }
@@ -112,7 +112,7 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
     }
   }
 
-  function hold(jobId: string, token: string, key: string | null, askedAt: number): Delivery {
+  function hold(jobId: string, token: string, key: string | null, askedAt: number): DeliveryRight {
     let heldSince = askedAt
     return {
       async isHeld() {

@@ -3,17 +3,8 @@ import type { MayGoOn } from '../../async/background.js'
 import { DAY_SECONDS, toSeconds } from '../../async/time.js'
 import type { FailedJobs, FailedPlace } from '../journal/failed-jobs.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import type { JobKind } from '../relayer/jobs.js'
+import type { Network } from '../methods/network.js'
 import { confirmation } from '../relayer/outcomes.js'
-
-/** A network whose failed payments are looked at. */
-export interface LookedAt {
-  network: string
-  /** How payments of each kind are examined. */
-  kinds: Readonly<Record<string, Pick<JobKind, 'examine'> | undefined>>
-  /** The newest block seen, and its time in Unix seconds; undefined before the first. */
-  latest(): { number: number; timestamp: number } | undefined
-}
 
 /** Old rows need no hurry, and the pass reads all that were found unused. */
 const FORGET_MS = 3_600_000
@@ -32,7 +23,7 @@ const START: FailedPlace = { expiresAt: -1, id: '' }
 export function createFailedPayments(options: {
   store: FailedJobs
   journal: Pick<SettlementJournal, 'recordFound'>
-  networks: readonly LookedAt[]
+  networks: readonly Network[]
   /** Unix milliseconds. */
   now(): number
 }): (mayGoOn: MayGoOn) => Promise<void> {
@@ -40,20 +31,25 @@ export function createFailedPayments(options: {
 
   let nextForget = 0
 
-  async function lookAt(looked: LookedAt, mayGoOn: MayGoOn): Promise<void> {
-    const block = looked.latest()
+  async function lookAt(network: Network, mayGoOn: MayGoOn): Promise<void> {
+    const block = network.latestBlock()
     if (block === undefined) return
     for (let after: FailedPlace | undefined = START; after !== undefined; ) {
       if (!mayGoOn()) return
-      const rows: Job[] = await store.unread(looked.network, block.timestamp, after, ROWS_AT_ONCE)
-      await Promise.all(rows.map((job) => look(looked, job, block.number)))
+      const rows: Job[] = await store.unread(
+        network.terms.network,
+        block.timestamp,
+        after,
+        ROWS_AT_ONCE,
+      )
+      await Promise.all(rows.map((job) => look(network, job, block.number)))
       after = rows.at(-1)
       await sleep(PAUSE_MS)
     }
   }
 
   /** Notes what the chain says in a block after the end. What no node shows yet is asked again at the next round. */
-  async function look({ kinds }: LookedAt, job: Job, block: number): Promise<void> {
+  async function look({ kinds }: Network, job: Job, block: number): Promise<void> {
     const found = await kinds[job.kind]?.examine(job, block)
     if (found?.state === 'confirmed') {
       await journal.recordFound(job, job, confirmation(found.receipt, found, job.gasCost), now())

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseRequest, readNetwork, readPayer } from '@arcus/protocol/x402/parse-request'
-import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
+import { type ParsedPayment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
 import {
   identifierKey,
   readPaymentIdentifier,
@@ -65,17 +65,30 @@ interface SettlerOptions {
   log: { error(details: object, message: string): void }
 }
 
-/**
- * Answers `POST /settle`: one authorization, one row, one transfer, one success.
- * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
- */
+/** Creates the function that answers `POST /settle` for `exact` and `upto`. */
 export function createSettler(options: SettlerOptions): Settle {
-  const { checkPayment, deliveries, checksum, now } = options
-  const obtainJob = createJobObtainer(options)
-  const waitForOutcome = createOutcomeWait(options)
-  const inTurn = createPayerTurns()
+  const settler = new Settler(options)
+  return (request) => settler.settle(request)
+}
 
-  return async (request) => {
+/** Settles payments: one authorization, one row, one transfer, one success. */
+class Settler {
+  readonly #options: SettlerOptions
+  readonly #obtainJob: ReturnType<typeof createJobObtainer>
+  readonly #waitForOutcome: ReturnType<typeof createOutcomeWait>
+  readonly #inTurn = createPayerTurns()
+
+  constructor(options: SettlerOptions) {
+    this.#options = options
+    this.#obtainJob = createJobObtainer(options)
+    this.#waitForOutcome = createOutcomeWait(options)
+  }
+
+  /**
+   * Answers a request to settle. Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
+   */
+  async settle(request: SettleRequest): Promise<SettleResult> {
+    const { checksum, now, log } = this.#options
     const parsed = parseRequest(request.body)
     if (!parsed.ok) {
       const payer = readPayer(request.body)
@@ -83,157 +96,171 @@ export function createSettler(options: SettlerOptions): Settle {
       return settleRejection(parsed.rejection, subject)
     }
     const keyProblem = checkKey(request.idempotencyKey)
-    if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
+    if (keyProblem !== undefined) return this.#refuse(parsed.payment, keyProblem)
     const { payment } = parsed
     const identified = readPaymentIdentifier(request.body)
-    if (!identified.ok) return refuse(payment, identified.rejection)
+    if (!identified.ok) return this.#refuse(payment, identified.rejection)
     const { id } = identified
     const key = id && identifierKey(payment.network, payment.authorization.from, id)
-    const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
+    const waitSeconds = Math.min(this.#options.settleWaitSeconds, payment.maxTimeoutSeconds)
     const asked = { ...request, identifierKey: key }
     const deadline = now() + waitSeconds * 1000
-    const result = await settle(payment, asked, deadline).catch((err) => {
+    const result = await this.#settlePayment(payment, asked, deadline).catch((err) => {
       const { body, settlementId } = request.landed ?? {}
       if (body === undefined || settlementId === undefined) throw err
-      options.log.error(
-        { err, settlementId },
-        'a payment that settled could not be looked up again',
-      )
-      return { ...refuse(payment, deliveryUnknown, body.transaction || undefined), settlementId }
+      log.error({ err, settlementId }, 'a payment that settled could not be looked up again')
+      return {
+        ...this.#refuse(payment, deliveryUnknown, body.transaction || undefined),
+        settlementId,
+      }
     })
     const answered = {
       ...result,
       payment: { ...toAnsweredPayment(payment), ...refundedBy(payment, request.body) },
     }
-    return withSettlementStatus(answered, () => statusUrlOf(payment))
+    return withSettlementStatus(answered, () => this.#statusUrlOf(payment))
   }
 
   /** Returns the address at which the payment alone is found, though its payer used the nonce for others too. */
-  function statusUrlOf({ network, asset, authorization, permit2 }: Payment): string {
-    const url = options.paymentUrl(network, checksum(authorization.from), authorization.nonce)
+  #statusUrlOf({ network, asset, authorization, permit2 }: ParsedPayment): string {
+    const { paymentUrl, checksum } = this.#options
+    const url = paymentUrl(network, checksum(authorization.from), authorization.nonce)
     return `${url}?asset=${checksum(asset)}&method=${permit2 === undefined ? 'eip3009' : 'permit2'}`
   }
 
-  async function settle(
-    payment: Payment,
+  async #settlePayment(
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const { result, obtained } = await checkAndObtain(payment, request, deadline)
+    const { result, obtained } = await this.#checkAndObtain(payment, request, deadline)
     switch (result.state) {
       case 'rejected':
-        return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
+        return this.#refuse(
+          payment,
+          this.#withPaymentUrl(payment, result.rejection),
+          result.transaction,
+        )
       case 'unclear': {
         const { transaction, message } = result
         const isKnown = transaction !== undefined
-        return refuse(payment, isKnown ? pendingOnChain(message) : unseen, transaction)
+        return this.#refuse(payment, isKnown ? pendingOnChain(message) : unseen, transaction)
       }
       case 'held':
-        return settleAfter(result.job, payment, request, deadline)
+        return this.#settleAfter(result.job, payment, request, deadline)
     }
     if (isFree(payment, result)) {
-      const isTaken = await isBoundElsewhere(options.deliveryStore, request.identifierKey, result)
-      return isTaken ? refuse(payment, identifierConflict) : free(payment)
+      const { deliveryStore } = this.#options
+      const isTaken = await isBoundElsewhere(deliveryStore, request.identifierKey, result)
+      return isTaken ? this.#refuse(payment, identifierConflict) : this.#free(payment)
     }
     // A payment that has landed is never answered without its hash.
     const known = result.state === 'known' ? result.job.transaction : undefined
-    if (obtained === 'keyConflict') return refuse(payment, keyConflict, known)
-    if (obtained === 'identifierConflict') return refuse(payment, identifierConflict, known)
-    if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
-    return answer(await waitSafely(obtained, deadline), payment, request)
+    if (obtained === 'keyConflict') return this.#refuse(payment, keyConflict, known)
+    if (obtained === 'identifierConflict') return this.#refuse(payment, identifierConflict, known)
+    if (obtained === undefined || obtained === 'raced') {
+      return this.#settlePayment(payment, request, deadline)
+    }
+    return this.#answer(await this.#waitSafely(obtained, deadline), payment, request)
   }
 
   /**
    * Checks the payment and obtains its job, when the turn of its payer has come. The payers that one caller names take turns
    * apart from those of others: before the checks anybody may have named them.
    */
-  function checkAndObtain(payment: Payment, request: IdentifiedRequest, deadline: number) {
-    const run = () => checkAndObtainNow(payment, request, deadline)
-    return inTurn(`${payment.authorization.from} of ${request.caller ?? ''}`, run)
+  #checkAndObtain(payment: ParsedPayment, request: IdentifiedRequest, deadline: number) {
+    const run = () => this.#checkAndObtainNow(payment, request, deadline)
+    return this.#inTurn(`${payment.authorization.from} of ${request.caller ?? ''}`, run)
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
-  async function checkAndObtainNow(
-    payment: Payment,
+  async #checkAndObtainNow(
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
-  ): Promise<{ result: CheckResult; obtained?: Awaited<ReturnType<typeof obtainJob>> }> {
-    const stopExpecting = options.relayers.get(payment.network)?.expect()
+  ): Promise<{ result: CheckResult; obtained?: ObtainedJob | KeyConflict | 'raced' }> {
+    const stopExpecting = this.#options.relayers.get(payment.network)?.expect()
     try {
-      const result = await checkPayment(payment, { ...purpose, caller: request.caller ?? '' })
+      const result = await this.#options.checkPayment(payment, {
+        ...purpose,
+        caller: request.caller ?? '',
+      })
       if (!maySettle(result) || isFree(payment, result)) return { result }
-      if (result.state === 'valid' && now() >= deadline) {
+      if (result.state === 'valid' && this.#options.now() >= deadline) {
         return { result: { state: 'rejected', rejection: turnTooLate } }
       }
-      return { result, obtained: await obtainJob(result, request) }
+      return { result, obtained: await this.#obtainJob(result, request) }
     } finally {
       stopExpecting?.()
     }
   }
 
   /** Waits for another authorization with the same nonce; this one may only try if that one fails for good. */
-  async function settleAfter(
+  async #settleAfter(
     first: Job,
-    payment: Payment,
+    payment: ParsedPayment,
     request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const outcome = await waitForOutcome(first, deadline, false)
-    if (outcome.state === 'failed') return settle(payment, request, deadline)
+    const outcome = await this.#waitForOutcome(first, deadline, false)
+    if (outcome.state === 'failed') return this.#settlePayment(payment, request, deadline)
     const message =
       outcome.state === 'confirmed'
         ? `Another authorization with the same nonce settled in ${outcome.transaction}.`
         : 'Another authorization with the same nonce is being settled.'
-    const rejection = withPaymentUrl(payment, reject('nonceAlreadyUsed', message))
-    return refuse(payment, rejection, outcome.transaction)
+    const rejection = this.#withPaymentUrl(payment, reject('nonceAlreadyUsed', message))
+    return this.#refuse(payment, rejection, outcome.transaction)
   }
 
   /** Waits for the outcome. A store that fails must not hide that the payment may be on its way. */
-  async function waitSafely({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
+  async #waitSafely({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
     try {
-      return await waitForOutcome(job, deadline, isOurs)
+      return await this.#waitForOutcome(job, deadline, isOurs)
     } catch (err) {
-      options.log.error({ err, settlementId: job.id }, 'the outcome could not be read')
+      this.#options.log.error({ err, settlementId: job.id }, 'the outcome could not be read')
       return job
     }
   }
 
-  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
+  async #answer(job: Job, payment: ParsedPayment, request: SettleRequest): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
       return {
-        ...refuse(payment, withPaymentUrl(payment, rejection), job.transaction),
+        ...this.#refuse(payment, this.#withPaymentUrl(payment, rejection), job.transaction),
         settlementId,
       }
     }
     if (job.state !== 'confirmed') {
-      const { rejection, transaction } = await describeOpen(options.journal, job)
-      return { ...refuse(payment, rejection, transaction), settlementId }
+      const { rejection, transaction } = await describeOpen(this.#options.journal, job)
+      return { ...this.#refuse(payment, rejection, transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
-    const turn = await takeTurn(job, key, request)
+    const turn = await this.#takeTurn(job, key, request)
     if (turn === 'unknown' || turn?.state === 'busy') {
       const rejection = turn === 'unknown' ? deliveryUnknown : deliveryBusy
-      return { ...refuse(payment, rejection, job.transaction), settlementId }
+      return { ...this.#refuse(payment, rejection, job.transaction), settlementId }
     }
     if (turn?.state === 'granted') {
-      return { ...success(job, payment), settlementId, delivery: turn.delivery }
+      return { ...this.#success(job, payment), settlementId, delivery: turn.delivery }
     }
     if (turn !== undefined && key !== null && turn.key === key) {
-      return { ...success(job, payment), settlementId }
+      return { ...this.#success(job, payment), settlementId }
     }
     const rejection = reject('nonceAlreadyUsed', describeDelivered(job.transaction, turn?.key))
-    return { ...refuse(payment, withPaymentUrl(payment, rejection), job.transaction), settlementId }
+    return {
+      ...this.#refuse(payment, this.#withPaymentUrl(payment, rejection), job.transaction),
+      settlementId,
+    }
   }
 
   /** Takes the right to answer with success. A store that fails must not hide that the payment settled. */
-  async function takeTurn(job: Job, key: string | null, request: SettleRequest) {
+  async #takeTurn(job: Job, key: string | null, request: SettleRequest) {
     try {
-      return await deliveries.take(job.id, key, request.isConnected)
+      return await this.#options.deliveries.take(job.id, key, request.isConnected)
     } catch (err) {
-      options.log.error(
+      this.#options.log.error(
         { err, settlementId: job.id },
         'the right to answer with success could not be obtained',
       )
@@ -241,7 +268,8 @@ export function createSettler(options: SettlerOptions): Settle {
     }
   }
 
-  function success(job: Job, payment: Payment) {
+  #success(job: Job, payment: ParsedPayment) {
+    const { checksum } = this.#options
     const attestation = attestationOf(job, transferOf(job), checksum)
     return {
       status: 200,
@@ -258,13 +286,13 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 
   /** Answers a charge of nothing: nothing is sent, and nothing is claimed. */
-  function free({ network, authorization }: Payment): SettleResult {
-    const payer = checksum(authorization.from)
+  #free({ network, authorization }: ParsedPayment): SettleResult {
+    const payer = this.#options.checksum(authorization.from)
     return { status: 200, body: { success: true, transaction: '', network, payer, amount: '0' } }
   }
 
-  function refuse(payment: Payment, rejection: Rejection, transaction?: Hex | null) {
-    const payer = checksum(payment.authorization.from)
+  #refuse(payment: ParsedPayment, rejection: Rejection, transaction?: Hex | null) {
+    const payer = this.#options.checksum(payment.authorization.from)
     return settleRejection(inCodesOf(payment, rejection), {
       network: payment.network,
       payer,
@@ -272,10 +300,11 @@ export function createSettler(options: SettlerOptions): Settle {
     })
   }
 
-  function withPaymentUrl(payment: Payment, rejection: Rejection): Rejection {
+  #withPaymentUrl(payment: ParsedPayment, rejection: Rejection): Rejection {
     if (rejection.reason !== 'nonceAlreadyUsed') return rejection
+    const { paymentUrl, checksum } = this.#options
     const { from, nonce } = payment.authorization
-    const url = options.paymentUrl(payment.network, checksum(from), nonce)
+    const url = paymentUrl(payment.network, checksum(from), nonce)
     return reject(rejection.reason, `${rejection.message} See ${url}.`)
   }
 }
@@ -358,7 +387,7 @@ interface ObtainedJob {
 type Settleable = Exclude<CheckResult, { state: 'rejected' | 'held' | 'unclear' }>
 
 /** Returns whether a valid settle charges nothing, so that there is nothing to bring on chain. */
-function isFree(payment: Payment, { state }: CheckResult): boolean {
+function isFree(payment: ParsedPayment, { state }: CheckResult): boolean {
   return state === 'valid' && isFreeOfCharge(payment, purpose)
 }
 
@@ -455,7 +484,7 @@ function newJob(intent: Intent, claimedAt: number) {
 
 /** Names the payment that this one gives back, if its nonce is the one of such a refund. */
 function refundedBy(
-  { network, asset, authorization: { to: payer, nonce } }: Payment,
+  { network, asset, authorization: { to: payer, nonce } }: ParsedPayment,
   body: unknown,
 ) {
   const refunded = readRefunded(body)

@@ -1,18 +1,15 @@
-import type { BatchDigests } from '@arcus/protocol/x402/batch-digest'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { isRejection, type Rejection, reject } from '@arcus/protocol/x402/reasons'
 import { isErc6492Signature, unwrapErc6492Signature } from '@arcus/protocol/x402/signature-forms'
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { toSeconds } from '../../async/time.js'
-import type { ReadCoded } from '../../chain/accounts.js'
 import { isAcceptedByWallet, simulateTransfer } from '../../chain/contract-wallet.js'
 import type { PaymentFacts } from '../../chain/payment-facts.js'
 import type { Receipt } from '../../chain/receipts.js'
-import type { Rpc } from '../../chain/rpc.js'
 import type { SignerRecovery } from '../../chain/signer-recovery.js'
 import type { Job, SettlementJournal } from '../journal/settlement-journal.js'
-import { type Clock, findTerms, findToken, type Terms } from '../methods/checks.js'
+import { type Clock, findTerms, findToken } from '../methods/checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -22,38 +19,14 @@ import {
   readExactDetails,
   untraced,
 } from '../methods/exact-job.js'
+import type { Network, NetworkTerms } from '../methods/network.js'
 import {
   type Intent,
   methodOf,
-  type NetworkAccess,
   type PaymentDigest,
   type PaymentMethod,
 } from '../methods/payment-method.js'
 import { isFreeOfCharge } from '../methods/permit2-checks.js'
-import type { OpenClaims } from '../relayer/open-claims.js'
-import type { GasGuard } from './gas-guard.js'
-import type { Recipients } from './recipients.js'
-
-export interface ServedNetwork extends NetworkAccess {
-  terms: Terms
-  rpc: Rpc
-  /** The newest block seen; 0 before the first. */
-  headBlock(): number
-  /** The newest block's time, Unix seconds; undefined before the first block. */
-  chainSeconds(): number | undefined
-  guardGas: GasGuard
-  recipients: Recipients
-  readCoded: ReadCoded
-  /** What payments take that wait to be sent. */
-  openClaims: OpenClaims
-  /** Returns the price of one gas now, 18-decimal units. */
-  gasPrice(): bigint
-  /** Returns whether the contracts of `batch-settlement` are deployed on the network. */
-  isBatchOffered(): boolean
-  channelDigests: BatchDigests
-  /** Returns an error if the token at this lower-case address is no longer the pinned one. */
-  tokenMismatch(asset: Address): Error | undefined
-}
 
 /** The outcome of the checks that verify and settle share. */
 export type CheckResult =
@@ -87,13 +60,13 @@ export interface Purpose {
   caller?: string
 }
 
-export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
+export type CheckPayment = (payment: ParsedPayment, purpose: Purpose) => Promise<CheckResult>
 
 /** A payment on a network that serves it, with what the terms alone say about it. */
 interface Asked {
-  payment: Payment
+  payment: ParsedPayment
   purpose: Purpose
-  network: ServedNetwork
+  network: Network
   method: PaymentMethod
   /** The later one of our clock and the chain's, Unix seconds. */
   nowSeconds: number
@@ -103,38 +76,57 @@ interface Asked {
   clock: Rejection | undefined
 }
 
-/**
- * Makes the checks that verify and settle share. They run in this order, so that the caller learns the real cause: the
- * terms, the journal, the signature, the chain's facts, the gas budgets, the simulation of a contract wallet. The check
- * rejects with `RpcUnavailableError` when the chain could not be read and with `TokenMismatchError` when the token has
- * changed.
- */
-export function createPaymentCheck(options: {
-  served: ReadonlyMap<string, ServedNetwork>
+interface PaymentCheckOptions {
+  served: ReadonlyMap<string, Network>
   journal: SettlementJournal
   computeDigest: PaymentDigest
   recovery: SignerRecovery
   /** Unix milliseconds. */
   now: () => number
-}): CheckPayment {
-  const { served, journal, computeDigest, recovery, now } = options
-  const isOurs = createOwnTransactions(journal)
-  const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
-  const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
+}
 
-  return async (payment, purpose) => {
-    const asked = checkTerms(payment, purpose)
+/** Creates the check that verify and settle share. */
+export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
+  const checks = new PaymentChecks(options)
+  return (payment, purpose) => checks.check(payment, purpose)
+}
+
+/** The checks that verify and settle share. */
+class PaymentChecks {
+  readonly #options: PaymentCheckOptions
+  readonly #terms: ReadonlyMap<string, NetworkTerms>
+  readonly #isOurs: IsOurs
+  readonly #recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
+
+  constructor(options: PaymentCheckOptions) {
+    this.#options = options
+    this.#terms = new Map([...options.served].map(([name, { terms }]) => [name, terms]))
+    this.#isOurs = createOwnTransactions(options.journal)
+  }
+
+  /**
+   * Checks a payment in this order, so that the caller learns the real cause: the terms, the journal, the signature, the
+   * screening of both sides, the chain's facts, the gas budgets, the simulation of a contract wallet. Rejects with `RpcUnavailableError` when the chain
+   * could not be read and with `TokenMismatchError` when the token has changed.
+   */
+  async check(payment: ParsedPayment, purpose: Purpose): Promise<CheckResult> {
+    const asked = this.#checkTerms(payment, purpose)
     if (isRejection(asked)) return rejected(asked)
-    const row = await findRow(payment)
+    const row = await this.#findRow(payment)
     const active = row?.state === 'failed' ? undefined : row
     const early = checkRow(asked, active)
     if (early !== undefined) return early
     const standing = await checkRecipient(asked, active)
     if (typeof standing !== 'string') return rejected(standing)
+    const isScreenedFirst = active === undefined && this.#isSignedByAccount(asked)
+    const screenedOut = isScreenedFirst ? await screen(asked) : undefined
+    if (screenedOut !== undefined) return rejected(screenedOut)
     const facts = await asked.method.readFacts(payment, asked.network)
-    const signature = await checkSigner(asked, active, facts)
+    const signature = await this.#checkSigner(asked, active, facts)
     if (typeof signature !== 'string') return rejected(signature)
     if (active !== undefined) return byRow(asked, active)
+    const walletScreenedOut = isScreenedFirst ? undefined : await screen(asked)
+    if (walletScreenedOut !== undefined) return rejected(walletScreenedOut)
     const intent: Intent = {
       payment,
       digest: asked.digest,
@@ -147,51 +139,44 @@ export function createPaymentCheck(options: {
       caller: purpose.caller ?? '',
       standing,
     }
-    const refused = await checkChain(asked, intent, facts)
+    const refused = await this.#checkChain(asked, intent, facts)
     if (refused !== undefined) return refused
     // Nothing is sent for a charge of nothing.
     if (isFreeOfCharge(payment, purpose)) return { state: 'valid', intent }
     const unpaid = await checkGas(asked, intent)
     if (unpaid !== undefined) return rejected(unpaid)
-    return (await checkSimulation(asked, intent)) ?? { state: 'valid', intent }
+    return (await this.#checkSimulation(asked, intent)) ?? { state: 'valid', intent }
   }
 
   /** Checks the terms. Only the clock may speak against the payment afterwards. */
-  function checkTerms(payment: Payment, purpose: Purpose): Asked | Rejection {
-    const terms = findTerms(payment, termsByNetwork)
+  #checkTerms(payment: ParsedPayment, purpose: Purpose): Asked | Rejection {
+    const terms = findTerms(payment, this.#terms)
     if (isRejection(terms)) return terms
-    const network = served.get(payment.network) as ServedNetwork
+    const network = this.#options.served.get(payment.network) as Network
     const unserved = checkOffered(payment, network)
     if (unserved !== undefined) return unserved
     const mismatch = network.tokenMismatch(payment.asset)
     if (mismatch !== undefined) throw mismatch
     const method = methodOf(payment)
-    const nowSeconds = Math.max(toSeconds(now()), network.chainSeconds() ?? 0)
+    const nowSeconds = Math.max(toSeconds(this.#options.now()), network.chainSeconds() ?? 0)
     const clock = method.checkTerms(payment, terms, { ...purpose, nowSeconds })
     const passesAtAnyTime = () =>
       method.checkTerms(payment, terms, anyTime(payment, purpose)) === undefined
     if (clock !== undefined && !(isClockReason(clock) && passesAtAnyTime())) return clock
     const token = findToken(payment.asset, terms)
     if (isRejection(token)) return token
-    const digestBytes = computeDigest(payment, token)
+    const digestBytes = this.#options.computeDigest(payment, token)
     const digest = bytesToHex(digestBytes)
     return { payment, purpose, network, method, nowSeconds, digestBytes, digest, clock }
   }
 
-  /** Refuses a recipient for whom the operator pays no gas. A payment that has its row is not asked any more. */
-  async function checkRecipient({ payment, network }: Asked, active: Job | undefined) {
-    if (active !== undefined) return 'none'
-    const { authorization, payTo } = payment
-    return network.recipients.check({ payer: authorization.from, payTo })
-  }
-
-  function findRow(payment: Payment): Promise<Job | undefined> {
+  #findRow(payment: ParsedPayment): Promise<Job | undefined> {
     const { kind, keyOf } = methodOf(payment)
-    return journal.findJob(kind, payment.network, keyOf(payment))
+    return this.#options.journal.findJob(kind, payment.network, keyOf(payment))
   }
 
   /** Returns the signature that the token will see, or a rejection. */
-  async function checkSigner(
+  async #checkSigner(
     asked: Asked,
     active: Job | undefined,
     facts: PaymentFacts,
@@ -199,11 +184,11 @@ export function createPaymentCheck(options: {
     const isSame = active?.digest === asked.digest
     const late = isSame ? undefined : asked.clock
     if (late !== undefined && !facts.isNonceUsed) return late
-    const signature = await checkSignature(asked, facts)
+    const signature = await this.#checkSignature(asked, facts)
     return typeof signature === 'string' ? signature : (late ?? signature)
   }
 
-  async function checkSignature(asked: Asked, facts: PaymentFacts): Promise<Hex | Rejection> {
+  async #checkSignature(asked: Asked, facts: PaymentFacts): Promise<Hex | Rejection> {
     const { payment, network, method, digest } = asked
     const { from } = payment.authorization
     const isWrapped = isErc6492Signature(payment.signature)
@@ -215,7 +200,9 @@ export function createPaymentCheck(options: {
         )
       }
       const recoverable = method.toRecoverable(payment.signature)
-      if (recoverable !== undefined && isPayers(digest, recoverable, asked.digestBytes, from)) {
+      const isRecovered =
+        recoverable !== undefined && this.#isPayers(digest, recoverable, asked.digestBytes, from)
+      if (isRecovered) {
         return payment.signature
       }
       const token = network.terms.tokens.get(payment.asset)
@@ -241,23 +228,31 @@ export function createPaymentCheck(options: {
     )
   }
 
+  /** Returns whether a payment that is to be screened has a signature that is right without a look at the chain. */
+  #isSignedByAccount({ payment, network, method, digest, digestBytes }: Asked): boolean {
+    if (network.screening === undefined) return false
+    const recoverable = method.toRecoverable(payment.signature)
+    const { from } = payment.authorization
+    return recoverable !== undefined && this.#isPayers(digest, recoverable, digestBytes, from)
+  }
+
   /** Recovers the signer once for verify and settle: the digest names the payer, so a match stays valid. */
-  function isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
-    if (recent.get(digest) === signature) return true
-    const isMatch = recovery.signerMatches(digestBytes, signature, payer)
-    if (isMatch) recent.set(digest, signature)
+  #isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
+    if (this.#recent.get(digest) === signature) return true
+    const isMatch = this.#options.recovery.signerMatches(digestBytes, signature, payer)
+    if (isMatch) this.#recent.set(digest, signature)
     return isMatch
   }
 
   /** Checks the chain's facts. A payment that they show as used may have been paid in a transaction of somebody else. */
-  async function checkChain(
+  async #checkChain(
     asked: Asked,
     intent: Intent,
     facts: PaymentFacts,
   ): Promise<CheckResult | undefined> {
     const { payment, network, method, nowSeconds } = asked
     const { asset, authorization } = payment
-    const waiting = network.openClaims.besides({
+    const waiting = network.relayer.openClaims.besides({
       kind: method.kind,
       key: method.keyOf(payment),
       asset,
@@ -265,21 +260,21 @@ export function createPaymentCheck(options: {
     })
     const refusal = method.checkFacts(payment, facts, nowSeconds, waiting)
     if (refusal === undefined) return undefined
-    const since = await findNewRow(asked)
+    const since = await this.#findNewRow(asked)
     if (since !== undefined) return since
     return facts.isNonceUsed
-      ? checkUsedNonce(intent, network, facts, refusal, isOurs)
+      ? checkUsedNonce(intent, network, facts, refusal, this.#isOurs)
       : rejected(refusal)
   }
 
   /** Reads the journal again: the chain may have been read after this payment settled, and then its row is there by now. */
-  async function findNewRow(asked: Asked): Promise<CheckResult | undefined> {
-    const row = await findRow(asked.payment)
+  async #findNewRow(asked: Asked): Promise<CheckResult | undefined> {
+    const row = await this.#findRow(asked.payment)
     return row === undefined || row.state === 'failed' ? undefined : byRow(asked, row)
   }
 
   /** Simulates the transfer where facts alone do not show enough: what a wallet's code does, whether the token takes a permit. */
-  async function checkSimulation(asked: Asked, intent: Intent): Promise<CheckResult | undefined> {
+  async #checkSimulation(asked: Asked, intent: Intent): Promise<CheckResult | undefined> {
     if (!intent.isAlone && intent.permit === undefined) return undefined
     const { network, method } = asked
     const simulation = await simulateTransfer(network.rpc, method.callOf(intent, network))
@@ -287,7 +282,7 @@ export function createPaymentCheck(options: {
     const refusal = method.rejectionOf(simulation.revert, intent.permit)
     // The clock has been checked, and a node may simulate in the past.
     if (refusal.reason === 'validAfter') return undefined
-    return (await findNewRow(asked)) ?? rejected(refusal)
+    return (await this.#findNewRow(asked)) ?? rejected(refusal)
   }
 }
 
@@ -301,6 +296,23 @@ function checkRow(asked: Asked, active: Job | undefined): CheckResult | undefine
   }
   // An expired authorization may have been used in time, but none can be used too early.
   return clock?.reason === 'validAfter' ? rejected(clock) : undefined
+}
+
+/** Refuses a recipient for whom the operator pays no gas. A payment that has its row is not asked any more. */
+async function checkRecipient({ payment, network }: Asked, active: Job | undefined) {
+  if (active !== undefined) return 'none'
+  const { authorization, payTo } = payment
+  return network.recipients.check({ payer: authorization.from, payTo })
+}
+
+/** Refuses parties that the operator screens out. It is asked about payments that are signed and not claimed. */
+async function screen({ payment, network }: Asked): Promise<Rejection | undefined> {
+  const { authorization, payTo } = payment
+  return network.screening?.check({
+    network: payment.network,
+    payer: authorization.from,
+    payTo,
+  })
 }
 
 /** Checks that the operator pays the gas. */
@@ -331,15 +343,15 @@ function byRow({ payment, purpose, digest }: Asked, job: Job): CheckResult {
 }
 
 /** Returns a clock that stands against no payment: one that settled in time must not be refused because of a late request. */
-function anyTime({ authorization }: Payment, { isSettle }: Purpose): Clock {
+function anyTime({ authorization }: ParsedPayment, { isSettle }: Purpose): Clock {
   const nowSeconds = Number(authorization.validAfter)
   return { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
 }
 
 /** Checks that the contracts which a payment needs are there. */
 function checkOffered(
-  { scheme, permit2, network }: Payment,
-  { permit2: access }: ServedNetwork,
+  { scheme, permit2, network }: ParsedPayment,
+  { permit2: access }: Network,
 ): Rejection | undefined {
   if (permit2 === undefined || access.isOffered(scheme)) return undefined
   return scheme === 'upto'
@@ -368,7 +380,7 @@ const HINT_BLOCKS = 5_000
  */
 async function checkUsedNonce(
   intent: Intent,
-  network: ServedNetwork,
+  network: Network,
   facts: PaymentFacts,
   rejection: Rejection,
   isOurs: IsOurs,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { parseRequest } from '@arcus/protocol/x402/parse-request'
 import { LRUCache } from 'lru-cache'
 import { bytesToHex, type Hex } from 'viem'
-import type { Terms } from '../methods/checks.js'
+import type { NetworkTerms } from '../methods/network.js'
 import type { PaymentDigest } from '../methods/payment-method.js'
 
 /** A payment with the exact signature that verify accepted. */
@@ -64,7 +64,7 @@ export type TakeVerified = (body: unknown) => boolean
 
 export function createVerifiedCheck(
   verified: VerifiedPayments,
-  terms: ReadonlyMap<string, Terms>,
+  terms: ReadonlyMap<string, NetworkTerms>,
   computeDigest: PaymentDigest,
 ): TakeVerified {
   return (body) => {

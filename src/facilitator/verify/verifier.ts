@@ -1,5 +1,5 @@
 import { parseRequest, readPayer } from '@arcus/protocol/x402/parse-request'
-import { type Payment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
+import { type ParsedPayment, toAnsweredPayment } from '@arcus/protocol/x402/payment'
 import { identifierKey, readPaymentIdentifier } from '@arcus/protocol/x402/payment-identifier'
 import { reject } from '@arcus/protocol/x402/reasons'
 import type { Address } from 'viem'
@@ -70,7 +70,7 @@ export function createVerifier(options: {
   }
 
   /** Answers "used" exactly when settle would: in progress, being delivered, or delivered. */
-  function rejectionOf(result: CheckResult, payment: Payment) {
+  function rejectionOf(result: CheckResult, payment: ParsedPayment) {
     switch (result.state) {
       case 'valid':
       case 'paidElsewhere':
@@ -93,7 +93,7 @@ export function createVerifier(options: {
     return state === 'confirmed' && deliveredAt === null && (deliveryUntil ?? 0) <= now()
   }
 
-  function used(payment: Payment, sentence: string) {
+  function used(payment: ParsedPayment, sentence: string) {
     const { from, nonce } = payment.authorization
     const url = paymentUrl(payment.network, checksum(from), nonce)
     return reject('nonceAlreadyUsed', `${sentence} See ${url}.`)

@@ -15,10 +15,10 @@ export interface Queries {
  * A pool of connections. While the database cannot be reached, a statement or transaction is tried again for a few seconds,
  * also if only its answer was lost: so it must be harmless when it happens twice.
  */
-export interface Database extends Queries {
+export interface PostgresDatabase extends Queries {
   inTransaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
   /** The same for what must not happen twice: it rejects with `StoreUnavailableError` at the first failure. */
-  once: Queries & Pick<Database, 'inTransaction'>
+  once: Queries & Pick<PostgresDatabase, 'inTransaction'>
   /** Returns whether a pooler was found between this process and the server. */
   isPooled(): boolean
   close(): Promise<void>
@@ -142,7 +142,7 @@ function boundsOf({ statementMs, lockMs }: Omit<SessionLimits, 'connectMs'>) {
   }
 }
 
-export function openDatabase(options: DatabaseOptions): Database {
+export function openDatabase(options: DatabaseOptions): PostgresDatabase {
   const pool = openPool(options)
   const { patienceMs = PATIENCE_MS } = options
   let isPooled = false

@@ -7,8 +7,8 @@ interface Member<Item, Result> {
 }
 
 /**
- * One group is under way at a time: with more of them each is smaller, and costs a statement and a wait for the disk all the
- * same. A second one begins next to a group that keeps others waiting for so long, milliseconds.
+ * One group is under way at a time: several smaller groups would cost as many statements and disk waits. A second group
+ * starts if the first one takes longer than this, in milliseconds.
  */
 const SLOW_MS = 100
 const MAX_UNDER_WAY = 2
@@ -38,7 +38,7 @@ export function inGroups<Item, Result>(
       return
     }
     isStarting = true
-    // The rest of this turn of the event loop may bring more.
+    // The rest of this tick of the event loop may bring more.
     setImmediate(start)
   }
 
@@ -47,7 +47,7 @@ export function inGroups<Item, Result>(
     late = undefined
     isStarting = false
     const members = takeGroup()
-    // Both ways to start may come in one turn, and all that waits may wait for keys under way.
+    // Both ways to start may come in one tick, and all that waits may wait for keys under way.
     if (members.length === 0) return
     underWay++
     void run(members).finally(() => {

@@ -1,4 +1,4 @@
-import type { Database } from './database.js'
+import type { PostgresDatabase } from './database.js'
 
 /** Requests of a caller that a process counted since its last report; below 0 where it took counts back. */
 interface CallerCount {
@@ -16,7 +16,7 @@ interface CallerTotal extends CallerCount {
 const MAX_BUSIEST = 10_000
 
 /** Adds up the counts of all processes. */
-export function createRequestCountStore(database: Database) {
+export function createRequestCountStore(database: PostgresDatabase) {
   return {
     /** Adds to the window of each caller and begins a new one where it has ended; resolves with the totals. */
     async add(
@@ -36,7 +36,7 @@ export function createRequestCountStore(database: Database) {
         [counts.map(({ caller }) => caller), counts.map(({ count }) => count), now, now + windowMs],
       )
     },
-    /** Returns the callers with at least so many requests in a window that has not ended, busiest first. */
+    /** Returns the callers with at least this number of requests in a window that has not ended, busiest first. */
     async busiest(atLeast: number, now: number): Promise<CallerTotal[]> {
       return database.rows<CallerTotal>(
         `SELECT caller, count, ends_at AS "endsAt" FROM request_counts WHERE count >= $1 AND ends_at > $2

@@ -9,7 +9,7 @@ import {
   type Steps,
   type Value,
 } from '../sql.js'
-import type { Database, Queries } from './database.js'
+import type { PostgresDatabase, Queries } from './database.js'
 import { inGroups } from './groups.js'
 
 /** SQL for the clock of the database, Unix milliseconds: the clocks of replicas may differ by seconds. */
@@ -30,7 +30,7 @@ export function createSqlReader(database: Queries): SqlReader {
   }
 }
 
-export function createSql(database: Database): Sql {
+export function createSql(database: PostgresDatabase): Sql {
   return {
     ...createSqlReader(database),
     maxCommitMs: Number.POSITIVE_INFINITY,

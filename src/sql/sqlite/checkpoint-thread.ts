@@ -9,7 +9,7 @@ const { file } = workerData as { file: string }
 const CHECK_MS = 100
 /** Pages not copied yet that are worth a checkpoint: SQLite's own default, 4 MiB. */
 const WORTHWHILE_PAGES = 1_000
-/** A log of so many pages (16 MiB) must begin anew, even if writers never let the whole of it be copied. */
+/** A log of this number of pages (16 MiB) must begin anew, even if writers never let the whole of it be copied. */
 const LONG_PAGES = 4_000
 /** Pause before the next try when a reader still uses the beginning of the log. */
 const PATIENCE_MS = 1_000

@@ -1,9 +1,9 @@
 import { scriptBeside, superviseThread } from '../thread.js'
-import type { Database } from './database.js'
+import type { SqliteDatabase } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
 interface CheckpointsOptions {
-  database: Database
+  database: SqliteDatabase
   commit: Pick<GroupCommit, 'hold'>
   /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
   onFault: (error: unknown) => void

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { migrationsAfter } from '../migration-files.js'
 
-export type Database = Sqlite.Database
+export type SqliteDatabase = Sqlite.Database
 
 /** The longest wait of a start or a read while another process holds the file. Writes wait in the group commit. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -13,7 +13,7 @@ const BUSY_TIMEOUT_MS = 5_000
  * disk; a checkpoint waits for it by itself (`synchronous=NORMAL`). `:memory:` gives a database that ends with the process,
  * for tests.
  */
-export function openDatabase(path: string): Database {
+export function openDatabase(path: string): SqliteDatabase {
   if (path !== ':memory:') {
     makeFolder(dirname(path))
     makePrivate(path)
@@ -50,13 +50,13 @@ export function makeFolder(path: string): void {
 const READER_CACHE_KIB = 32 * 1024
 
 /** Opens a second connection to a file that is in use, for a thread that only reads. */
-export function openReader(path: string): Database {
+export function openReader(path: string): SqliteDatabase {
   const database = new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
   database.pragma(`cache_size = -${READER_CACHE_KIB}`)
   return database
 }
 
-function migrate(database: Database): void {
+function migrate(database: SqliteDatabase): void {
   const present = Number(database.pragma('user_version', { simple: true }))
   for (const { version, sql } of migrationsAfter('sqlite', present)) {
     database.transaction(() => {

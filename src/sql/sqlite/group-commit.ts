@@ -2,7 +2,7 @@ import { closeSync, fdatasync, openSync, realpathSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { persist } from '../../async/persist.js'
 import { StoreUnavailableError } from '../errors.js'
-import type { Database } from './database.js'
+import type { SqliteDatabase } from './database.js'
 import { soleTurns, type WriteTurns } from './write-turns.js'
 
 export interface GroupCommit {
@@ -38,7 +38,7 @@ interface GroupCommitOptions {
   disk?: Disk
 }
 
-interface Waiting {
+interface QueuedWrite {
   write: () => unknown
   /** True if the write waits for the disk. */
   isSynced: boolean
@@ -48,7 +48,7 @@ interface Waiting {
 
 /** A write that is committed, and the call that gives its result to the caller. */
 interface Committed {
-  member: Waiting
+  member: QueuedWrite
   answer(): void
 }
 
@@ -70,25 +70,25 @@ const pauses = { firstMs: 1, lastMs: 25 }
  * locked, they reject with `StoreUnavailableError`.
  */
 export function createGroupCommit(
-  database: Database,
+  database: SqliteDatabase,
   { busyPatienceMs, turns = soleTurns, disk = openDisk(database) }: GroupCommitOptions = {},
 ): GroupCommit {
   // SQLite itself does not wait for a lock from here on: it would hold the event loop.
   database.pragma('busy_timeout = 0')
-  let waiting: Waiting[] = []
+  let waiting: QueuedWrite[] = []
   let unsynced: Committed[] = []
   let committing: Promise<void> | undefined
   let syncing: Promise<void> | undefined
   let held: Promise<void> | undefined
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
-  const commitTogether = database.transaction((group: Waiting[]) =>
+  const commitTogether = database.transaction((group: QueuedWrite[]) =>
     group.map((member): Committed => {
       const result = member.write()
       return { member, answer: () => member.resolve(result) }
     }),
   )
-  const commitApart = database.transaction((group: Waiting[]) =>
+  const commitApart = database.transaction((group: QueuedWrite[]) =>
     group.map((member): Committed => {
       try {
         const result = inSavepoint(member.write)
@@ -102,7 +102,7 @@ export function createGroupCommit(
   )
 
   /** Uses savepoints only after a write has thrown: they are two more statements for each write. */
-  function commit(group: Waiting[]): Committed[] {
+  function commit(group: QueuedWrite[]): Committed[] {
     try {
       return commitTogether.immediate(group)
     } catch {
@@ -111,7 +111,7 @@ export function createGroupCommit(
   }
 
   async function commitWaiting(): Promise<void> {
-    // The rest of this turn of the event loop may bring more writes.
+    // The rest of this tick of the event loop may bring more writes.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (held !== undefined) await held
     await turns.take()
@@ -187,7 +187,7 @@ export function createGroupCommit(
 }
 
 /** Syncs the log by `fdatasync` on another thread, as `synchronous=FULL` would on the calling one. */
-function openDisk(database: Database): Disk {
+function openDisk(database: SqliteDatabase): Disk {
   if (database.memory) return { sync: async () => {}, close() {} }
   // SQLite keeps the log next to the file itself, even if the path is a link to it.
   const log = openSync(`${realpathSync(database.name)}-wal`, 'r')

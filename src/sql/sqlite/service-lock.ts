@@ -44,7 +44,7 @@ function readHolder(path: string): string {
   return attempt(() => readFileSync(path, 'utf8').trim().slice(0, 200)) || 'another process'
 }
 
-/** Returns the place where the database is or will be: other paths to it must lead to the same lock. */
+/** Returns the real path where the database is or will be: other paths to it must lead to the same lock. */
 function followLinks(path: string, links = 0): string {
   const known = attempt(() => realpathSync.native(path))
   if (known !== undefined) return known

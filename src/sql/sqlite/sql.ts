@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3'
 import type { Insertion, NewRow, Sql, SqlReader, Step, StepAnswer, Steps, Value } from '../sql.js'
-import type { Database } from './database.js'
+import type { SqliteDatabase } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
 /** Writes how SQLite takes an array or rows that are one parameter. */
@@ -18,7 +18,7 @@ const setsInSqlite: Pick<SqlReader, 'among' | 'texts' | 'records' | 'grouped'> =
 }
 
 /** Reads over a connection: of the service itself, or of a thread that only reads. */
-export function createSqlReader(database: Database): SqlReader {
+export function createSqlReader(database: SqliteDatabase): SqlReader {
   const { all } = createStatements(database)
   return {
     ...setsInSqlite,
@@ -32,7 +32,7 @@ export function createSqlReader(database: Database): SqlReader {
 const MAX_COMMIT_MS = 4
 
 /** Every write is a member of a group commit, in which its steps follow each other at once. */
-export function createSql(database: Database, commit: GroupCommit): Sql {
+export function createSql(database: SqliteDatabase, commit: GroupCommit): Sql {
   const { all, perform } = createStatements(database)
   // The clock of the process, which is the only one that writes.
   database.function('clock_ms', () => Date.now())
@@ -59,11 +59,11 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
 }
 
 /** Prepares each statement once. */
-function createStatements(database: Database) {
-  const prepared = new Map<string, Prepared>()
+function createStatements(database: SqliteDatabase) {
+  const prepared = new Map<string, PreparedStatement>()
   const insertions = new Map<Insertion, Sqlite.Statement>()
 
-  function prepare(text: string): Prepared {
+  function prepare(text: string): PreparedStatement {
     let known = prepared.get(text)
     if (known === undefined) {
       const statement = database.prepare(text)
@@ -114,14 +114,14 @@ function createStatements(database: Database) {
   }
 }
 
-interface Prepared {
+interface PreparedStatement {
   statement: Sqlite.Statement
   /** The names of the columns that it returns. */
   names: readonly string[]
 }
 
 /** Names the values of rows here, which takes two thirds of the time that the driver takes. */
-function readRows({ statement, names }: Prepared, values: readonly Value[]): unknown[] {
+function readRows({ statement, names }: PreparedStatement, values: readonly Value[]): unknown[] {
   return (statement.all(...bound(values)) as unknown[][]).map((row) => {
     const named: Record<string, unknown> = {}
     for (let i = 0; i < names.length; i++) named[names[i] as string] = row[i]

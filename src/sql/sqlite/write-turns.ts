@@ -8,9 +8,9 @@ export interface WriteTurns {
   give(): void
 }
 
-/** The place of the flag that says whether a thread writes. */
+/** The index of the flag that says whether a thread writes. */
 const IS_WRITING = 0
-/** The place of the flag that says whether payments wait to be written. */
+/** The index of the flag that says whether payments wait to be written. */
 const IS_AWAITED = 1
 /** A turn that lasts longer belongs to a thread that ended in it. SQLite's own lock still keeps the file whole. */
 const MAX_TURN_MS = 250

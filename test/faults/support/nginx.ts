@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort, superviseChild } from '../../../src/devnet/process.js'
 import { until } from './world.js'
 
-/** nginx before both halves, as `docs/scale.md` shows it. */
+/** nginx before both halves, as `docs/operations.md` shows it. */
 export interface PathBalancer {
   url: string
   close(): Promise<void>
@@ -19,7 +19,7 @@ function writeSnippet(
   port: number,
   { facilitators, directories }: Record<'facilitators' | 'directories', readonly number[]>,
 ): string {
-  const page = fileURLToPath(new URL('../../../docs/scale.md', import.meta.url))
+  const page = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url))
   const [, snippet = ''] = /```nginx\n([\s\S]*?)```/.exec(readFileSync(page, 'utf8')) ?? []
   const [, parameters = ''] = /server \S+:4021([^;]*);/.exec(snippet) ?? []
   const servers = (ports: readonly number[]) =>

@@ -5,7 +5,6 @@ import type { Stores } from '../../../src/app/stores/stores.js'
 import type { Token } from '../../../src/chain/token.js'
 import type { Directory } from '../../../src/directory/directory.js'
 import { createPaymentFinder } from '../../../src/facilitator/lookup/payments.js'
-import type { Terms } from '../../../src/facilitator/methods/checks.js'
 import {
   EXACT,
   type ExactDetails,
@@ -13,6 +12,7 @@ import {
   PERMIT2,
   writeResource,
 } from '../../../src/facilitator/methods/exact-job.js'
+import type { NetworkTerms } from '../../../src/facilitator/methods/network.js'
 import { permit2Key } from '../../../src/facilitator/methods/permit2-job.js'
 
 /** The payer and the recipient of a payment, unless wished otherwise. */
@@ -52,7 +52,7 @@ export function createPayments(world: {
   const finder = createPaymentFinder({
     now: Date.now,
     journal: stores.journal,
-    terms: new Map([[network, { tokens: accepted } as unknown as Terms]]),
+    terms: new Map([[network, { tokens: accepted } as unknown as NetworkTerms]]),
     explorerUrls: new Map(),
     checksum: getAddress,
   })

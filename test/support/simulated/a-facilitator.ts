@@ -1,16 +1,17 @@
 import { computeDomainSeparator } from '@arcus/protocol/x402/authorization-digest'
 import { createBatchDigests } from '@arcus/protocol/x402/batch-digest'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { loadSignerRecovery } from '../../../src/chain/signer-recovery.js'
 import { createDeliveryStore } from '../../../src/facilitator/journal/deliveries.js'
-import type { AcceptedToken, Terms } from '../../../src/facilitator/methods/checks.js'
+import type {
+  AcceptedToken,
+  Network,
+  NetworkTerms,
+} from '../../../src/facilitator/methods/network.js'
 import { createPaymentDigest } from '../../../src/facilitator/methods/payment-method.js'
 import { createDeliveries } from '../../../src/facilitator/settle/deliveries.js'
 import { createSettler } from '../../../src/facilitator/settle/settler.js'
-import {
-  createPaymentCheck,
-  type ServedNetwork,
-} from '../../../src/facilitator/verify/payment-check.js'
+import { createPaymentCheck } from '../../../src/facilitator/verify/payment-check.js'
 import { createSql } from '../../../src/sql/sqlite/sql.js'
 import { keccak256, network, type Process, pass, usdc, type World, writesOf } from './a-relayer.js'
 
@@ -42,7 +43,7 @@ export function aToken(changes: Partial<AcceptedToken> = {}): AcceptedToken {
 }
 
 /** Terms that refuse nobody. */
-export function aTerms(changes: Partial<Terms> = {}): Terms {
+export function aTerms(changes: Partial<NetworkTerms> = {}): NetworkTerms {
   return {
     network,
     chainId: 5042,
@@ -59,10 +60,10 @@ export function aTerms(changes: Partial<Terms> = {}): Terms {
 export function aFacilitator(
   { database }: World,
   { relayer, journal, reads }: Process,
-  changes: (served: ServedNetwork) => Partial<ServedNetwork> = () => ({}),
+  changes: (served: Network) => Partial<Network> = () => ({}),
 ) {
   const { feed } = reads
-  const served: ServedNetwork = {
+  const served: Network = {
     ...reads,
     terms: aTerms(),
     permit2: {
@@ -71,15 +72,19 @@ export function aFacilitator(
       isOffered: () => false,
       multicall: () => undefined,
     },
+    name: 'Arc',
+    relayer,
+    latestBlock: feed.latest,
     headBlock: () => feed.latest()?.number ?? 0,
     chainSeconds: () => feed.latest()?.timestamp,
-    relayers: relayer.addresses as ServedNetwork['relayers'],
-    openClaims: relayer.openClaims,
+    readTokens: [],
+    kinds: {},
     isBatchOffered: () => false,
     channelDigests: createBatchDigests(keccak256, 5042),
     guardGas: async () => undefined,
     recipients: { check: async () => 'none' },
     gasPrice: () => 0n,
+    screening: undefined,
     tokenMismatch: () => undefined,
   }
   const checkPayment = createPaymentCheck({
@@ -107,7 +112,7 @@ export function aFacilitator(
     checkPayment,
     settle,
     /** Checks a payment, and lets the clock go on until that is done. */
-    async verify(payment: Payment) {
+    async verify(payment: ParsedPayment) {
       let isDone = false
       const result = checkPayment(payment, verifying).finally(() => {
         isDone = true

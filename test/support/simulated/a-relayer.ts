@@ -33,7 +33,7 @@ import {
 import type { WasteLimits } from '../../../src/facilitator/relayer/waste.js'
 import { createLeaseKeeper } from '../../../src/sql/lease-keeper.js'
 import { createSoleLeases, type LeaseStore, laneLease } from '../../../src/sql/leases.js'
-import { type Database, openDatabase } from '../../../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../src/sql/sqlite/database.js'
 import type { GroupCommit } from '../../../src/sql/sqlite/group-commit.js'
 import { createSql, createSqlReader } from '../../../src/sql/sqlite/sql.js'
 import { aSimulatedChain, CHAIN_ID } from './chain.js'
@@ -185,13 +185,13 @@ export function aWorld(wish: RelayerWish = {}) {
 export type World = ReturnType<typeof aWorld>
 
 /** Commits each write at once. */
-export function writesOf(database: Database): GroupCommit {
+export function writesOf(database: SqliteDatabase): GroupCommit {
   const write: GroupCommit['write'] = async (write) => database.transaction(write).immediate()
   return { write, writeUnsynced: write, hold: () => () => {}, close: async () => {} }
 }
 
 /** The journal in memory. `before` runs first in each of its calls, so that a test can make one fail or wait. */
-function aStore(database: Database) {
+function aStore(database: SqliteDatabase) {
   const commit = writesOf(database)
   const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
   const patience = createPatience()

@@ -99,7 +99,7 @@ describe('the limits of a buyer', () => {
       until: null,
     })
     expect(refused.message).toBe(
-      'The limit perCall does not allow 0.050001 USDC: 0.05 USDC left. Time does not change that.',
+      'The limit perCall does not allow 0.050001 USDC: 0.05 USDC left. Waiting will not help.',
     )
     const own = await refusalOf(buyer.pay(shop.url, { maxAmount: '$0.01' }))
     expect(own.details).toMatchObject({ limit: 'maxAmount', left: '10000', amount: '50001' })

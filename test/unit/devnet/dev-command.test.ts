@@ -112,7 +112,7 @@ async function expectSettles(url: string, print: Command): Promise<void> {
   }
   expect(await post('/verify')).toMatchObject({ isValid: true, payer: devnetPayer.address })
   expect(await post('/settle')).toMatchObject({ success: true, payer: devnetPayer.address })
-  // So that docs/proof.md can be tried here.
+  // So that docs/schemes.md can be tried here.
   const { paymentPayload } = JSON.parse(print.stdout())
   const { nonce } = paymentPayload.payload.authorization
   const payment = `${url}/payments/eip155:5042/${devnetPayer.address}/${nonce}`

@@ -121,8 +121,14 @@ export const activityAnswer = z.object({
     refusals: z.array(byReason).describe('Refused settles by reason.'),
   }),
   series: z.array(point),
+  unlisted: z
+    .array(z.object({ url: z.string().nullable(), reason: z.string(), at: seconds }))
+    .describe(
+      'The last payments to the payout address, at most five, whose API is not in the catalog, with the reason; `url` is `null` where the payment named none.',
+    ),
 })
 
+export type UnlistedPayment = ActivityAnswer['unlisted'][number]
 export type ActivityAnswer = AnswerOf<typeof activityAnswer>
 export type ActivitySummary = ActivityAnswer['summary']
 export type ActivityPoint = AnswerOf<typeof point>

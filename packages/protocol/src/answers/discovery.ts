@@ -243,7 +243,7 @@ export const statusAnswer = z.object({
   ),
   refusals: z
     .array(z.object({ payTo: address, reason: z.string(), at: seconds }))
-    .describe('Payments for it whose bazaar extension was refused lately, latest first.'),
+    .describe('Payments for it that listed nothing lately, latest first, with the reason.'),
 })
 
 export type ListingStatus = AnswerOf<typeof statusAnswer>

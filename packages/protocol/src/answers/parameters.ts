@@ -7,7 +7,7 @@ import { z } from 'zod'
 /** Longest merchant id, address, scheme, network, tag or key in a query. */
 const MAX_NAME_CHARS = 200
 
-/** The place of the parameter's name in a message, because schemas do not know it. */
+/** Stands in a message where the parameter's name belongs, because schemas do not know it. */
 export const NAME = '{name}'
 
 /** Returns the message for a parameter that is given twice or as a list. */

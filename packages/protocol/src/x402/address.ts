@@ -162,7 +162,7 @@ const moves: readonly (readonly [number, number])[] = (() => {
   return all
 })()
 
-/** The constants that the rounds add to the first lane: bits of a shift register, at the places 2^j - 1. */
+/** The constants that the rounds add to the first lane: bits of a shift register, at the positions 2^j - 1. */
 const roundConstants: readonly (readonly [number, number])[] = (() => {
   let register = 1
   return Array.from({ length: 24 }, () => {

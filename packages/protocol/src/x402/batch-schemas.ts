@@ -144,12 +144,18 @@ export const batchRequirementsSchema = paymentRequirementsSchema.extend({
 export type ChannelConfig = z.infer<typeof channelConfigSchema>
 export type Deposit = z.infer<typeof depositSchema>
 export type Voucher = z.infer<typeof voucherSchema>
-export type Refund = z.infer<typeof refundSchema>
+export type ChannelRefund = z.infer<typeof refundSchema>
 export type EnrichedRefund = z.infer<typeof enrichedRefundSchema>
 export type Claim = z.infer<typeof claimSchema>
 export type ClaimRow = Claim['claims'][number]
 export type ReceiverSettle = z.infer<typeof settleSchema>
-export type BatchPayload = Deposit | Voucher | Refund | EnrichedRefund | Claim | ReceiverSettle
+export type BatchPayload =
+  | Deposit
+  | Voucher
+  | ChannelRefund
+  | EnrichedRefund
+  | Claim
+  | ReceiverSettle
 export type BatchRequirements = z.infer<typeof batchRequirementsSchema>
 
 /** Longer texts are no amounts, and slow to parse. */

@@ -22,7 +22,7 @@ export interface BazaarResource extends ServiceMetadata {
   toolName?: string
   transport?: (typeof mcpTransports)[number]
   routeTemplate?: string
-  /** The values of the template's places in the paid URL. */
+  /** The values of the template's parameters in the paid URL. */
   pathParams?: Record<string, string>
   description?: string
   /** Members that break a rule and are left out. */
@@ -72,7 +72,7 @@ export function parseBazaar(payload: unknown): ParsedBazaar | undefined {
   return readResource(payload, { bazaar, info, schema, input })
 }
 
-type Input = Pick<BazaarResource, 'method' | 'toolName' | 'transport'>
+type BazaarInput = Pick<BazaarResource, 'method' | 'toolName' | 'transport'>
 
 function readResource(
   payload: unknown,
@@ -80,7 +80,7 @@ function readResource(
     bazaar: unknown
     info: Record<string, unknown>
     schema: Record<string, unknown>
-    input: Input
+    input: BazaarInput
   },
 ): ParsedBazaar {
   const resource = memberOf(payload, 'resource')
@@ -118,7 +118,7 @@ function readResource(
 }
 
 /**
- * Reads the values of a template's places from the paid URL, or those next to it where a server names the template itself;
+ * Reads the values of a template's parameters from the paid URL, or those next to it where a server names the template itself;
  * `undefined` unless it is a template of that URL.
  */
 function pathParamsIn(
@@ -152,7 +152,7 @@ export function canonicalUrl(url: unknown, routeTemplate?: string): string | und
   return href.length > MAX_URL_CHARS ? undefined : href
 }
 
-function readInput(input: unknown): Input | { rejectedReason: string } {
+function readInput(input: unknown): BazaarInput | { rejectedReason: string } {
   const type = memberOf(input, 'type')
   if (type === 'mcp') return readTool(input)
   if (type !== 'http')
@@ -177,7 +177,7 @@ function readInput(input: unknown): Input | { rejectedReason: string } {
 }
 
 /** Reads a tool of an MCP server. Its key in the catalog is the URL of the server with the name of the tool. */
-function readTool(input: unknown): Input | { rejectedReason: string } {
+function readTool(input: unknown): BazaarInput | { rejectedReason: string } {
   const toolName = memberOf(input, 'toolName')
   const transport = memberOf(input, 'transport')
   const example = memberOf(input, 'example')

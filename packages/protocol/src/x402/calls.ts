@@ -17,7 +17,7 @@ export const mcpTransports = ['streamable-http', 'sse'] as const
 
 /** Example values of a call. The members belong to a kind of method each; query parameters may accompany a body. */
 export interface CallExample {
-  /** Values of the places of the path, such as `id` of `/users/:id`. */
+  /** Values of the parameters of the path, such as `id` of `/users/:id`. */
   pathParams?: Record<string, string>
   queryParams?: Record<string, unknown>
   /** `json` unless given. */
@@ -56,7 +56,7 @@ export const TOOL_NAME = /^[\x21-\x7e]{1,128}$/
 
 const place = /(?<=\/):([A-Za-z_]\w{0,63})(?=\/|$)/g
 
-/** Returns the names of the places in the path of a URL that are to be filled in: `id` of `/users/:id`. */
+/** Returns the names of the parameters in the path of a URL: `id` of `/users/:id`. */
 export function placesIn(url: string): string[] {
   return [...(parseUrl(url)?.pathname ?? '').matchAll(place)].map(([, name = '']) => name)
 }
@@ -93,7 +93,7 @@ function decodeStep(step: string): string | undefined {
   }
 }
 
-/** Fills places of the path. Each value stays one step of it; a place without a value stays as it is. */
+/** Fills in parameters of the path. Each value stays one step of it; a parameter without a value stays as it is. */
 export function fillPath(text: string, params: Record<string, string>): string {
   const url = parseUrl(text)
   if (url === undefined || Object.keys(params).length === 0) return text
@@ -123,7 +123,7 @@ interface HttpCall {
 }
 
 /**
- * Builds the call of an endpoint of HTTP: the places of its path filled in, the parameters in the query over those of the
+ * Builds the call of an endpoint of HTTP: the parameters of its path filled in, the parameters in the query over those of the
  * URL, and the body by its type.
  */
 export function toHttpCall(

@@ -1,4 +1,4 @@
-import type { Network } from './networks.js'
+import type { NetworkId } from './networks.js'
 
 /** The currencies of the stablecoins that Arcus knows, by ISO 4217: the symbol of the token, and the sign before an amount. */
 const currencies = {
@@ -48,7 +48,7 @@ export interface Stablecoin {
 const usdc = '0x3600000000000000000000000000000000000000'
 
 /** Circle's stablecoins on each Arc network, the default one first. */
-export const circleTokens: Readonly<Record<Network, readonly [Stablecoin, ...Stablecoin[]]>> = {
+export const circleTokens: Readonly<Record<NetworkId, readonly [Stablecoin, ...Stablecoin[]]>> = {
   'eip155:5042': [
     circleToken('USDC', usdc),
     circleToken('EURC', '0xbef5f6d51cb62b58e6a8f77868681825c6fe21c1'),

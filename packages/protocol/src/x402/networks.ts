@@ -1,8 +1,8 @@
 /** The CAIP-2 identifiers this software knows. */
-export type Network = 'eip155:5042' | 'eip155:5042002'
+export type NetworkId = 'eip155:5042' | 'eip155:5042002'
 
 interface NetworkFacts {
-  network: Network
+  network: NetworkId
   chainId: number
   name: string
   explorerUrl: string
@@ -26,9 +26,9 @@ export const networks = {
     explorerUrl: 'https://explorer.testnet.arc.io',
     publicRpcUrl: 'https://rpc.testnet.arc.io',
   },
-} as const satisfies Record<Network, NetworkFacts>
+} as const satisfies Record<NetworkId, NetworkFacts>
 
 /** Narrows a wire string to a network this software knows, served here or not. */
-export function isNetwork(value: string): value is Network {
+export function isNetwork(value: string): value is NetworkId {
   return Object.hasOwn(networks, value)
 }

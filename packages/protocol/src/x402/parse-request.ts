@@ -2,7 +2,12 @@ import type { Address, Hex } from 'viem'
 import type { z } from 'zod'
 import { toolNameOf } from './bazaar.js'
 import { isObject, memberOf, quote } from './json.js'
-import { type PaidResource, type Payment, type Permit2Payment, paidResourceOf } from './payment.js'
+import {
+  type PaidResource,
+  type ParsedPayment,
+  type Permit2Payment,
+  paidResourceOf,
+} from './payment.js'
 import { otherRailOf } from './rails.js'
 import type { Rejection } from './reasons.js'
 import {
@@ -18,7 +23,7 @@ import {
   uptoPayloadSchema,
 } from './request-schemas.js'
 
-type ParsedRequest = { ok: true; payment: Payment } | { ok: false; rejection: Rejection }
+type ParsedRequest = { ok: true; payment: ParsedPayment } | { ok: false; rejection: Rejection }
 
 /**
  * Parses the body of `/verify` and `/settle`. The version is checked first, because another version explains every other
@@ -112,9 +117,9 @@ function toPayment({
   accepted: { scheme: string; network: string }
   exact: z.infer<typeof exactPayloadSchema>
   paid: PaidResource
-}): Payment {
+}): ParsedPayment {
   // The members are written out: spreading three objects would take longer than checking them.
-  const payment: Payment = {
+  const payment: ParsedPayment = {
     scheme: 'exact',
     network: requirements.network,
     asset: requirements.asset,

@@ -8,7 +8,7 @@ import type { Permit2Terms } from './permit2-digest.js'
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
  * form is made at the edge.
  */
-export interface Payment extends PaidResource {
+export interface ParsedPayment extends PaidResource {
   scheme: 'exact' | 'upto'
   /** CAIP-2, as the requirement names it; it may be unknown or not served. */
   network: string
@@ -72,7 +72,7 @@ export interface TokenPermit {
 }
 
 /** The payment an answer is about, of any scheme. Amounts in 6-decimal units. */
-export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amount'> &
+export type AnsweredPayment = Pick<ParsedPayment, 'network' | 'asset' | 'payTo' | 'amount'> &
   PaidResource & {
     payer: Address
     /** 32 bytes; a call that is paid through a channel has none. */
@@ -84,7 +84,7 @@ export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amo
   }
 
 /** Makes the summary of an `exact` payment. */
-export function toAnsweredPayment(payment: Payment): AnsweredPayment {
+export function toAnsweredPayment(payment: ParsedPayment): AnsweredPayment {
   const { network, asset, payTo, amount, authorization, signature } = payment
   const payer = authorization.from
   const { nonce } = authorization

@@ -104,7 +104,7 @@ function titleOf(text: string): string {
 const facilitatorOf = ({ baseUrl }: ConsoleSettings) => baseUrl.replace(/\/+$/, '')
 
 /**
- * Puts the facts of this deployment in place of those of `npm run dev`. Where money is real, all that speaks of the devnet
+ * Replaces the facts of `npm run dev` by those of this deployment. Where money is real, all that speaks of the devnet
  * goes, above all its public keys and addresses.
  */
 function localText(text: string, settings: ConsoleSettings, network: ConsoleNetwork): string {

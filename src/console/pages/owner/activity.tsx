@@ -1,5 +1,9 @@
 import { ArcusError } from '@arcus/client/calls'
-import type { ActivitySummary, ReasonCount } from '@arcus/protocol/answers/activity'
+import type {
+  ActivitySummary,
+  ReasonCount,
+  UnlistedPayment,
+} from '@arcus/protocol/answers/activity'
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
@@ -10,7 +14,8 @@ import { Stat } from '../../components/facts.js'
 import { Segmented } from '../../components/field.js'
 import { Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { Hex } from '../../components/untrusted-text.js'
+import { Moment } from '../../components/moment.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import {
   counted,
   exactCount,
@@ -97,6 +102,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
         {(answer) => (
           <div className="space-y-4">
             <ActivityFigures summary={answer.summary} />
+            <Unlisted payments={answer.unlisted} />
             <div className="grid gap-4 lg:grid-cols-3">
               <Card className="min-w-0 p-4 sm:p-5 lg:col-span-2">
                 <ActivityChart
@@ -192,6 +198,28 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
           note="of valid payments"
         />
       </dl>
+    </Card>
+  )
+}
+
+/** Lists the last payments whose API is not in the catalog: which side left what out, and what happens next. */
+function Unlisted({ payments }: { payments: readonly UnlistedPayment[] }) {
+  if (payments.length === 0) return null
+  return (
+    <Card className="p-4 sm:p-5">
+      <h3 className="mb-3 text-sm font-semibold">Paid and not listed</h3>
+      <ul className="space-y-3 text-sm">
+        {payments.map(({ url, reason, at }) => (
+          <li key={url}>
+            <p className="break-all font-medium">
+              <UntrustedText text={url ?? 'A payment without a URL'} max={200} />
+            </p>
+            <p className="text-muted">
+              <UntrustedText text={reason} max={600} /> <Moment at={at * 1000} />
+            </p>
+          </li>
+        ))}
+      </ul>
     </Card>
   )
 }

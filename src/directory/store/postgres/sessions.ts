@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
-import type { Database } from '../../../sql/postgres/database.js'
+import type { PostgresDatabase } from '../../../sql/postgres/database.js'
 import { clockMs } from '../../../sql/postgres/sql.js'
 import { nonceBounds, type SessionStore, sessionBounds } from '../sessions.js'
 
@@ -11,7 +11,7 @@ type SessionTable = 'session_nonces' | 'sessions'
 type SessionColumn = 'address' | 'caller' | 'block'
 
 /** Keeps sessions for every replica. The table holds only digests of ids: a reader of it cannot use any session. */
-export function createSessionStore(database: Database): SessionStore {
+export function createSessionStore(database: PostgresDatabase): SessionStore {
   let added = 0
 
   /** Drops the oldest rows that have this value in common. */

@@ -68,7 +68,7 @@ function tableOfSums(table: string, rest: readonly string[], money: readonly str
   }
 }
 
-/** Adds rows up, each for all the places where it counts, so that each key is written once. */
+/** Adds rows up, each for all the sums in which it counts, so that each key is written once. */
 function tally(rows: readonly NewActivity[]) {
   const sums: Entries = new Map()
   const latencies: Entries = new Map()
@@ -106,13 +106,13 @@ function tally(rows: readonly NewActivity[]) {
 }
 
 interface SumPlace {
-  /** A text that no other place has. */
+  /** A text that no other sum has. */
   name: string
   key: { merchant_id: string; hour: number; endpoint_id: number }
 }
 
 /**
- * Returns every place where a row counts: its hour, for its endpoint and for everybody. Days, and a merchant as a whole,
+ * Returns every sum in which a row counts: its hour, for its endpoint and for everybody. Days, and a merchant as a whole,
  * are added up when they are read: to keep them would cost every payment as much again.
  */
 function placesOf({ at, merchantId, endpointId }: NewActivity): SumPlace[] {

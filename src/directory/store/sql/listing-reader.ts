@@ -285,12 +285,12 @@ function inOrder<Id, Row extends { id: Id }>(ids: readonly Id[], rows: readonly 
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Steps of a path of which one may be the first place of a template. */
+/** Steps of a path of which one may be the first parameter of a template. */
 const MAX_STEPS = 16
 /** Templates of the same length that are compared with a path. */
 const MAX_TEMPLATES = 200
 
-/** Writes the search for templates that begin as this URL does until their first place, and have as many steps. */
+/** Writes the search for templates that begin as this URL does until their first parameter, and have as many steps. */
 function templatesQuery(url: string, method: string): [string, Value[]] {
   const { origin, pathname } = new URL(url)
   const steps = pathname.split('/').slice(0, MAX_STEPS + 1)

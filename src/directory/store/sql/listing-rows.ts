@@ -130,7 +130,7 @@ export interface EndpointRow {
   url: string
   site: string
   method: CallMethod
-  /** Empty for what is no tool. */
+  /** Empty for an endpoint of HTTP. */
   tool_name: string
   transport: NonNullable<StoredEndpoint['transport']> | null
   title: string

@@ -155,7 +155,7 @@ function* applyWrite(
   } else if (!publishesTheSame(before, after)) {
     yield* moveLastUpdated(id, now)
   }
-  // Only a listing by the key that is paid claims: that of anybody else stands next to what was found.
+  // Only a listing by the key that is paid claims the entry; a listing by anybody else appears next to it.
   if (after.deleted_at === null && payToProofOf(toMerchant(after)) !== null) {
     yield* dropUnclaimed(after, now)
   }
@@ -475,7 +475,7 @@ function probeOf({ probe }: EndpointRow): ProbeRecord | null {
   return probe === null ? null : JSON.parse(probe)
 }
 
-/** Queues what the owner of an endpoint should hear of its last probe, unless the one before found the same. */
+/** Queues the event of the last probe for the owner of an endpoint, unless the probe before found the same. */
 function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<void> {
   if (probe === null) return
   const before = probeOf(row)

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../sql/leases.js'
-import type { Database } from '../../../sql/postgres/database.js'
+import type { PostgresDatabase } from '../../../sql/postgres/database.js'
 import { inGroups } from '../../../sql/postgres/groups.js'
 import { dayOf, type GasBudget, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import type { Attempt, Decision, Job, NewJob, Outcome, Resolution } from '../settlement-journal.js'
@@ -19,7 +19,7 @@ import {
 } from '../sql-journal.js'
 
 /** Creates the commits of the journal for one of several processes. Each job that it claims is marked with `worker`, its name. */
-export function createJournalCommits(database: Database, worker: string): JournalCommits {
+export function createJournalCommits(database: PostgresDatabase, worker: string): JournalCommits {
   return {
     find: inGroups((keys: readonly JobKey[]) => findAll(database, keys)),
     insert: inGroups(
@@ -54,7 +54,7 @@ export function createJournalCommits(database: Database, worker: string): Journa
 }
 
 async function findAll(
-  database: Database,
+  database: PostgresDatabase,
   keys: readonly JobKey[],
 ): Promise<readonly (Job | undefined)[]> {
   const rows = await database.rows<JobRow & { place: number }>(
@@ -73,7 +73,7 @@ async function findAll(
  * one of which a key is bound.
  */
 async function insertAll(
-  database: Database,
+  database: PostgresDatabase,
   worker: string,
   claims: readonly NewClaim[],
 ): Promise<readonly boolean[]> {
@@ -115,7 +115,7 @@ async function insertAll(
 
 /** Inserts a decided job, with the news that a trigger queues where a job is decided later; `undefined` when its key is held. */
 async function insertFound(
-  database: Database,
+  database: PostgresDatabase,
   worker: string,
   job: NewJob,
   outcome: Outcome,
@@ -156,7 +156,7 @@ const leaseLost = (relayer: Address) =>
 
 /** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets have room for it. */
 async function recordAttempt(
-  database: Database,
+  database: PostgresDatabase,
   worker: string,
   attempt: Attempt,
   epoch: number,
@@ -236,7 +236,7 @@ const isUniqueViolation = (error: unknown) => (error as { code?: string }).code 
 
 /** Closes the slot and decides jobs. Where a transfer backs another job already, the jobs that name it fail instead. */
 async function resolve(
-  database: Database,
+  database: PostgresDatabase,
   worker: string,
   resolution: Resolution,
 ): Promise<Decision[]> {
@@ -256,7 +256,7 @@ async function resolve(
 
 /** Decides jobs of this process that are open and in their round; resolves with the outcomes that it kept. */
 async function decide(
-  database: Database,
+  database: PostgresDatabase,
   worker: string,
   { slot, outcomes, gasCharge, customers, now }: Resolution,
 ): Promise<Decision[]> {
@@ -318,7 +318,7 @@ async function decide(
 }
 
 /** Returns the ids of outcomes whose transfer backs another job, or an earlier one of them. */
-async function findTaken(database: Database, outcomes: Outcomes): Promise<Set<string>> {
+async function findTaken(database: PostgresDatabase, outcomes: Outcomes): Promise<Set<string>> {
   const backed = outcomes.filter(({ outcome }) => outcome.transferLog !== undefined)
   if (backed.length === 0) return new Set()
   const rows = await database.rows<{ id: string }>(

@@ -1,4 +1,4 @@
-import type { Database } from '../../../sql/postgres/database.js'
+import type { PostgresDatabase } from '../../../sql/postgres/database.js'
 import { clockMs } from '../../../sql/postgres/sql.js'
 import type { Sql } from '../../../sql/sql.js'
 import { createBlockStore } from '../blocks.js'
@@ -15,7 +15,7 @@ import { createJournalCommits } from './commits.js'
 
 /** Creates the stores of the facilitator for the process `worker`, over a database that others use too. */
 export function createFacilitatorStores(
-  database: Database,
+  database: PostgresDatabase,
   sql: Sql,
   worker: string,
 ): FacilitatorStores {
@@ -37,7 +37,7 @@ const UNKNOWN_AFTER_MS = 5_000
 /** A lane whose lease ended longer ago belongs to nobody: its key is not in the settings of any process any more. */
 const ABANDONED = `interval '15 seconds'`
 
-function createJobSharing(database: Database, worker: string): JobSharing {
+function createJobSharing(database: PostgresDatabase, worker: string): JobSharing {
   const jobs = async (text: string, values: readonly unknown[]) =>
     (await database.rows<JobRow>(text, values)).map(toJob)
 

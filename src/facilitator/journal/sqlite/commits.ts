@@ -1,4 +1,4 @@
-import type { Database } from '../../../sql/sqlite/database.js'
+import type { SqliteDatabase } from '../../../sql/sqlite/database.js'
 import type { GroupCommit } from '../../../sql/sqlite/group-commit.js'
 import { dayOf, findLack, type GasBudget, type GasCharge, RESERVED_MS } from '../budgets.js'
 import type { Attempt, Decision, NewJob, Outcome, Resolution } from '../settlement-journal.js'
@@ -20,7 +20,10 @@ const isUniqueViolation = (error: unknown) =>
   UNIQUE.includes((error as { code?: string }).code ?? '')
 
 /** Creates the commits of the journal in a file that one process has. */
-export function createJournalCommits(database: Database, commit: GroupCommit): JournalCommits {
+export function createJournalCommits(
+  database: SqliteDatabase,
+  commit: GroupCommit,
+): JournalCommits {
   const sql = prepareStatements(database)
   const book = createGasBooking(database)
   const reserve = createGasReservation(database)
@@ -118,7 +121,7 @@ function isOnChain({ outcomes }: Resolution): boolean {
 }
 
 /** Books gas inside a transaction that is already open. */
-function createGasBooking(database: Database): (gasCharge: GasCharge, day: string) => void {
+function createGasBooking(database: SqliteDatabase): (gasCharge: GasCharge, day: string) => void {
   const read = prepareRead(database)
   const write = database.prepare(
     `INSERT INTO gas_spending (network, day, payer, amount) VALUES (?, ?, ?, ?)
@@ -133,7 +136,7 @@ function createGasBooking(database: Database): (gasCharge: GasCharge, day: strin
 
 /** Reserves what an attempt may burn, inside a transaction that is already open. Throws `GasBudgetError`. */
 function createGasReservation(
-  database: Database,
+  database: SqliteDatabase,
 ): (attempt: Attempt, budgets: readonly GasBudget[]) => void {
   const read = prepareRead(database)
   const underWay = database.prepare(
@@ -171,7 +174,7 @@ function createGasReservation(
   }
 }
 
-function prepareRead(database: Database) {
+function prepareRead(database: SqliteDatabase) {
   const find = database.prepare(
     'SELECT amount FROM gas_spending WHERE network = ? AND day = ? AND payer = ?',
   )
@@ -179,7 +182,7 @@ function prepareRead(database: Database) {
     BigInt((find.get(network, day, name) as { amount: string } | undefined)?.amount ?? 0)
 }
 
-function prepareStatements(database: Database) {
+function prepareStatements(database: SqliteDatabase) {
   return {
     findJob: database.prepare(
       `SELECT ${jobColumns} FROM jobs WHERE kind = ? AND network = ? AND key = ?`,

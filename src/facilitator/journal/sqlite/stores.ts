@@ -2,7 +2,7 @@ import { createLeaseKeeper } from '../../../sql/lease-keeper.js'
 import { createSoleLeases } from '../../../sql/leases.js'
 import type { Sql } from '../../../sql/sql.js'
 import { startCheckpoints } from '../../../sql/sqlite/checkpoints.js'
-import { type Database, openDatabase } from '../../../sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../sql/sqlite/group-commit.js'
 import { lockForService } from '../../../sql/sqlite/service-lock.js'
 import { createSql } from '../../../sql/sqlite/sql.js'
@@ -20,7 +20,7 @@ import { createJournalCommits } from './commits.js'
 
 /** Creates the stores of the facilitator over a database that is open. */
 export function createFacilitatorStores(
-  database: Database,
+  database: SqliteDatabase,
   commit: GroupCommit,
   sql: Sql,
 ): FacilitatorStores {
@@ -73,7 +73,7 @@ export async function openFacilitatorStores(
 }
 
 /** Shares jobs where one process has the file: it takes all open jobs at its start, and no others ever come. */
-export function createJobSharing(database: Database): JobSharing {
+export function createJobSharing(database: SqliteDatabase): JobSharing {
   const open = database.prepare(
     `SELECT ${jobColumns} FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
   )

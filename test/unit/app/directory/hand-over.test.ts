@@ -174,7 +174,7 @@ describe('the resource of a settled payment', () => {
     handOver.offerResource(aSettledPayment())
     await written()
     const [handed] = offers()
-    if (handed === undefined || 'refused' in handed) throw new Error('not offered')
+    if (handed === undefined || !('offer' in handed)) throw new Error('not offered')
     const { key, fingerprint } = handed.offer
     const answer = (status: object) =>
       stores.outbox.noteOutcome({ key, fingerprint, status: JSON.stringify(status), at: clock })
@@ -202,7 +202,7 @@ describe('the resource of a settled payment', () => {
     handOver.offerResource(aSettledPayment())
     await written()
     const [handed] = offers()
-    if (handed === undefined || 'refused' in handed) throw new Error('not offered')
+    if (handed === undefined || !('offer' in handed)) throw new Error('not offered')
     const { key, fingerprint } = handed.offer
     const status = JSON.stringify({ status: 'rejected', rejectedReason: 'Before.' })
     const looked = vi.spyOn(stores.outbox, 'outcomesOf')
@@ -211,9 +211,37 @@ describe('the resource of a settled payment', () => {
     expect(handOver.offerResource(aSettledPayment())).toEqual({ status: 'processing' })
   })
 
-  it('names none, and there is nothing to hand over', async () => {
-    const payment = aSettledPayment()
-    expect(handOver.offerResource({ ...payment, payload: {} })).toBeUndefined()
+  it('that its buyer did not describe is handed over as far as it is named, once a second', async () => {
+    const whole = aSettledPayment()
+    const { payTo, asset, network } = whole
+    const bare = (payload: object) => handOver.offerResource({ ...whole, payload })
+    const named = { resource: { url: 'https://api.example.com/v1/weather?city=Porto' } }
+    expect([bare(named), bare(named)]).toEqual(
+      Array(2).fill({ status: 'processing', reason: expect.stringContaining('asks the URL') }),
+    )
+    expect(bare({})).toEqual({
+      status: 'processing',
+      reason: expect.stringContaining('left resource.url out'),
+    })
+    // The extension alone says nothing of where the resource is.
+    const { extensions } = whole.payload as { extensions: object }
+    expect(bare({ extensions })).toMatchObject({ reason: expect.stringContaining('resource.url') })
+    await written()
+    const terms = { payTo, asset, network, amount: 10_000n }
+    expect(offers()).toMatchObject([
+      { bare: { ...terms, url: 'https://api.example.com/v1/weather' } },
+      { bare: terms },
+    ])
+    expect(offers()[1]).not.toHaveProperty('bare.url')
+    clock += 1_000
+    bare(named)
+    await written()
+    expect(offers()).toHaveLength(3)
+  })
+
+  it('gives money back, and there is nothing to hand over', async () => {
+    const payload = { extensions: { refund: { info: { nonce: '0x' } } } }
+    expect(handOver.offerResource({ ...aSettledPayment(), payload })).toBeUndefined()
     await written()
     expect(offers()).toEqual([])
   })

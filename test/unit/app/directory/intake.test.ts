@@ -52,6 +52,7 @@ function anIntake(wish: Partial<Options['directory']> = {}, over: Partial<Option
     directory: {
       keepAnswers: async (answers) => void taken.push(...answers),
       takeOffer: async () => ({ status: 'processing' }),
+      takeBare: async () => {},
       noteRefusal() {},
       ...wish,
     },
@@ -121,6 +122,23 @@ describe('the intake', () => {
     expect(takeOffer).toHaveBeenCalledExactlyOnceWith(offer)
     expect(noteRefusal).toHaveBeenCalledExactlyOnceWith(refused)
     const { key, fingerprint } = offer
+    const outcome = { key, fingerprint, status: '{"status":"success"}', at: 1_000_000 }
+    expect(await stores.outbox.outcomesOf([key])).toEqual([outcome])
+  })
+
+  it('reports later what became of a payment that its buyer did not describe, and waits for none', async () => {
+    const { key, fingerprint, terms } = anOffer()
+    const bare = { key, fingerprint, ...terms, settlementId: '1', url: 'https://a.example/x' }
+    await stores.outbox.append('offer', writeOffer({ bare }))
+    let report: (status: BazaarStatus) => Promise<void> = async () => {}
+    const takeBare = vi.fn(async (_, later: typeof report) => {
+      report = later
+    })
+    anIntake({ takeBare }, { now: () => 1_000_000 })
+    await untilEmpty()
+    expect(takeBare).toHaveBeenCalledExactlyOnceWith(bare, expect.any(Function))
+    expect(await stores.outbox.outcomesOf([key])).toEqual([])
+    await report({ status: 'success' })
     const outcome = { key, fingerprint, status: '{"status":"success"}', at: 1_000_000 }
     expect(await stores.outbox.outcomesOf([key])).toEqual([outcome])
   })

@@ -54,7 +54,7 @@ describe('an answer about a payment', () => {
   it('counts for the endpoint that is paid, else for the merchant, else for nobody', async () => {
     list('weather', ['https://api.example.com/forecast', 'https://api.example.com/weather'])
     const { find } = anAttributor()
-    expect(await find(payTo, weather, undefined, [])).toEqual({
+    expect(await find(payTo, weather, { query: [] })).toEqual({
       merchantId: 'weather',
       endpointId: 2,
       owner: payTo,

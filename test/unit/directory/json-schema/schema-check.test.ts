@@ -195,7 +195,7 @@ describe('a schema made to take for ever', () => {
       expect(checkSchema({ type: 'object', ...schema }, {})).toEqual({
         ok: false,
         fault: 'schema',
-        message: 'its references lead round in a circle',
+        message: 'its references form a loop',
       })
     }
   })

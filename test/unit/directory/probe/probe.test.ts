@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createProbe, type ProbedEndpoint } from '../../../../src/directory/probe/probe.js'
+import { createProbe } from '../../../../src/directory/probe/probe.js'
+import type { WrittenEndpoint } from '../../../../src/directory/store/listings.js'
 import {
   aGatewayRequirement,
   aPaymentRequired,
@@ -32,19 +33,27 @@ const probe = createProbe({
 const inputSchema = { type: 'object' }
 
 /** Probes an endpoint of a real server that answers so. */
-async function look(answer: RequestListener, over: Partial<ProbedEndpoint> = {}) {
+async function look(answer: RequestListener, over: Partial<WrittenEndpoint> = {}) {
   const target = await aTarget(answer)
   targets.push(target)
-  const endpoint: ProbedEndpoint = {
-    url: `${target.url}/weather`,
+  return probe(anEndpoint({ url: `${target.url}/weather`, ...over }), payTo)
+}
+
+function anEndpoint(wish: Partial<WrittenEndpoint> & { url: string }): WrittenEndpoint {
+  return {
     method: 'GET',
-    example: { queryParams: {} },
+    title: 'Weather',
+    description: 'The weather of a city.',
+    pricing: 'fixed',
     price: 10_000n,
     asset: asset.address,
+    symbol: 'USDC',
+    tags: [],
+    example: { queryParams: {} },
     inputSchema,
-    ...over,
+    output: null,
+    ...wish,
   }
-  return probe(endpoint, payTo)
 }
 
 const quoting =
@@ -194,7 +203,7 @@ describe('an endpoint is live', () => {
 })
 
 describe('a live endpoint is warned of', () => {
-  const warned = async (answer: RequestListener, over: Partial<ProbedEndpoint> = {}) => {
+  const warned = async (answer: RequestListener, over: Partial<WrittenEndpoint> = {}) => {
     const { record, isDefinite } = await look(answer, over)
     expect(record.verdict).toBe('live')
     expect(isDefinite).toBe(false)
@@ -275,7 +284,7 @@ describe('a live endpoint is warned of', () => {
 })
 
 describe('a save is refused when the endpoint', () => {
-  const refused = async (answer: RequestListener, over: Partial<ProbedEndpoint> = {}) => {
+  const refused = async (answer: RequestListener, over: Partial<WrittenEndpoint> = {}) => {
     const result = await look(answer, over)
     expect(result).toMatchObject({ isDefinite: true, accepts: [], extras: {} })
     return result.record
@@ -433,8 +442,6 @@ describe('the call of a probe', () => {
     const seen: string[] = []
     const target = await aTarget(record(seen))
     targets.push(target)
-    const priced = { price: 10_000n, asset: asset.address }
-    const endpoint = { ...priced, method: 'GET', inputSchema } as const
     const queryParams = {
       city: 'São Paulo&x',
       days: 3,
@@ -442,10 +449,8 @@ describe('the call of a probe', () => {
       near: { lat: 1 },
       none: null,
     }
-    await probe(
-      { ...endpoint, url: `${target.url}/w?city=Rome&unit=c`, example: { queryParams } },
-      payTo,
-    )
+    const url = `${target.url}/w?city=Rome&unit=c`
+    await probe(anEndpoint({ url, example: { queryParams } }), payTo)
     expect(seen).toEqual([
       'GET /w?unit=c&city=S%C3%A3o+Paulo%26x&days=3&tag=a&tag=b&near=%7B%22lat%22%3A1%7D',
     ])

@@ -54,6 +54,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
     store,
     infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
+    keepProbe: async () => {},
     isDiskLow: () => false,
     now: () => clock,
     log: { info: (details) => logged.push(details), warn: (details) => logged.push(details) },
@@ -417,7 +418,7 @@ describe('a URL that is never called', () => {
   ])('%s: is kept as unverified with the reason, and the payment is told', async (_, at, why) => {
     const { first, later } = await offer(aSettledPayment({ resource: { url: at } }))
     const rejectedReason = expect.stringMatching(
-      /^[^.]+(\.\d[^.]*)*\. It is kept as unverified, outside the default order\.$/,
+      /^[^.]+(\.\d[^.]*)*\. It is kept as unverified, outside the default order\. The seller's server wrote this URL into its 402: .*listed\.$/,
     )
     expect([first, later]).toEqual(Array(2).fill({ status: 'rejected', rejectedReason }))
     expect((await theEntry()).endpoint).toMatchObject({

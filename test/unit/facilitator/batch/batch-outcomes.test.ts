@@ -7,8 +7,8 @@ import type {
   Job,
   SettlementJournal,
 } from '../../../../src/facilitator/journal/settlement-journal.js'
+import type { Network } from '../../../../src/facilitator/methods/network.js'
 import type { Deliveries } from '../../../../src/facilitator/settle/deliveries.js'
-import type { ServedNetwork } from '../../../../src/facilitator/verify/payment-check.js'
 
 it.each([
   ['lags behind', 41],
@@ -39,7 +39,7 @@ it.each([
       checksum: (address) => address,
       log: { warn: (_, message) => expect.unreachable(message) },
     })
-    const chain = { rpc, headBlock: () => head } as ServedNetwork
+    const chain = { rpc, headBlock: () => head } as Network
     const { body } = await answerJob(job, { payload: {} } as BatchRequest, chain)
     expect(body).toMatchObject({ success: true, amount: '7' })
     expect(blocks).toEqual([Math.max(42, head)])

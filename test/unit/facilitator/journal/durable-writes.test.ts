@@ -1,12 +1,12 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
 import { createFacilitatorStores } from '../../../../src/facilitator/journal/sqlite/stores.js'
-import { type Database, openDatabase } from '../../../../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
 import { createSql } from '../../../../src/sql/sqlite/sql.js'
 import { aJob, anOutcome, network, noon } from '../../app/stores/store-contract.js'
 
-let database: Database
+let database: SqliteDatabase
 afterEach(() => database.close())
 
 /** A journal and its deliveries; `waited` says of each write whether it waited for the disk. */

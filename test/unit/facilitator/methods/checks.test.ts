@@ -1,5 +1,5 @@
 import { channelContracts, permit2Contracts, zeroAddress } from '@arcus/protocol/x402/address'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { isRejection } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../../src/chain/payment-facts.js'
@@ -8,9 +8,9 @@ import {
   checkTerms,
   findTerms,
   SETTLE_MARGIN_SECONDS,
-  type Terms,
   VERIFY_MARGIN_SECONDS,
 } from '../../../../src/facilitator/methods/checks.js'
+import type { NetworkTerms } from '../../../../src/facilitator/methods/network.js'
 import { aTerms, aToken } from '../../../support/simulated/a-facilitator.js'
 import {
   aPayment,
@@ -24,15 +24,15 @@ import {
 
 const clock = { nowSeconds, marginSeconds: VERIFY_MARGIN_SECONDS }
 
-function climb(payment: Payment, terms: Partial<Terms> = {}, at = clock) {
+function climb(payment: ParsedPayment, terms: Partial<NetworkTerms> = {}, at = clock) {
   return checkTerms(payment, aTerms(terms), at)
 }
 
-function withMinimum(minAmount: bigint): Partial<Terms> {
+function withMinimum(minAmount: bigint): Partial<NetworkTerms> {
   return { tokens: new Map([[asset, aToken({ minAmount })]]) }
 }
 
-function withAuthorization(changes: Partial<Payment['authorization']>): Payment {
+function withAuthorization(changes: Partial<ParsedPayment['authorization']>): ParsedPayment {
   const { authorization } = aPayment()
   return aPayment({ authorization: { ...authorization, ...changes } })
 }
@@ -76,7 +76,7 @@ describe('the checks without the chain', () => {
     expect(climb(aPayment())).toBeUndefined()
   })
 
-  it.each<[string, Partial<Payment>, string, string]>([
+  it.each<[string, Partial<ParsedPayment>, string, string]>([
     [
       'another accepted network',
       { acceptedNetwork: 'eip155:1' },
@@ -205,7 +205,7 @@ describe('the checks without the chain', () => {
   })
 
   it('report the first cause in the order of the protocol when several hold', () => {
-    const everythingWrong: Payment = {
+    const everythingWrong: ParsedPayment = {
       ...aPayment({
         acceptedNetwork: 'eip155:1',
         asset: payTo,
@@ -223,7 +223,7 @@ describe('the checks without the chain', () => {
       },
     }
     const refusing = { isRelayer: () => true, isPayToBlocked: () => true }
-    const mends: [string, (payment: Payment) => Payment][] = [
+    const mends: [string, (payment: ParsedPayment) => ParsedPayment][] = [
       ['networkMismatch', (p) => ({ ...p, acceptedNetwork: network })],
       ['unsupportedAsset', (p) => ({ ...p, asset })],
       ['missingEip712Domain', (p) => ({ ...p, quotedDomain: { name: 'x', version: 'y' } })],
@@ -246,7 +246,10 @@ describe('the checks without the chain', () => {
     expect(climb(payment)).toBeUndefined()
   })
 
-  function mend(payment: Payment, changes: Partial<Payment['authorization']>): Payment {
+  function mend(
+    payment: ParsedPayment,
+    changes: Partial<ParsedPayment['authorization']>,
+  ): ParsedPayment {
     return { ...payment, authorization: { ...payment.authorization, ...changes } }
   }
 })

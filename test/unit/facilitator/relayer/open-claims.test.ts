@@ -1,4 +1,4 @@
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { numberToHex } from 'viem'
 import { expect, it } from 'vitest'
 import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
@@ -29,14 +29,14 @@ async function aService(balance: bigint) {
     verify,
     holds,
     openClaims: process.relayer.openClaims,
-    async aPayment(): Promise<Payment> {
+    async aPayment(): Promise<ParsedPayment> {
       const { authorization } = aPayment()
       const nonce = numberToHex(++made, { size: 32 })
       const validBefore = BigInt(nowSeconds + 3_600)
       const unsigned = aPayment({ authorization: { ...authorization, validBefore, nonce } })
       return { ...unsigned, signature: await signPayment(unsigned) }
     },
-    async settle(payment: Payment) {
+    async settle(payment: ParsedPayment) {
       const { body, delivery } = await settle({
         body: aBody(payment),
         idempotencyKey: undefined,

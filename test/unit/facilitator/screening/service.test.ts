@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ScreeningService, type Verdict } from '../../../../src/facilitator/screening/service.js'
+import {
+  ScreeningService,
+  type ScreeningVerdict,
+} from '../../../../src/facilitator/screening/service.js'
 import { startServer, type TestServer } from '../../../support/a-server.js'
 import { withResolvers } from '../../../support/with-resolvers.js'
 
@@ -11,7 +14,7 @@ const parties = { network: 'eip155:5042', payer, payTo }
 
 let bodies: unknown[]
 let answer: (parties: { payer: Address }) => Promise<readonly [status: number, text: string]>
-let verdicts: Verdict[]
+let verdicts: ScreeningVerdict[]
 let service: ScreeningService
 let clock: number
 let server: TestServer

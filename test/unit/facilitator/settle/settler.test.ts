@@ -1,8 +1,8 @@
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Claim, Job } from '../../../../src/facilitator/journal/settlement-journal.js'
+import type { ClaimResult, Job } from '../../../../src/facilitator/journal/settlement-journal.js'
 import type { Intent } from '../../../../src/facilitator/methods/payment-method.js'
 import { createOpenClaims } from '../../../../src/facilitator/relayer/open-claims.js'
 import type { Relayer } from '../../../../src/facilitator/relayer/relayer.js'
@@ -28,7 +28,7 @@ const confirmed = { ...queued, ...anOutcome({ transaction }) } as Job
 function aSettler(
   world: {
     result?: CheckResult
-    claim?: Claim
+    claim?: ClaimResult
     decided?: Job
     turn?: DeliveryTurn
     boundTo?: string
@@ -70,7 +70,7 @@ function aSettler(
     return answer
   }
   const settle = createSettler({
-    checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
+    checkPayment: async (_payment: ParsedPayment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
       if (world.isGone) throw new Error('gone')
       if (caller !== undefined && caller === world.slowCaller) await new Promise(() => {})

@@ -1,4 +1,4 @@
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { bytesToHex, type Hex, serializeErc6492Signature } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { selectors } from '../../../../src/chain/abi.js'
@@ -8,8 +8,8 @@ import type { Receipt } from '../../../../src/chain/receipts.js'
 import type { Rpc } from '../../../../src/chain/rpc.js'
 import { devnetContracts } from '../../../../src/devnet/fixtures.js'
 import { createExactJob } from '../../../../src/facilitator/methods/exact-job.js'
+import type { Network } from '../../../../src/facilitator/methods/network.js'
 import { failure } from '../../../../src/facilitator/relayer/outcomes.js'
-import type { ServedNetwork } from '../../../../src/facilitator/verify/payment-check.js'
 import {
   aFacilitator,
   aTerms,
@@ -32,7 +32,7 @@ const transaction = `0x${'aa'.repeat(32)}` as const
 
 useVirtualClock()
 
-let payment: Payment
+let payment: ParsedPayment
 let digest: Hex
 beforeAll(async () => {
   payment = aPayment()
@@ -46,7 +46,7 @@ interface Case {
   use?: AuthorizationUse
   /** The row of the payment in the journal, claimed at `SEEN_BLOCK`. */
   row?: { state: 'queued' | 'failed'; digest: Hex }
-  served?: Partial<ServedNetwork>
+  served?: Partial<Network>
 }
 
 /** What is known of the payment on a network with these facts, this use of its nonce and this row in the journal. */

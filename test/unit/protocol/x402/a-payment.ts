@@ -1,5 +1,5 @@
 import { authorizationTypes } from '@arcus/protocol/x402/authorization-types'
-import type { Payment } from '@arcus/protocol/x402/payment'
+import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
@@ -16,7 +16,7 @@ export const payer = payerAccount.address.toLowerCase() as Address
 const signature: Hex = `0x${'ab'.repeat(64)}1b`
 
 /** A payment of one cent that every rung lets pass; each test states what it changes. */
-export function aPayment(changes: Partial<Payment> = {}): Payment {
+export function aPayment(changes: Partial<ParsedPayment> = {}): ParsedPayment {
   return {
     scheme: 'exact',
     network,
@@ -41,7 +41,7 @@ export function aPayment(changes: Partial<Payment> = {}): Payment {
 }
 
 /** The same payment as the body of `/verify` and `/settle`. */
-export function aBody(payment: Payment = aPayment()): Record<string, unknown> {
+export function aBody(payment: ParsedPayment = aPayment()): Record<string, unknown> {
   const { authorization } = payment
   const requirements = {
     scheme: payment.scheme,
@@ -88,7 +88,7 @@ export function withMember(body: unknown, path: string, value: unknown): unknown
 }
 
 /** Signs as the payer under the token's domain. */
-export function signPayment(payment: Payment): Promise<Hex> {
+export function signPayment(payment: ParsedPayment): Promise<Hex> {
   return payerAccount.signTypedData({
     domain: { name: 'USDC', version: '2', chainId: 5042, verifyingContract: asset },
     types: authorizationTypes,

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startCheckpoints } from '../../../../src/sql/sqlite/checkpoints.js'
-import { type Database, openDatabase } from '../../../../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
 
 const WAIT = { timeout: 20_000, interval: 20 }
 let folder: string
-let database: Database
+let database: SqliteDatabase
 let commit: GroupCommit
 let faults: unknown[]
 let checkpoints: { stop(): Promise<void> } | undefined

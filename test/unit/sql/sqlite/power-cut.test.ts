@@ -2,12 +2,12 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
 
 let folder: string
 let path: string
-let database: Database
+let database: SqliteDatabase
 let commit: GroupCommit
 /** Waits for the disk so far, and how many of them have ended. */
 let begun: number

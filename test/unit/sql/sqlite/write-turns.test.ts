@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { StoreUnavailableError } from '../../../../src/sql/errors.js'
-import { type Database, openDatabase } from '../../../../src/sql/sqlite/database.js'
+import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
 import {
   createFirstTurns,
@@ -99,7 +99,7 @@ describe('two threads that take turns', () => {
 describe('two threads that write one file', () => {
   let folder: string
   let path: string
-  let database: Database
+  let database: SqliteDatabase
   let thread: Worker | undefined
   const begun = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const countBegun = () => Atomics.load(new Int32Array(begun), 0)

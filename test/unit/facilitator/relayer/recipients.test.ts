@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { expect, it } from 'vitest'
+import { createRecipients } from '../../../../src/facilitator/relayer/recipients.js'
 import type { PayToAllowed } from '../../../../src/facilitator/settings.js'
-import { createRecipients } from '../../../../src/facilitator/verify/recipients.js'
 
 const [payer, shop, seller, stranger, refunds] = ['1', '2', '3', '4', '5'].map(
   (digit) => `0x${digit.repeat(40)}` as Address,

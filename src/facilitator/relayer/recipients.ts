@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { dayOf } from '../journal/budgets.js'
 import type { CustomerStore } from '../journal/customers.js'
-import type { Standing } from '../relayer/jobs.js'
 import type { PayToAllowed } from '../settings.js'
+import type { Standing } from './jobs.js'
 
 /** Knows for which recipients the operator pays gas, and which of them have standing. */
 export interface Recipients {

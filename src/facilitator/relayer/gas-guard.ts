@@ -11,9 +11,9 @@ import {
   WASTED,
   wastedBy,
 } from '../journal/budgets.js'
-import { type GasModel, priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/gas.js'
-import type { ExpectedGas, Standing } from '../relayer/jobs.js'
-import { shareOf, spentBudget, type WasteLimits } from '../relayer/waste.js'
+import { type GasModel, priceOf, quoteFees, RISKY_HEADROOM } from './gas.js'
+import type { ExpectedGas, Standing } from './jobs.js'
+import { shareOf, spentBudget, type WasteLimits } from './waste.js'
 
 /** Who brings a settlement, and for whom. */
 export interface Brought {

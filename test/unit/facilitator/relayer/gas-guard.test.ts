@@ -6,7 +6,7 @@ import {
   wastedBy,
 } from '../../../../src/facilitator/journal/budgets.js'
 import { createGasModel } from '../../../../src/facilitator/relayer/gas.js'
-import { createGasGuard } from '../../../../src/facilitator/verify/gas-guard.js'
+import { createGasGuard } from '../../../../src/facilitator/relayer/gas-guard.js'
 
 const GWEI = 10n ** 9n
 const DOLLAR = 10n ** 18n

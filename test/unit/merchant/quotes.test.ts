@@ -146,6 +146,18 @@ describe('a price that depends on the request', () => {
     expect([shop.handled(), shop.facilitator.calls]).toEqual([0, []])
   })
 
+  it('is asked on a route that was declared before the plugin, too', async () => {
+    const shop = await aShop(() => {}, {
+      before: (app) =>
+        app.post('/translate', { config: { x402: { price: byWords } } }, () => 'goods'),
+    })
+    const three = await askedFor(shop, translation(3))
+    expect(three.accepts[0]?.amount).toBe('30000')
+    expect((await show(shop, three, translation(4))).statusCode).toBe(402)
+    expect((await show(shop, three, translation(3))).body).toBe('goods')
+    expect((await shop.app.inject(translation(101))).statusCode).toBe(413)
+  })
+
   it('may be that of one of several ways to pay', async () => {
     const other = aFacilitator()
     const shop = await aShop((app) => {
